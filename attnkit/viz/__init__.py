@@ -1,0 +1,1 @@
+"""Pictures of attention: the heat map, the explorer and its host for static pages."""
