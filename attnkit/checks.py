@@ -1,0 +1,198 @@
+"""Every shape, dtype and device check of attnkit.
+
+A check returns its argument (or nothing) when it is fine and raises otherwise: `TypeError` for
+the wrong kind of thing, `ValueError` for the wrong value. Every message has one form,
+``name: expected what, got what came``, so that the reader of a traceback sees at once which
+argument to mend.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def fail(name: str, expected: str, got: str, kind: type[Exception] = ValueError) -> None:
+    """Raise `kind` with the one form of message that attnkit uses."""
+    raise kind(f"{name}: expected {expected}, got {got}")
+
+
+def tensor(name: str, value: Any) -> Tensor:
+    """Check that `value` is a tensor."""
+    if not isinstance(value, Tensor):
+        fail(name, "a torch.Tensor", type(value).__name__, TypeError)
+    return value
+
+
+def floating(name: str, value: Any) -> Tensor:
+    """Check that `value` is a tensor of a floating dtype."""
+    tensor(name, value)
+    if not value.is_floating_point():
+        fail(name, "a floating-point tensor", str(value.dtype), TypeError)
+    return value
+
+
+def boolean(name: str, value: Any) -> Tensor:
+    """Check that `value` is a boolean tensor."""
+    tensor(name, value)
+    if value.dtype != torch.bool:
+        fail(name, "a boolean tensor", str(value.dtype), TypeError)
+    return value
+
+
+def dims(name: str, value: Tensor, at_least: int, layout: str) -> Tensor:
+    """Check that `value` has at least `at_least` dimensions; `layout` says what they are."""
+    if value.dim() < at_least:
+        fail(name, f"at least {at_least} dimensions {layout}", f"shape {shape(value)}")
+    return value
+
+
+def size(name: str, value: Tensor, dim: int, expected: int, why: str) -> Tensor:
+    """Check that dimension `dim` of `value` has `expected` elements; `why` names the reason."""
+    if value.shape[dim] != expected:
+        fail(name, f"size {expected} in dimension {dim} ({why})", f"shape {shape(value)}")
+    return value
+
+
+def integer(
+    name: str, value: Any, *, minimum: int | None = None, maximum: int | None = None
+) -> int:
+    """Check that `value` is an int (not a bool) within the bounds given."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        fail(name, "an int", f"{type(value).__name__} {value!r}", TypeError)
+    if minimum is not None and value < minimum:
+        fail(name, f"an int of at least {minimum}", str(value))
+    if maximum is not None and value > maximum:
+        fail(name, f"an int of at most {maximum}", str(value))
+    return value
+
+
+def number(name: str, value: Any) -> float:
+    """Check that `value` is a finite real number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        fail(name, "a number", f"{type(value).__name__} {value!r}", TypeError)
+    if not math.isfinite(value):
+        fail(name, "a finite number", str(value))
+    return value
+
+
+def positive(name: str, value: Any) -> float:
+    """Check that `value` is a finite number greater than zero."""
+    if number(name, value) <= 0:
+        fail(name, "a number greater than 0", str(value))
+    return value
+
+
+def probability(name: str, value: Any) -> float:
+    """Check that `value` is a dropout probability: 0 <= value < 1."""
+    if not 0 <= number(name, value) < 1:
+        fail(name, "a probability with 0 <= p < 1", str(value))
+    return value
+
+
+def flag(name: str, value: Any) -> bool:
+    """Check that `value` is True or False."""
+    if not isinstance(value, bool):
+        fail(name, "True or False", f"{type(value).__name__} {value!r}", TypeError)
+    return value
+
+
+def choice(name: str, value: Any, options: Sequence[str]) -> str:
+    """Check that `value` is one of `options`."""
+    if value not in options:
+        fail(name, "one of " + ", ".join(map(repr, options)), repr(value))
+    return value
+
+
+def same_device(**tensors: Tensor | None) -> None:
+    """Check that all tensors given are on one device; the first one sets it."""
+    given = {name: value for name, value in tensors.items() if value is not None}
+    first = next(iter(given))
+    for name, value in given.items():
+        if value.device != given[first].device:
+            fail(name, f"device {given[first].device} (that of {first})", f"device {value.device}")
+
+
+def same_dtype(**tensors: Tensor) -> None:
+    """Check that all tensors have one dtype. Autocast, when on, evens them out by itself."""
+    first = next(iter(tensors))
+    if torch.is_autocast_enabled(tensors[first].device.type):
+        return
+    for name, value in tensors.items():
+        if value.dtype != tensors[first].dtype:
+            fail(
+                name, f"dtype {tensors[first].dtype} (that of {first})", f"{value.dtype}", TypeError
+            )
+
+
+def broadcasts_to(name: str, value: Tensor, target: Sequence[int], layout: str) -> Tensor:
+    """Check that `value` broadcasts to exactly `target`, without enlarging it."""
+    padded = (1,) * (len(target) - value.dim()) + tuple(value.shape)
+    fits = len(padded) == len(target) and all(
+        have in (1, want) for have, want in zip(padded, target, strict=True)
+    )
+    if not fits:
+        fail(
+            name, f"a shape that broadcasts to {layout} = {tuple(target)}", f"shape {shape(value)}"
+        )
+    return value
+
+
+def leading_dims(**tensors: Tensor) -> torch.Size:
+    """Return the broadcast leading dimensions (all but the last two) of the tensors."""
+    try:
+        return torch.broadcast_shapes(*(value.shape[:-2] for value in tensors.values()))
+    except RuntimeError:
+        shapes = ", ".join(f"{name} {shape(value)}" for name, value in tensors.items())
+        fail(next(reversed(tensors)), "leading dimensions that broadcast with the others", shapes)
+
+
+def mask(value: Any, target: Sequence[int], *, device: torch.device) -> Tensor:
+    """Check a mask: boolean, on `device`, broadcastable to `target` = (..., L, S)."""
+    tensor("mask", value)
+    if value.is_floating_point():
+        fail(
+            "mask",
+            "a boolean tensor, True where the query may attend (add a float tensor with bias=)",
+            str(value.dtype),
+            TypeError,
+        )
+    if value.dtype != torch.bool:
+        fail(
+            "mask", "a boolean tensor, True where the query may attend", str(value.dtype), TypeError
+        )
+    if value.device != device:
+        fail("mask", f"device {device} (that of query)", f"device {value.device}")
+    return broadcasts_to("mask", value, target, "(..., L, S)")
+
+
+def bias(value: Any, target: Sequence[int], *, device: torch.device) -> Tensor:
+    """Check an additive bias: floating, on `device`, broadcastable to `target` = (..., L, S)."""
+    tensor("bias", value)
+    if not value.is_floating_point():
+        hint = " (pass a boolean tensor as mask=)" if value.dtype == torch.bool else ""
+        fail("bias", f"a floating-point tensor{hint}", str(value.dtype), TypeError)
+    if value.device != device:
+        fail("bias", f"device {device} (that of query)", f"device {value.device}")
+    return broadcasts_to("bias", value, target, "(..., L, S)")
+
+
+def query_key_value(query: Any, key: Any, value: Any) -> None:
+    """Check what every mechanism asks of its inputs: floating (..., length, features) tensors on
+    one device and of one dtype, with a value for every key and no empty feature dimension."""
+    given = {"query": query, "key": key, "value": value}
+    for name, item in given.items():
+        floating(name, item)
+        dims(name, item, 2, "(..., length, features)")
+        if item.shape[-1] == 0:
+            fail(name, "at least one feature in the last dimension", f"shape {shape(item)}")
+    same_device(**given)
+    same_dtype(**given)
+    size("value", value, -2, key.shape[-2], "one value for each key")
+
+
+def shape(value: Tensor) -> tuple[int, ...]:
+    """Return the shape of `value` as a plain tuple, the way messages print it."""
+    return tuple(value.shape)

@@ -1,0 +1,85 @@
+"""Choose a device and a dtype, say which, and say which SDPA backend ran."""
+
+import platform
+from collections.abc import Callable
+
+import torch
+from torch.profiler import ProfilerActivity, profile
+
+from attnkit import checks
+
+_BACKENDS = {
+    "aten::_scaled_dot_product_flash_attention_for_cpu": "flash (CPU)",
+    "aten::_scaled_dot_product_flash_attention": "flash",
+    "aten::_scaled_dot_product_efficient_attention": "memory-efficient",
+    "aten::_scaled_dot_product_cudnn_attention": "cuDNN",
+    "aten::_scaled_dot_product_fused_attention_overrideable": "overrideable",
+    "aten::_scaled_dot_product_attention_math_for_mps": "math (MPS)",
+    "aten::_scaled_dot_product_attention_math": "math",
+}
+
+
+def choose(device: torch.device | str | None = None) -> torch.device:
+    """Return the device asked for, or the best there is: CUDA, then Apple's MPS, then the CPU.
+
+    Raises:
+        ValueError: the device asked for is unknown or not on this machine.
+    """
+    if device is None:
+        if torch.cuda.is_available():
+            return torch.device("cuda", torch.cuda.current_device())
+        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    try:
+        chosen = torch.device(device)
+        torch.empty(0, device=chosen)
+    except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
+        checks.fail(
+            "device", f"a device of this machine ({choose()} would do)", f"{device!r}: {error}"
+        )
+    return chosen
+
+
+def fast_dtype(device: torch.device | str | None = None) -> torch.dtype:
+    """Return the dtype that trains fast and safely there: bfloat16 on GPUs that have it in
+    hardware, else float32."""
+    device = choose(device)
+    if device.type == "cuda" and torch.cuda.get_device_capability(device) >= (8, 0):
+        return torch.bfloat16
+    return torch.float32
+
+
+def describe(device: torch.device | str | None = None) -> str:
+    """Name the device in words, for captions and results files: its model, threads or memory."""
+    device = choose(device)
+    if device.type == "cuda":
+        properties = torch.cuda.get_device_properties(device)
+        return f"{properties.name} ({properties.total_memory / 2**30:.0f} GiB)"
+    threads = f"{torch.get_num_threads()} thread{'s' * (torch.get_num_threads() != 1)}"
+    return f"{_processor()} ({threads})" if device.type == "cpu" else f"{_processor()} (MPS)"
+
+
+def sdpa_backend(call: Callable[[], object]) -> str:
+    """Run `call` under the profiler and say which backend of PyTorch's SDPA it used.
+
+    Several backends are joined with " + "; "none" means that SDPA never ran.
+
+    Raises:
+        TypeError: `call` cannot be called.
+    """
+    if not callable(call):
+        checks.fail("call", "something to call without arguments", type(call).__name__, TypeError)
+    with profile(activities=[ProfilerActivity.CPU]) as profiled:
+        call()
+    ran = {event.key for event in profiled.key_averages()}
+    return " + ".join(name for op, name in _BACKENDS.items() if op in ran) or "none"
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            names = [
+                line.split(":", 1)[1].strip() for line in file if line.startswith("model name")
+            ]
+    except OSError:
+        names = []
+    return names[0] if names else platform.processor() or platform.machine()

@@ -1,0 +1,374 @@
+"""Attention as functions: scores, the masked softmax, and the two together.
+
+Shapes: L queries, S keys, E features of query and key, Ev features of a value, A hidden features,
+`...` leading dimensions that broadcast. Masks are boolean and True means "may attend".
+"""
+
+import math
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from attnkit import checks
+
+_HALF = (torch.float16, torch.bfloat16)
+
+# `attnkit.trace` puts its recorders here, so that nothing below it has to know of it.
+_observers: ContextVar[tuple[Callable[..., None], ...]] = ContextVar("_observers", default=())
+
+
+class Attended(NamedTuple):
+    """What every mechanism returns: `output` (..., L, Ev), and `weights` (..., L, S) or None."""
+
+    output: Tensor
+    weights: Tensor | None
+
+
+def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Softmax over the last dimension, among the keys that the mask lets through.
+
+    Masked places get weight 0, whatever their score (NaN and Inf included), and gradient 0. A row
+    with nothing to see gets weights 0 and finite gradients. The softmax runs in at least float32;
+    the result has the dtype of `scores`.
+
+    Args:
+        scores: (..., L, S), floating.
+        mask: boolean, broadcastable to `scores`; True where the query may attend.
+
+    Raises:
+        TypeError: `scores` is not floating, or `mask` is not boolean.
+        ValueError: `mask` does not broadcast to `scores`, or is on another device.
+    """
+    checks.floating("scores", scores)
+    checks.dims("scores", scores, 1, "(..., S)")
+    wide = scores.float() if scores.dtype in _HALF else scores
+    if mask is None:
+        return wide.softmax(-1).to(scores.dtype)
+    checks.mask(mask, scores.shape, device=scores.device)
+    # A row of -inf alone would be 0/0, in the gradient too, so an empty row holds zeros instead.
+    sees_something = mask.any(-1, keepdim=True)
+    fill = torch.zeros_like(sees_something, dtype=wide.dtype).masked_fill(sees_something, -math.inf)
+    weights = torch.where(mask, wide, fill).softmax(-1)
+    return weights.masked_fill(~mask, 0.0).to(scores.dtype)
+
+
+def dot_scores(query: Tensor, key: Tensor, *, scale: float = 1.0) -> Tensor:
+    """Scores scale * q.k (Luong et al. 2015, eq. 8; scaled by 1/sqrt(E) in Vaswani et al. 2017).
+
+    query (..., L, E), key (..., S, E) -> (..., L, S)
+
+    Raises:
+        TypeError: an input is not a floating tensor, or `scale` is not a number.
+        ValueError: the feature sizes differ, or `scale` is not finite.
+    """
+    _query_key(query, key)
+    checks.size("key", key, -1, query.shape[-1], "the feature size of query")
+    checks.number("scale", scale)
+    return (query * scale) @ key.transpose(-2, -1)  # (..., L, S)
+
+
+def general_scores(query: Tensor, key: Tensor, weight: Tensor) -> Tensor:
+    """Scores q^T W k (Luong et al. 2015, eq. 8, "general").
+
+    query (..., L, Eq), key (..., S, Ek), weight (Eq, Ek) -> (..., L, S)
+
+    Raises:
+        TypeError: an input is not a floating tensor.
+        ValueError: `weight` is not (Eq, Ek).
+    """
+    _query_key(query, key)
+    _weight("weight", weight, (query.shape[-1], key.shape[-1]), "(Eq, Ek)")
+    return (query @ weight) @ key.transpose(-2, -1)  # (..., L, S)
+
+
+def additive_scores(query: Tensor, key: Tensor, v: Tensor) -> Tensor:
+    """Scores v^T tanh(q + k) of projected queries and keys (Bahdanau et al. 2015, appendix A.1.2).
+
+    query (..., L, A), key (..., S, A), v (A,) -> (..., L, S). This plain form holds a tensor of
+    (..., L, S, A); that is what makes additive attention dear.
+
+    Raises:
+        TypeError: an input is not a floating tensor.
+        ValueError: the three do not share their last dimension.
+    """
+    _query_key(query, key)
+    checks.size("key", key, -1, query.shape[-1], "the hidden size of query")
+    _weight("v", v, (query.shape[-1],), "(A,)")
+    hidden = torch.tanh(query[..., :, None, :] + key[..., None, :, :])  # (..., L, S, A)
+    return hidden @ v  # (..., L, S)
+
+
+def concat_scores(query: Tensor, key: Tensor, weight: Tensor, v: Tensor) -> Tensor:
+    """Scores v^T tanh(W [q; k]) (Luong et al. 2015, eq. 8, "concat").
+
+    query (..., L, Eq), key (..., S, Ek), weight (A, Eq + Ek), v (A,) -> (..., L, S). W [q; k] is
+    the sum of two projections, W_q q + W_k k, so nothing is ever concatenated.
+
+    Raises:
+        TypeError: an input is not a floating tensor.
+        ValueError: `weight` is not (A, Eq + Ek), or `v` is not (A,).
+    """
+    _query_key(query, key)
+    query_dim = query.shape[-1]
+    _weight("v", v, (v.shape[-1] if isinstance(v, Tensor) and v.dim() else 0,), "(A,)")
+    _weight("weight", weight, (v.shape[0], query_dim + key.shape[-1]), "(A, Eq + Ek)")
+    return additive_scores(query @ weight[:, :query_dim].T, key @ weight[:, query_dim:].T, v)
+
+
+def attend(
+    scores: Tensor, value: Tensor, *, mask: Tensor | None = None, dropout_p: float = 0.0
+) -> Attended:
+    """Turn scores into weights and average the values with them.
+
+    scores (..., L, S), value (..., S, Ev) -> output (..., L, Ev), weights (..., L, S). The weights
+    come back before dropout. A mechanism is its scores, followed by this.
+
+    Raises:
+        TypeError: an input is not floating, or `mask` is not boolean.
+        ValueError: `mask` does not broadcast to `scores`, `value` has not one row for each score,
+            or `dropout_p` is not a probability.
+    """
+    checks.floating("scores", scores)
+    checks.dims("scores", scores, 2, "(..., L, S)")
+    checks.floating("value", value)
+    checks.dims("value", value, 2, "(..., S, Ev)")
+    checks.size("value", value, -2, scores.shape[-1], "one value for each score")
+    checks.probability("dropout_p", dropout_p)
+    weights = masked_softmax(scores, mask)
+    output = F.dropout(weights, dropout_p) @ value  # (..., L, Ev)
+    _observe(scores=scores, mask=mask, weights=weights, output=output)
+    return Attended(output, weights)
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    mask: Tensor | None = None,
+    bias: Tensor | None = None,
+    scale: float | None = None,
+    dropout_p: float = 0.0,
+    enable_gqa: bool = False,
+    need_weights: bool = False,
+) -> Attended:
+    """softmax(scale * Q K^T + bias) V over the keys that the mask lets through.
+
+    Vaswani et al. (2017), equation 1. Without weights and dropout, PyTorch's fused kernel runs.
+    `need_weights` changes neither the mask nor the output. With dropout the explicit form runs
+    whether or not weights are asked for, so that one seed gives one output.
+
+    Args:
+        query: (..., L, E).
+        key: (..., S, E).
+        value: (..., S, Ev).
+        mask: boolean, broadcastable to (..., L, S); True where the query may attend. A query that
+            may see nothing gives weights 0, output 0 and finite gradients. Masked keys and values
+            never reach the output, even when they hold NaN or Inf; a query that does see a key or
+            value with NaN or Inf gives NaN whenever a mask is in use.
+        bias: floating, broadcastable to (..., L, S), added to the scaled scores (ALiBi, relative
+            positions). Where it is -inf it masks.
+        scale: factor of the scores; 1/sqrt(E) when left out.
+        dropout_p: probability of dropping a weight. Functions know no train or eval: pass 0 in
+            eval.
+        enable_gqa: let `query` have H heads in dimension -3 and `key` and `value` H_kv, a divisor
+            of H; query head h reads key head h // (H // H_kv).
+        need_weights: return the weights (..., L, S), per head and before dropout.
+
+    Returns:
+        `Attended(output, weights)`: output (..., L, Ev), weights or None.
+
+    Raises:
+        TypeError: an input is not a floating tensor, dtypes differ, or `mask` is not boolean.
+        ValueError: shapes, devices, heads, `scale` or `dropout_p` do not fit.
+    """
+    target = _check_sdpa(query, key, value, scale, dropout_p, enable_gqa, need_weights)
+    if mask is not None:
+        checks.mask(mask, target, device=query.device)
+    if bias is not None:
+        checks.bias(bias, target, device=query.device)
+        visible = bias != -math.inf
+        mask = visible if mask is None else mask & visible
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    query, key, value = _autocast(query, key, value)
+
+    spoiled = None
+    if mask is not None:
+        key, value, spoiled = set_aside_nonfinite(key, value, mask, query_heads=target[-3:-2])
+    if need_weights or dropout_p > 0 or key.shape[-2] == 0:
+        attended = _explicit(query, key, value, mask, bias, scale, dropout_p, enable_gqa)
+        output, weights = attended.output, attended.weights if need_weights else None
+    else:
+        output, weights = _fused(query, key, value, mask, bias, scale, enable_gqa), None
+        if _observers.get():
+            with torch.no_grad():
+                _explicit(query, key, value, mask, bias, scale, 0.0, enable_gqa)
+    return Attended(output if spoiled is None else output.masked_fill(spoiled, math.nan), weights)
+
+
+def set_aside_nonfinite(
+    key: Tensor, value: Tensor, mask: Tensor, *, query_heads: tuple[int, ...] = ()
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Zero the keys and values that hold NaN or Inf, and say which queries see one of them.
+
+    A weight of 0 does not stop a NaN, since 0 * NaN is NaN: neither in the output nor in the
+    gradients. So a mechanism that takes a mask computes with what this returns and writes NaN
+    into the rows that it names.
+
+    Args:
+        key: (..., S, E).
+        value: (..., S, Ev).
+        mask: boolean, broadcastable to (..., L, S).
+        query_heads: with grouped heads, (H,): the rows are then named for each query head.
+
+    Returns:
+        key, value, and a boolean (..., L, 1), True for queries that see a non-finite key or value;
+        None when everything is finite.
+    """
+    # Asking costs little here; on a GPU it would stall the stream, and it cannot be compiled.
+    if key.is_cpu and not torch.compiler.is_compiling() and _finite(key) and _finite(value):
+        return key, value, None
+    key_ok, value_ok = key.isfinite(), value.isfinite()
+    bad = ~(key_ok.all(-1) & value_ok.all(-1))  # (..., S)
+    if query_heads and bad.dim() > 1 and bad.shape[-2] not in (1, *query_heads):
+        bad = bad.repeat_interleave(query_heads[0] // bad.shape[-2], dim=-2)  # (..., H, S)
+    spoiled = (mask & bad[..., None, :]).any(-1, keepdim=True)  # (..., L, 1)
+    return torch.where(key_ok, key, 0.0), torch.where(value_ok, value, 0.0), spoiled
+
+
+def _finite(tensor: Tensor) -> bool:
+    # The sum of finite numbers may overflow, so a false alarm is possible; a miss is not.
+    return bool(tensor.detach().sum().isfinite())
+
+
+def _explicit(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    bias: Tensor | None,
+    scale: float,
+    dropout_p: float,
+    enable_gqa: bool,
+) -> Attended:
+    """The three lines of equation 1, in at least float32."""
+    dtype = query.dtype
+    if dtype in _HALF:
+        query, key, value = query.float(), key.float(), value.float()
+    if enable_gqa:
+        groups = query.shape[-3] // key.shape[-3]
+        key = key.repeat_interleave(groups, dim=-3)  # (..., H, S, E)
+        value = value.repeat_interleave(groups, dim=-3)  # (..., H, S, Ev)
+    with torch.autocast(query.device.type, enabled=False):
+        scores = dot_scores(query, key, scale=scale)  # (..., L, S)
+        if bias is not None:
+            scores = scores + bias.to(scores.dtype)
+        output, weights = attend(scores, value, mask=mask, dropout_p=dropout_p)
+    return Attended(output.to(dtype), weights.to(dtype))
+
+
+def _fused(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    bias: Tensor | None,
+    scale: float,
+    enable_gqa: bool,
+) -> Tensor:
+    """PyTorch's kernel, given shapes it is fast on and rows that are never empty."""
+    lead = checks.leading_dims(query=query, key=key, value=value) if not enable_gqa else None
+    empty = None
+    if mask is not None:
+        empty = ~mask.any(-1, keepdim=True)  # (..., L, 1)
+        mask = mask | empty
+    if bias is not None:
+        mask = torch.where(mask, bias.to(query.dtype), -math.inf)
+    query, key, value = (_four_dims(x, lead) for x in (query, key, value))
+    if mask is not None and mask.dim() > 4:
+        mask = mask.expand(*lead, *mask.shape[-2:]).flatten(0, -4)
+    output = F.scaled_dot_product_attention(
+        query, key, value, attn_mask=mask, scale=scale, enable_gqa=enable_gqa
+    )
+    output = output.reshape(*lead, *output.shape[-2:]) if lead is not None else output
+    return output if empty is None else output.masked_fill(empty, 0.0)
+
+
+def _four_dims(x: Tensor, lead: torch.Size | None) -> Tensor:
+    # The fast kernels take (B, H, length, features) and nothing else.
+    if lead is None:
+        return x
+    x = x.expand(*lead, *x.shape[-2:])
+    return x.flatten(0, -4) if x.dim() > 4 else x[(None,) * (4 - x.dim())]
+
+
+def _check_sdpa(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    scale: float | None,
+    dropout_p: float,
+    enable_gqa: bool,
+    need_weights: bool,
+) -> tuple[int, ...]:
+    """Check everything but mask and bias; return the shape (..., L, S) of the scores."""
+    checks.query_key_value(query, key, value)
+    checks.size("key", key, -1, query.shape[-1], "the feature size of query")
+    checks.probability("dropout_p", dropout_p)
+    checks.flag("enable_gqa", enable_gqa)
+    checks.flag("need_weights", need_weights)
+    if scale is not None:
+        checks.number("scale", scale)
+    if enable_gqa:
+        lead = _grouped_heads(query, key, value)
+    else:
+        lead = checks.leading_dims(query=query, key=key, value=value)
+    return (*lead, query.shape[-2], key.shape[-2])
+
+
+def _grouped_heads(query: Tensor, key: Tensor, value: Tensor) -> torch.Size:
+    for name, item in {"query": query, "key": key, "value": value}.items():
+        checks.dims(name, item, 3, "(..., heads, length, features) when enable_gqa is True")
+    heads, kv_heads = query.shape[-3], key.shape[-3]
+    checks.size("value", value, -3, kv_heads, "the heads of key")
+    if kv_heads == 0 or heads % kv_heads:
+        checks.fail("key", f"a number of heads that divides the query's {heads}", str(kv_heads))
+    if not query.shape[:-3] == key.shape[:-3] == value.shape[:-3]:
+        checks.fail(
+            "key",
+            f"the leading dimensions of query, {tuple(query.shape[:-3])}, when enable_gqa is True",
+            f"key {checks.shape(key)} and value {checks.shape(value)}",
+        )
+    return query.shape[:-2]
+
+
+def _autocast(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """Cast as autocast casts the inputs of the fused kernel, so that both forms see the same."""
+    device = tensors[0].device.type
+    if not torch.is_autocast_enabled(device):
+        return tensors
+    dtype = torch.get_autocast_dtype(device)
+    return tuple(x if x.dtype == torch.float64 else x.to(dtype) for x in tensors)
+
+
+def _observe(**tensors: Tensor | None) -> None:
+    for observer in _observers.get():
+        observer(**tensors)
+
+
+def _query_key(query: Tensor, key: Tensor) -> None:
+    for name, item in {"query": query, "key": key}.items():
+        checks.floating(name, item)
+        checks.dims(name, item, 2, "(..., length, features)")
+    checks.same_device(query=query, key=key)
+    checks.leading_dims(query=query, key=key)
+
+
+def _weight(name: str, value: Tensor, expected: tuple[int, ...], layout: str) -> None:
+    checks.floating(name, value)
+    if tuple(value.shape) != expected:
+        checks.fail(name, f"shape {layout} = {expected}", f"shape {checks.shape(value)}")
