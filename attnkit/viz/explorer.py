@@ -1,0 +1,473 @@
+"""The explorer: attention by head, length, mask, scale and temperature, under the reader's hand.
+
+Three constructors, for what is known about the layer::
+
+    AttentionExplorer(query, key, tokens=words)            # q.k computed in the browser, exactly
+    AttentionExplorer.from_scores(scores, tokens=words)    # additive, general, ...: scores given
+    AttentionExplorer.from_frames({4: w4, 5: w5, ...})     # weights recorded at each length
+
+Take the third when a shorter sequence changes what comes before the layer (an RNN, a deeper
+bidirectional layer): weights must then be recorded, not computed. The caption says which it is.
+"""
+
+import math
+import pathlib
+from collections.abc import Mapping, Sequence
+
+import anywidget
+import numpy as np
+import torch
+import traitlets as t
+
+from attnkit import checks, functional, masks
+from attnkit.viz import inputs
+from attnkit.viz.heatmap import heatmap, png
+
+MASKS = ("none", "causal", "padding", "window", "prefix")
+STAGES = ("scores", "masked scores", "weights")
+CONTROLS = ("length", "head", "mask", "scale", "temperature", "stage")
+_SQUARE_MASKS = ("causal", "window", "prefix")
+
+
+class SettingError(t.TraitError, ValueError):
+    """A setting that the explorer does not have, or a value out of its range."""
+
+
+class AttentionExplorer(anywidget.AnyWidget):
+    """A heat map of attention with its controls, in Jupyter, in Colab and in the built book.
+
+    Computes, for each head, scores = scale * q.k / temperature, puts the mask on them and takes
+    the softmax (Vaswani et al. 2017, eq. 1), with the semantics of `attnkit.masks` and
+    `attnkit.masked_softmax`; the browser does so in float64 from float32 inputs.
+
+    Args:
+        query: (H, L, E), or (L, E) for one head; tensor, array or nested lists.
+        key: (H, S, E), or (S, E). Heads that share keys must be repeated first.
+        tokens: L strings for self-attention; the length then shortens queries and keys alike.
+        query_tokens, key_tokens: L and S strings for cross-attention, instead of `tokens`. The
+            length then shortens the keys; all queries stay. With neither, L == S is taken as
+            self-attention and the positions stand in for words.
+        scale: the number that the scale control switches on; 1 / sqrt(E) when left out.
+        seq_len: tokens (cross-attention: keys) on show; all of them when left out.
+        head: a head's index, or "all" for a grid.
+        mask: "none", "causal", "padding", "window" or "prefix". Causal, window and prefix are for
+            self-attention.
+        padding: how many of the last tokens on show the padding mask hides. One always stays.
+        window: keys that the window mask shows, the query's own included.
+        prefix_len: keys that the prefix mask shows to every query, beside the causal ones.
+        scaled: whether `scale` is on.
+        temperature: divides the scores.
+        stage: "scores" (scaled, before the mask), "masked scores" or "weights".
+        controls: which controls to show, out of "length", "head", "mask", "scale",
+            "temperature", "stage"; those that apply when left out.
+        head_names: H strings.
+        title, caption: plain text above and below.
+
+    All settings, from `seq_len` to `stage`, are traits: set them and the page follows; move a
+    control and the trait follows (`explorer.observe(...)`). `pinned` is [head, query, key] of the
+    cell that the reader pinned, or [].
+
+    Raises:
+        TypeError: an array that holds no real numbers, tokens that are no strings, an unknown
+            argument.
+        ValueError: shapes that do not fit, or a setting out of range (`SettingError`).
+    """
+
+    _esm = pathlib.Path(__file__).parent / "static" / "explorer.js"
+
+    kind = t.Enum(("qk", "scores", "frames"), "qk").tag(sync=True)
+    shape = t.List(t.Int()).tag(sync=True)  # H, L, S and, for q.k, E
+    query = t.Bytes().tag(sync=True)  # float32 (H, L, E)
+    key = t.Bytes().tag(sync=True)  # float32 (H, S, E)
+    scores = t.Bytes().tag(sync=True)  # float32 (H, L, S)
+    frames = t.Bytes().tag(sync=True)  # float32, one (H, L, S) after another
+    frame_shapes = t.List().tag(sync=True)  # [length, L, S] of each
+    frame_tokens = t.List().tag(sync=True)  # [query tokens, key tokens] of each, where they differ
+    key_tokens = t.List(t.Unicode()).tag(sync=True)
+    query_tokens = t.List(t.Unicode(), allow_none=True, default_value=None).tag(sync=True)
+    head_names = t.List(t.Unicode()).tag(sync=True)
+    scale = t.Float(None, allow_none=True).tag(sync=True)
+    controls = t.List(t.Enum(CONTROLS)).tag(sync=True)
+    title = t.Unicode().tag(sync=True)
+    caption = t.Unicode().tag(sync=True)
+
+    seq_len = t.Int(1).tag(sync=True)
+    head = t.Union([t.Int(), t.Enum(("all",))], default_value=0).tag(sync=True)
+    mask = t.Enum(MASKS, "none").tag(sync=True)
+    padding = t.Int(2).tag(sync=True)
+    window = t.Int(3).tag(sync=True)
+    prefix_len = t.Int(2).tag(sync=True)
+    scaled = t.Bool(True).tag(sync=True)
+    temperature = t.Float(1.0).tag(sync=True)
+    stage = t.Enum(STAGES, "weights").tag(sync=True)
+    pinned = t.List(t.Int()).tag(sync=True)
+
+    def __init__(
+        self,
+        query,
+        key,
+        *,
+        tokens: Sequence[str] | None = None,
+        query_tokens: Sequence[str] | None = None,
+        key_tokens: Sequence[str] | None = None,
+        scale: float | None = None,
+        **settings,
+    ):
+        query = inputs.by_head("query", query, "(H, L, E)")
+        key = inputs.by_head("key", key, "(H, S, E)")
+        for dim, what in ((0, "heads"), (2, "features (E)")):
+            if key.shape[dim] != query.shape[dim]:
+                checks.fail("key", f"{query.shape[dim]} {what}, as in query", f"shape {key.shape}")
+        heads, rows, features = query.shape
+        self._start(
+            kind="qk",
+            shape=[heads, rows, key.shape[1], features],
+            query=query.tobytes(),
+            key=key.tobytes(),
+            scale=features**-0.5 if scale is None else float(checks.positive("scale", scale)),
+            **_tokens(rows, key.shape[1], tokens, query_tokens, key_tokens),
+            **settings,
+        )
+
+    @classmethod
+    def from_scores(
+        cls,
+        scores,
+        *,
+        tokens: Sequence[str] | None = None,
+        query_tokens: Sequence[str] | None = None,
+        key_tokens: Sequence[str] | None = None,
+        scale: float | None = None,
+        **settings,
+    ) -> "AttentionExplorer":
+        """An explorer of raw scores (H, L, S), or (L, S): additive, general or any other kind.
+
+        `scale` multiplies the scores when given, and its control appears; otherwise there is
+        none. The other arguments and errors are those of the class.
+        """
+        scores = inputs.by_head("scores", scores, "(H, L, S)")
+        self = cls.__new__(cls)
+        self._start(
+            kind="scores",
+            shape=list(scores.shape),
+            scores=scores.tobytes(),
+            scale=None if scale is None else float(checks.positive("scale", scale)),
+            **_tokens(*scores.shape[1:], tokens, query_tokens, key_tokens),
+            **settings,
+        )
+        return self
+
+    @classmethod
+    def from_frames(
+        cls,
+        frames: Mapping[int, object],
+        *,
+        tokens: Sequence[str] | None = None,
+        query_tokens: Sequence[str] | Mapping[int, Sequence[str]] | None = None,
+        key_tokens: Sequence[str] | Mapping[int, Sequence[str]] | None = None,
+        **settings,
+    ) -> "AttentionExplorer":
+        """An explorer of recorded weights, one frame for each length.
+
+        Args:
+            frames: length -> weights (H, L, S) or (L, S), as the model gave them at that length.
+            tokens: for self-attention, the tokens of the longest frame (the others show its
+                first ones).
+            query_tokens, key_tokens: for cross-attention, the same, or a mapping
+                length -> tokens where they change with the length (a translation does).
+
+        Mask, scale and temperature have no controls: they happened in the model. `seq_len` must
+        be one of the lengths recorded. The other arguments and errors are those of the class.
+        """
+        arrays = _frames(frames)
+        heads, rows, columns = (max(a.shape[d] for a in arrays.values()) for d in range(3))
+        per_frame = isinstance(query_tokens, Mapping) or isinstance(key_tokens, Mapping)
+        if per_frame:
+            names = _frame_tokens(arrays, query_tokens, key_tokens)
+            longest = max(range(len(names)), key=lambda place: len(names[place][1]))
+            query_tokens, key_tokens = names[longest]
+            rows, columns = len(query_tokens), len(key_tokens)
+        self = cls.__new__(cls)
+        self._start(
+            kind="frames",
+            shape=[heads, rows, columns],
+            frames=b"".join(array.tobytes() for array in arrays.values()),
+            frame_shapes=[[length, *array.shape[1:]] for length, array in arrays.items()],
+            frame_tokens=names if per_frame else [],
+            scale=None,
+            **_tokens(rows, columns, tokens, query_tokens, key_tokens),
+            **settings,
+        )
+        return self
+
+    def _start(self, *, seq_len=None, controls=None, head_names=None, **traits):
+        known = self.trait_names(sync=True)
+        for name in traits:
+            if name not in known:
+                checks.fail(name, "an argument of AttentionExplorer", "this name", TypeError)
+        lengths = [shape[0] for shape in traits.get("frame_shapes", [])]
+        heads = traits["shape"][0]
+        super().__init__(
+            seq_len=max(lengths, default=traits["shape"][2]) if seq_len is None else seq_len,
+            controls=_controls(traits, lengths) if controls is None else list(controls),
+            head_names=(
+                [f"head {place}" for place in range(heads)]
+                if head_names is None
+                else inputs.strings("head_names", head_names, heads)
+            ),
+            **traits,
+        )
+
+    @property
+    def self_attention(self) -> bool:
+        """Whether queries and keys are the same tokens."""
+        return self.query_tokens is None
+
+    @property
+    def lengths(self) -> list[int]:
+        """The lengths that `seq_len` may take."""
+        return [frame[0] for frame in self.frame_shapes] or list(range(1, self.shape[2] + 1))
+
+    @t.validate("seq_len")
+    def _valid_seq_len(self, proposal):
+        value, lengths = proposal.value, self.lengths
+        if isinstance(value, bool) or value not in lengths:
+            recorded = self.kind == "frames"
+            expected = (
+                f"one of the lengths recorded, {lengths}"
+                if recorded
+                else (f"an int from 1 to {lengths[-1]}")
+            )
+            raise SettingError(f"seq_len: expected {expected}, got {value!r}")
+        return value
+
+    @t.validate("head")
+    def _valid_head(self, proposal):
+        value, heads = proposal.value, self.shape[0]
+        if value != "all" and (isinstance(value, bool) or not 0 <= value < heads):
+            raise SettingError(f'head: expected "all" or 0 to {heads - 1}, got {value!r}')
+        return value
+
+    @t.validate("mask")
+    def _valid_mask(self, proposal):
+        if self.kind == "frames" and proposal.value != "none":
+            raise SettingError(
+                f'mask: expected "none" (recorded weights hold their mask), got {proposal.value!r}'
+            )
+        if proposal.value in _SQUARE_MASKS and not self.self_attention:
+            raise SettingError(
+                "mask: expected none or padding for cross-attention (the others compare positions "
+                f"in one sequence), got {proposal.value!r}"
+            )
+        return proposal.value
+
+    @t.validate("padding", "prefix_len")
+    def _valid_count(self, proposal):
+        return _at_least(proposal, 0)
+
+    @t.validate("window")
+    def _valid_window(self, proposal):
+        return _at_least(proposal, 1)
+
+    @t.validate("temperature")
+    def _valid_temperature(self, proposal):
+        if not (math.isfinite(proposal.value) and proposal.value > 0):
+            raise SettingError(
+                f"temperature: expected a finite number greater than 0, got {proposal.value!r}"
+            )
+        return proposal.value
+
+    @t.validate("pinned")
+    def _valid_pinned(self, proposal):
+        if len(proposal.value) not in (0, 3):
+            raise SettingError(f"pinned: expected [head, query, key] or [], got {proposal.value!r}")
+        return proposal.value
+
+    def visible(self) -> np.ndarray:
+        """The mask on show, boolean (L, S) for the length on show; True may be attended."""
+        rows, columns = self._size()
+        return _mask(self, rows, columns).expand(rows, columns).numpy()
+
+    def values(self, stage: str | None = None) -> np.ndarray:
+        """What is on show, by torch: float64 (H, L, S) for the settings now set.
+
+        `stage` is "scores", "masked scores" (masked cells are -inf) or "weights"; the one on show
+        when left out. Recorded weights are returned as they are.
+        """
+        stage = self.stage if stage is None else checks.choice("stage", stage, STAGES)
+        rows, columns = self._size()
+        if self.kind == "frames":
+            return self._frame().astype(np.float64)
+        scores = torch.from_numpy(self._raw_scores()[:, :rows, :columns])
+        scores = scores * ((self.scale or 1.0) if self.scaled else 1.0) / self.temperature
+        mask = _mask(self, rows, columns)
+        if stage == "masked scores":
+            scores = scores.masked_fill(~mask, -math.inf)
+        elif stage == "weights":
+            scores = functional.masked_softmax(scores, mask)
+        return scores.numpy()
+
+    def shown_tokens(self) -> tuple[list[str], list[str]]:
+        """The query tokens and the key tokens on show."""
+        if self.frame_tokens:
+            return tuple(self.frame_tokens[self.lengths.index(self.seq_len)])
+        rows, columns = self._size()
+        queries = self.key_tokens if self.self_attention else self.query_tokens
+        return queries[:rows], self.key_tokens[:columns]
+
+    def figure(self):
+        """A matplotlib Figure of what is on show: the picture for GitHub, PDF and print."""
+        heads = range(self.shape[0]) if self.head == "all" else [self.head]
+        stage = "weights" if self.kind == "frames" else self.stage
+        queries, keys = self.shown_tokens()
+        return heatmap(
+            self.values(stage)[list(heads)],
+            query_tokens=queries,
+            key_tokens=keys,
+            mask=None if stage == "scores" else self.visible(),
+            names=[self.head_names[h] for h in heads] if self.shape[0] > 1 else None,
+            title=self.title or None,
+            kind="weights" if stage == "weights" else "scores",
+        )
+
+    def description(self) -> str:
+        """What is on show, in words and without measured numbers: the picture's alt text."""
+        queries, keys = self.shown_tokens()
+        which = f"all {self.shape[0]} heads" if self.head == "all" else self.head_names[self.head]
+        settings = [f"mask {self.mask}"]
+        if self.scale is not None:
+            settings.append("scaled" if self.scaled else "not scaled")
+        settings.append(f"temperature {self.temperature:g}")
+        how = "recorded" if self.kind == "frames" else ", ".join(settings)
+        stage = "weights" if self.kind == "frames" else self.stage
+        about = f"{self.title}. " if self.title else ""
+        return (
+            f"{about}Heat map of attention {stage}, {which}: {len(queries)} queries by "
+            f"{len(keys)} keys, {how}."
+        )
+
+    def __repr__(self) -> str:
+        return f"AttentionExplorer({self.description()!r})"
+
+    def _repr_mimebundle_(self, **kwargs):
+        bundle = super()._repr_mimebundle_(**kwargs)
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
+        alt = self.description()
+        data |= {"text/plain": alt, "image/png": png(self.figure())}
+        return data, metadata | {"image/png": {"alt": alt}}
+
+    def _size(self) -> tuple[int, int]:
+        if self.kind == "frames":
+            return tuple(self._frame().shape[1:])
+        return (self.seq_len if self.self_attention else self.shape[1]), self.seq_len
+
+    def _raw_scores(self) -> np.ndarray:
+        heads, rows, columns = self.shape[:3]
+        if self.kind == "scores":
+            return np.frombuffer(self.scores, np.float32).reshape(self.shape).astype(np.float64)
+        query = np.frombuffer(self.query, np.float32).reshape(heads, rows, -1)
+        key = np.frombuffer(self.key, np.float32).reshape(heads, columns, -1)
+        return query.astype(np.float64) @ key.astype(np.float64).transpose(0, 2, 1)  # (H, L, S)
+
+    def _frame(self) -> np.ndarray:
+        start = 0
+        for length, rows, columns in self.frame_shapes:
+            count = self.shape[0] * rows * columns
+            if length == self.seq_len:
+                flat = np.frombuffer(self.frames, np.float32)[start : start + count]
+                return flat.reshape(-1, rows, columns)
+            start += count
+        raise AssertionError("seq_len is validated against frame_shapes")
+
+
+def _at_least(proposal, minimum: int) -> int:
+    if isinstance(proposal.value, bool) or proposal.value < minimum:
+        name = proposal.trait.name
+        raise SettingError(f"{name}: expected an int of at least {minimum}, got {proposal.value!r}")
+    return proposal.value
+
+
+def _controls(traits: dict, lengths: list[int]) -> list[str]:
+    """The controls that apply: recorded weights have no mask, and one head needs no choice."""
+    applies = {
+        "length": len(lengths) != 1,
+        "head": traits["shape"][0] > 1,
+        "mask": traits["kind"] != "frames",
+        "scale": traits["scale"] is not None,
+        "temperature": traits["kind"] != "frames",
+        "stage": traits["kind"] != "frames",
+    }
+    return [name for name in CONTROLS if applies[name]]
+
+
+def _mask(explorer: AttentionExplorer, rows: int, columns: int) -> torch.Tensor:
+    """The mask on show from `attnkit.masks`, broadcastable to (L, S)."""
+    match explorer.mask:
+        case "causal":
+            return masks.causal(columns)
+        case "window":
+            return masks.sliding_window(columns, window=explorer.window)
+        case "prefix":
+            return masks.prefix(columns, min(explorer.prefix_len, columns))
+        case "padding":
+            real = columns - min(explorer.padding, columns - 1)
+            return masks.padding([real], columns)[0]  # (1, S)
+    return torch.ones(rows, columns, dtype=torch.bool)
+
+
+def _tokens(rows, columns, tokens, query_tokens, key_tokens) -> dict[str, list[str] | None]:
+    """The token traits; `query_tokens` is None when the queries are the keys."""
+    if tokens is not None:
+        if query_tokens is not None or key_tokens is not None:
+            checks.fail("tokens", "no query_tokens or key_tokens beside it", "both", TypeError)
+        if rows != columns:
+            checks.fail(
+                "tokens",
+                "L == S (use query_tokens and key_tokens for cross-attention)",
+                f"L = {rows}, S = {columns}",
+            )
+        return {"key_tokens": inputs.strings("tokens", tokens, columns), "query_tokens": None}
+    if query_tokens is None and key_tokens is None and rows == columns:
+        return {"key_tokens": inputs.numbered(columns), "query_tokens": None}
+    given = {"query_tokens": (query_tokens, rows), "key_tokens": (key_tokens, columns)}
+    return {
+        name: inputs.numbered(count) if value is None else inputs.strings(name, value, count)
+        for name, (value, count) in given.items()
+    }
+
+
+def _frames(frames: Mapping[int, object]) -> dict[int, np.ndarray]:
+    """The frames as arrays (H, L, S), shortest first, all with the same number of heads."""
+    if not isinstance(frames, Mapping) or not frames:
+        checks.fail(
+            "frames", "a mapping length -> weights, not empty", repr(frames)[:60], TypeError
+        )
+    for length in frames:
+        checks.integer("a length in frames", length, minimum=1)
+    arrays = {
+        length: inputs.by_head(f"frames[{length}]", frames[length], "(H, L, S)")
+        for length in sorted(frames)
+    }
+    heads = {array.shape[0] for array in arrays.values()}
+    if len(heads) > 1:
+        checks.fail("frames", "one number of heads", f"{sorted(heads)}")
+    return arrays
+
+
+def _frame_tokens(arrays, query_tokens, key_tokens) -> list[list[list[str]]]:
+    """[query tokens, key tokens] of each frame, from lists or mappings length -> tokens."""
+    found = []
+    for length, array in arrays.items():
+        pair = []
+        given = (("query_tokens", query_tokens), ("key_tokens", key_tokens))
+        for (name, value), count in zip(given, array.shape[1:], strict=True):
+            if isinstance(value, Mapping):
+                if length not in value:
+                    checks.fail(name, f"tokens for length {length}", f"lengths {sorted(value)}")
+                pair.append(inputs.strings(f"{name}[{length}]", value[length], count))
+            elif value is None:
+                pair.append(inputs.numbered(count))
+            else:
+                pair.append(inputs.strings(name, value)[:count])
+        found.append(pair)
+    return found

@@ -1,0 +1,200 @@
+"""The heat map in matplotlib: one head or a grid of heads, with masked cells marked as such."""
+
+import base64
+import io
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from attnkit import checks
+from attnkit.viz import inputs, palette
+
+KINDS = ("weights", "scores")
+_MOST_LABELS = 40
+
+
+def heatmap(
+    values,
+    *,
+    tokens: Sequence[str] | None = None,
+    query_tokens: Sequence[str] | None = None,
+    key_tokens: Sequence[str] | None = None,
+    mask=None,
+    names: Sequence[str] | None = None,
+    title: str | None = None,
+    kind: str = "weights",
+    vmax: float | None = None,
+    cmap=None,
+    ax: Axes | None = None,
+) -> Figure | Axes:
+    """Draw attention weights or scores, one row a query and one column a key.
+
+    Weights are coloured from zero to `vmax`, scores from -vmax to +vmax with zero in the middle.
+    Masked cells are hatched, never coloured, so that "masked" and "zero" look different; cells
+    that are NaN get a colour and a cross of their own. Tokens are drawn as they are: a `$` in
+    them starts no formula.
+
+    Args:
+        values: (L, S), or (H, L, S) for a grid of heads.
+        tokens: L == S strings for self-attention, or
+        query_tokens, key_tokens: L and S strings; positions when left out.
+        mask: boolean, broadcastable to (H, L, S); True where the query may attend.
+        names: H strings above the heads.
+        title: above the whole; state the finding.
+        kind: "weights" or "scores".
+        vmax: the end of the colour bar; the largest magnitude shown when left out.
+        cmap: a matplotlib colour map, instead of the book's.
+        ax: where to draw a single head.
+
+    Returns:
+        A new Figure, or `ax` when it was given.
+
+    Raises:
+        TypeError: an argument of the wrong kind.
+        ValueError: shapes that do not fit, negative weights, a `vmax` that is not positive.
+    """
+    array = inputs.by_head("values", values, "(H, L, S)")
+    checks.choice("kind", kind, KINDS)
+    heads, rows, columns = array.shape
+    queries, keys = _labels(rows, columns, tokens, query_tokens, key_tokens)
+    names = [None] * heads if names is None else inputs.strings("names", names, heads)
+    visible = _visible(mask, array.shape)
+    norm = _norm(array, visible, kind, vmax)
+    cmap = cmap or (palette.weights_map if kind == "weights" else palette.scores_map)
+    if ax is not None:
+        if heads > 1:
+            checks.fail("ax", "values of one head, (L, S)", f"{heads} heads")
+        image = _draw(ax, array[0], visible[0], queries, keys, names[0] or title, norm, cmap)
+        ax.figure.colorbar(image, ax=ax, label=_bar_label(kind))
+        return ax
+    figure, axes = _grid(heads, rows, columns)
+    for place, head_ax in enumerate(axes):
+        labelled = (queries, keys if place < axes[0].get_gridspec().ncols or heads == 1 else [])
+        image = _draw(head_ax, array[place], visible[place], *labelled, names[place], norm, cmap)
+    figure.colorbar(image, ax=axes, label=_bar_label(kind), shrink=0.8, pad=0.02)
+    if title:
+        figure.suptitle(title, parse_math=False)
+    _legend(figure, array, visible)
+    return figure
+
+
+def png(figure: Figure, dpi: int = 100) -> str:
+    """The figure as base64-encoded PNG, the way a notebook keeps it, the same on every run."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=dpi, facecolor="white", metadata={"Software": None})
+    return base64.b64encode(buffer.getvalue()).decode()
+
+
+def _labels(rows, columns, tokens, query_tokens, key_tokens):
+    if tokens is not None:
+        if query_tokens is not None or key_tokens is not None:
+            checks.fail("tokens", "no query_tokens or key_tokens beside it", "both", TypeError)
+        if rows != columns:
+            checks.fail("tokens", "L == S (or query_tokens and key_tokens)", f"{rows} x {columns}")
+        query_tokens = key_tokens = inputs.strings("tokens", tokens, columns)
+    given = (("query_tokens", query_tokens, rows), ("key_tokens", key_tokens, columns))
+    return [
+        inputs.numbered(count) if value is None else inputs.strings(name, value, count)
+        for name, value, count in given
+    ]
+
+
+def _visible(mask, shape) -> np.ndarray:
+    if mask is None:
+        return np.ones(shape, dtype=bool)
+    mask = np.asarray(mask)
+    if mask.dtype != bool:
+        checks.fail("mask", "booleans, True where the query may attend", str(mask.dtype), TypeError)
+    try:
+        return np.broadcast_to(mask, shape)
+    except ValueError:
+        checks.fail("mask", f"a shape that broadcasts to (H, L, S) = {shape}", f"{mask.shape}")
+
+
+def _norm(array, visible, kind, vmax) -> Normalize:
+    shown = array[visible & np.isfinite(array)]
+    if kind == "weights" and shown.size and shown.min() < 0:
+        checks.fail("values", 'weights of at least 0 (or kind="scores")', f"{shown.min():.3g}")
+    if vmax is None:
+        vmax = float(np.abs(shown).max(initial=0.0)) or 1.0
+    checks.positive("vmax", vmax)
+    return Normalize(0.0 if kind == "weights" else -vmax, vmax)
+
+
+def _bar_label(kind: str) -> str:
+    return "attention weight" if kind == "weights" else "score"
+
+
+def _grid(heads: int, rows: int, columns: int):
+    """A figure with one axes a head, cells square, no wider than a page."""
+    across = min(heads, 4 if heads > 6 else 3)
+    down = math.ceil(heads / across)
+    cell = min(0.42, 6.4 / (across * columns), 7.0 / rows)
+    width = max(across * columns * cell, 2.6) + 1.9
+    height = max(down * rows * cell, 1.8 * down) + 1.3
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.subplots(down, across, squeeze=False).ravel()
+    for spare in axes[heads:]:
+        spare.remove()
+    return figure, list(axes[:heads])
+
+
+def _draw(ax, values, visible, queries, keys, name, norm, cmap):
+    ax.set_facecolor("white")
+    rows, columns = values.shape
+    ax.imshow(np.zeros((rows, columns)), cmap="Greys", vmin=0, vmax=1, alpha=0.0, aspect="equal")
+    ax.fill_between(
+        [-0.5, columns - 0.5],
+        -0.5,
+        rows - 0.5,
+        hatch="////",
+        facecolor="white",
+        edgecolor=palette.HATCH,
+        linewidth=0,
+    )
+    bad = visible & np.isnan(values)
+    image = ax.imshow(
+        np.ma.array(values, mask=~visible | bad),
+        cmap=cmap,
+        norm=norm,
+        aspect="equal",
+        interpolation="nearest",
+        zorder=2,
+    )
+    ax.plot(*np.nonzero(bad)[::-1], linestyle="none", marker="x", color=palette.NAN, zorder=3)
+    _ticks(ax.xaxis, keys, columns)
+    _ticks(ax.yaxis, queries, rows)
+    ax.xaxis.tick_top()
+    ax.xaxis.set_label_position("top")
+    for label in ax.get_xticklabels():
+        label.set(rotation=45, ha="left", rotation_mode="anchor")
+    ax.tick_params(length=0, labelsize=8)
+    ax.set(xlabel="key", ylabel="query")
+    if name:
+        ax.set_title(name, fontsize=9, parse_math=False)
+    return image
+
+
+def _ticks(axis, labels: Sequence[str], count: int) -> None:
+    step = math.ceil(count / _MOST_LABELS)
+    axis.set_ticks(range(0, count, step))
+    axis.set_ticklabels(labels[::step] or [""] * len(range(0, count, step)), parse_math=False)
+
+
+def _legend(figure, array, visible) -> None:
+    entries = []
+    if not visible.all():
+        entries.append(
+            Patch(facecolor="white", edgecolor=palette.HATCH, hatch="////", label="masked")
+        )
+    if np.isnan(array[visible]).any():
+        entries.append(Patch(color=palette.NAN, label="not a number"))
+    if entries:
+        figure.legend(
+            handles=entries, loc="outside lower right", fontsize=8, frameon=False, ncols=2
+        )
