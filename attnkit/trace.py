@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
 from attnkit import checks
 from attnkit.functional import _observers
@@ -63,11 +64,12 @@ def record(module: nn.Module | None = None) -> Iterator[list[Call]]:
             handle.remove()
 
 
-def _name_while_running(module: nn.Module, running: list[str]) -> list:
+def _name_while_running(module: nn.Module, running: list[str]) -> list[RemovableHandle]:
+    def leave(*_: object) -> None:
+        running.pop()
+
     handles = []
     for name, child in module.named_modules():
         handles.append(child.register_forward_pre_hook(lambda *_, n=name: running.append(n)))
-        handles.append(
-            child.register_forward_hook(lambda *_: running.pop() and None, always_call=True)
-        )
+        handles.append(child.register_forward_hook(leave, always_call=True))
     return handles
