@@ -142,8 +142,11 @@ def broadcasts_to(name: str, value: Tensor, target: Sequence[int], layout: str) 
 
 def leading_dims(**tensors: Tensor) -> torch.Size:
     """Return the broadcast leading dimensions (all but the last two) of the tensors."""
+    leads = [value.shape[:-2] for value in tensors.values()]
+    if leads.count(leads[0]) == len(leads):  # the usual case, and broadcast_shapes is slow
+        return leads[0]
     try:
-        return torch.broadcast_shapes(*(value.shape[:-2] for value in tensors.values()))
+        return torch.broadcast_shapes(*leads)
     except RuntimeError:
         shapes = ", ".join(f"{name} {shape(value)}" for name, value in tensors.items())
         fail(next(reversed(tensors)), "leading dimensions that broadcast with the others", shapes)

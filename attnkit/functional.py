@@ -203,7 +203,8 @@ def scaled_dot_product_attention(
         attended = _explicit(query, key, value, mask, bias, scale, dropout_p, enable_gqa)
         output, weights = attended.output, attended.weights if need_weights else None
     else:
-        output, weights = _fused(query, key, value, mask, bias, scale, enable_gqa), None
+        output = _fused(query, key, value, mask, bias, scale, None if enable_gqa else target[:-2])
+        weights = None
         if _observers.get():
             with torch.no_grad():
                 _explicit(query, key, value, mask, bias, scale, 0.0, enable_gqa)
@@ -242,7 +243,7 @@ def set_aside_nonfinite(
 
 def _finite(tensor: Tensor) -> bool:
     # The sum of finite numbers may overflow, so a false alarm is possible; a miss is not.
-    return bool(tensor.detach().sum().isfinite())
+    return math.isfinite(tensor.detach().sum().item())
 
 
 def _explicit(
@@ -278,32 +279,34 @@ def _fused(
     mask: Tensor | None,
     bias: Tensor | None,
     scale: float,
-    enable_gqa: bool,
+    lead: tuple[int, ...] | None,
 ) -> Tensor:
-    """PyTorch's kernel, given shapes it is fast on and rows that are never empty."""
-    lead = checks.leading_dims(query=query, key=key, value=value) if not enable_gqa else None
+    """PyTorch's kernel, given rows that are never empty and four dimensions, which it is fast on.
+
+    `lead` are the leading dimensions of the output; None stands for grouped heads.
+    """
     empty = None
     if mask is not None:
         empty = ~mask.any(-1, keepdim=True)  # (..., L, 1)
         mask = mask | empty
     if bias is not None:
         mask = torch.where(mask, bias.to(query.dtype), -math.inf)
-    query, key, value = (_four_dims(x, lead) for x in (query, key, value))
-    if mask is not None and mask.dim() > 4:
-        mask = mask.expand(*lead, *mask.shape[-2:]).flatten(0, -4)
+    if lead is not None:
+        query, key, value = (_four_dims(x, lead) for x in (query, key, value))
+        if mask is not None and mask.dim() > 4:
+            mask = mask.expand(*lead, *mask.shape[-2:]).flatten(0, -4)
     output = F.scaled_dot_product_attention(
-        query, key, value, attn_mask=mask, scale=scale, enable_gqa=enable_gqa
+        query, key, value, attn_mask=mask, scale=scale, enable_gqa=lead is None
     )
-    output = output.reshape(*lead, *output.shape[-2:]) if lead is not None else output
+    if lead is not None and len(lead) != 2:
+        output = output.reshape(*lead, *output.shape[-2:])
     return output if empty is None else output.masked_fill(empty, 0.0)
 
 
-def _four_dims(x: Tensor, lead: torch.Size | None) -> Tensor:
-    # The fast kernels take (B, H, length, features) and nothing else.
-    if lead is None:
-        return x
-    x = x.expand(*lead, *x.shape[-2:])
-    return x.flatten(0, -4) if x.dim() > 4 else x[(None,) * (4 - x.dim())]
+def _four_dims(x: Tensor, lead: tuple[int, ...]) -> Tensor:
+    if x.shape[:-2] != lead:
+        x = x.expand(*lead, *x.shape[-2:])
+    return x.flatten(0, -4) if x.dim() > 4 else x[(None,) * (4 - x.dim())] if x.dim() < 4 else x
 
 
 def _check_sdpa(
