@@ -1,0 +1,63 @@
+# Every target makes its own environment when it is missing. `make help` lists them.
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+HTML   := _build/html
+PORT   ?= 8000
+# Tests in parallel; a test file or a notebook stays on one worker.
+JOBS   ?= 2
+
+# One thread a kernel, as in booktools/notebooks.py: outputs must not depend on the cores.
+export OMP_NUM_THREADS ?= 1
+export MKL_NUM_THREADS ?= 1
+export PYTHONHASHSEED  ?= 0
+export PYDEVD_DISABLE_FILE_VALIDATION ?= 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup book serve test notebooks bench results lint clean linkcheck picture
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: $(READY) ## make .venv and install what the book needs
+
+$(READY): requirements.txt constraints.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; v = sys.version.split()[0]; sys.exit(None if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, this is " + v + "; name another with: make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+book: $(READY) ## build the book into _build/html and print its address
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/jupyter-book build . -W -n --keep-going --quiet
+	@echo "The book: file://$(CURDIR)/$(HTML)/index.html"
+
+serve: book ## build the book and serve it on http://localhost:8000
+	$(BIN)/python -m booktools.serve $(HTML) --port $(PORT)
+
+test: book ## build the book, then run every test
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+
+notebooks: $(READY) ## execute every chapter and write its outputs (ONLY=05 for one)
+	$(BIN)/python -m booktools.notebooks $(ONLY)
+
+bench: $(READY) ## measure speed and memory, as ratios
+	@set -e; for file in benchmarks/[a-z]*.py; do \
+	  name=$$(basename $$file .py); echo "== $$name"; $(BIN)/python -m benchmarks.$$name; done
+
+results: $(READY) ## run the long experiments and write results/
+	@set -e; for file in experiments/[a-z]*.py; do \
+	  name=$$(basename $$file .py); echo "== $$name"; $(BIN)/python -m experiments.$$name; done
+
+lint: $(READY) ## ruff and codespell, as before every commit
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/codespell
+
+linkcheck: $(READY) ## follow every link that leaves the book (needs a network)
+	$(BIN)/jupyter-book build . --builder linkcheck
+
+clean: ## remove what was built; the environment stays
+	rm -rf _build build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +

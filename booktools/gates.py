@@ -1,0 +1,190 @@
+"""What a committed notebook must be like before the book is built from it.
+
+``python -m booktools.gates`` checks every chapter; the Sphinx extension does the same at the
+start of a build, and a single fault stops it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from nbformat import NotebookNode
+
+from booktools import colab, normal_form
+from booktools.address import ROOT, Address, read_address
+
+CHAPTERS = ROOT / "chapters"
+
+_MACHINE_PATH = re.compile(
+    r"(?:/(?:home|Users|root|tmp|work|opt|usr|private|var|mnt|content)/[\w.\-/]+"
+    r"|[A-Za-z]:\\[\w.\-\\]+|site-packages|ipykernel_\d+)"
+)
+_MEMORY_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]{6,}")
+_UNCHECKED_TAGS = {"nbval-skip", "nbval-ignore-output", "skip-execution"}
+_UNCHECKED_COMMENTS = re.compile(r"^\s*#\s*(?:NBVAL_SKIP|NBVAL_IGNORE_OUTPUT)\s*$", re.MULTILINE)
+
+
+def _code_cells(nb: NotebookNode) -> Iterator[tuple[int, NotebookNode]]:
+    """Code cells with their number among all cells, counted from 1 as a reader would."""
+    for number, cell in enumerate(nb.cells, start=1):
+        if cell.cell_type == "code":
+            yield number, cell
+
+
+def _outputs(nb: NotebookNode) -> Iterator[tuple[int, NotebookNode, NotebookNode]]:
+    for number, cell in _code_cells(nb):
+        for output in cell.outputs:
+            yield number, cell, output
+
+
+def views_without_state(nb: NotebookNode) -> Iterator[str]:
+    """A control without its state would be dead on the page."""
+    states = normal_form.widget_states(nb)
+    for number, _, output in _outputs(nb):
+        view = output.get("data", {}).get(normal_form.WIDGET_VIEW)
+        if view is not None and not states.get(view["model_id"], {}).get("state"):
+            yield f"cell {number}: a widget view has no stored state ({view['model_id']})"
+
+
+def errors(nb: NotebookNode) -> Iterator[str]:
+    """An error is shown only where the cell says, with ``raises-exception``, that it is meant."""
+    for number, cell, output in _outputs(nb):
+        if output.output_type == "error" and "raises-exception" not in cell.metadata.get(
+            "tags", []
+        ):
+            yield f"cell {number}: raised {output.ename}: {output.evalue}"
+
+
+def count_gaps(nb: NotebookNode) -> Iterator[str]:
+    """Counts 1, 2, 3 ... are the mark of one run from a fresh kernel, top to bottom."""
+    for expected, (number, cell) in enumerate(_code_cells(nb), start=1):
+        if not cell.source.strip():
+            yield f"cell {number}: an empty code cell; remove it"
+            return
+        if cell.execution_count != expected:
+            yield f"cell {number}: execution count {cell.execution_count}, expected {expected}"
+            return
+
+
+def stale_outputs(nb: NotebookNode) -> Iterator[str]:
+    """The cells must be the ones that the stored outputs came from."""
+    executed = nb.metadata.get("book", {}).get("executed")
+    if executed is None:
+        yield "never executed by `make notebooks`"
+        return
+    now = normal_form.source_record(nb)
+    if now == executed:
+        return
+    for (number, _), line in zip(_code_cells(nb), now, strict=True):
+        if line not in executed:
+            yield f"cell {number}: changed since it was executed"
+            return
+    yield "code cells were removed or moved since the notebook was executed"
+
+
+def stderr(nb: NotebookNode) -> Iterator[str]:
+    """A warning that the reader cannot act on has no place in a chapter."""
+    for number, _, output in _outputs(nb):
+        if output.output_type == "stream" and output.name == "stderr":
+            first = output.text.strip().split("\n")[0]
+            yield f"cell {number}: wrote to stderr: {first}"
+
+
+def _texts(output: NotebookNode) -> Iterator[str]:
+    if output.output_type == "stream":
+        yield output.text
+    elif output.output_type == "error":
+        yield from (output.evalue, *output.traceback)
+    for mime, value in output.get("data", {}).items():
+        if isinstance(value, str) and (mime.startswith("text/") or mime == "image/svg+xml"):
+            yield value
+
+
+def machine_traces(nb: NotebookNode) -> Iterator[str]:
+    """Paths and memory addresses are of the machine that ran the notebook, not of the lesson."""
+    for number, _, output in _outputs(nb):
+        for text in _texts(output):
+            for pattern in (_MACHINE_PATH, _MEMORY_ADDRESS):
+                if match := pattern.search(text):
+                    yield f"cell {number}: its output holds {match[0].strip()!r}"
+
+
+def unchecked_cells(nb: NotebookNode) -> Iterator[str]:
+    """Only the Colab set-up may stay out of the strict comparison."""
+    for number, cell in _code_cells(nb):
+        skipped = _UNCHECKED_TAGS.intersection(cell.metadata.get("tags", []))
+        if _UNCHECKED_COMMENTS.search(cell.source):
+            skipped.add("an NBVAL comment")
+        if skipped and cell.id != colab.CELL_ID:
+            yield f"cell {number}: {', '.join(sorted(skipped))} keeps it from being checked"
+
+
+def not_in_normal_form(nb: NotebookNode) -> Iterator[str]:
+    """A notebook saved by hand or by an editor carries what `make notebooks` removes."""
+    text = normal_form.dumps(nb)
+    again = normal_form.read_text(text)
+    if normal_form.dumps(normal_form.normalise(again)) != text:
+        yield "not in normal form"
+
+
+GATES: tuple[Callable[[NotebookNode], Iterator[str]], ...] = (
+    views_without_state,
+    errors,
+    count_gaps,
+    stale_outputs,
+    stderr,
+    machine_traces,
+    unchecked_cells,
+    not_in_normal_form,
+)
+
+
+def colab_cell_out_of_date(nb: NotebookNode, address: Address | None) -> Iterator[str]:
+    """The set-up cell must be the one that the repository's address gives."""
+    first: Any = nb.cells[0] if nb.cells else {}
+    if first.get("id") != colab.CELL_ID:
+        yield "its first cell is not the Colab set-up"
+    elif first.source != colab.setup_source(address) or first.metadata.get("tags") != colab.TAGS:
+        yield "its Colab set-up does not follow from the address in pyproject.toml"
+
+
+def faults(nb: NotebookNode, address: Address | None) -> list[str]:
+    """Everything that is wrong with one notebook; an empty list when it may be published."""
+    found = [fault for gate in GATES for fault in gate(nb)]
+    return found + list(colab_cell_out_of_date(nb, address))
+
+
+def check(paths: list[Path], address: Address | None) -> list[str]:
+    """The faults of the notebooks at ``paths``, each beginning with the file's name."""
+    return [
+        f"{path.name}: {fault}"
+        for path in paths
+        for fault in faults(normal_form.read(path), address)
+    ]
+
+
+def chapters(folder: Path = CHAPTERS) -> list[Path]:
+    """Every chapter, in the order of its number."""
+    return sorted(folder.glob("*.ipynb"))
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Print the faults of the named notebooks, or of every chapter."""
+    parser = argparse.ArgumentParser(prog="python -m booktools.gates", description=__doc__)
+    parser.add_argument("notebooks", nargs="*", type=Path, help="default: every chapter")
+    paths = parser.parse_args(argv).notebooks or chapters()
+    found = check(paths, read_address())
+    for fault in found:
+        print(fault)
+    if found:
+        print("Run `make notebooks` to execute and write the chapters again.", file=sys.stderr)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

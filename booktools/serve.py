@@ -1,0 +1,60 @@
+"""Serve the built book, with its own page for addresses that lead nowhere."""
+
+from __future__ import annotations
+
+import argparse
+import http.server
+from functools import partial
+from pathlib import Path
+
+
+class BookHandler(http.server.SimpleHTTPRequestHandler):
+    """Static files; a missing one is answered with the book's 404 page, as Pages does."""
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answer 404 with ``404.html``, everything else as the standard library does."""
+        page = Path(self.directory) / "404.html"
+        if code != http.HTTPStatus.NOT_FOUND or not page.is_file():
+            super().send_error(code, message, explain)
+            return
+        body = page.read_bytes()
+        self.send_response(code)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+
+class QuietHandler(BookHandler):
+    """The same without a line on the terminal for every file."""
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+def make_server(
+    folder: Path, port: int = 0, handler: type[BookHandler] = QuietHandler
+) -> http.server.ThreadingHTTPServer:
+    """A server of ``folder`` on localhost; port 0 takes a free one."""
+    return http.server.ThreadingHTTPServer(
+        ("127.0.0.1", port), partial(handler, directory=str(folder))
+    )
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Serve until interrupted."""
+    parser = argparse.ArgumentParser(prog="python -m booktools.serve", description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--port", type=int, default=8000)
+    options = parser.parse_args(argv)
+    with make_server(options.folder, options.port, BookHandler) as server:
+        print(f"http://localhost:{server.server_address[1]}/ (Ctrl-C ends it)", flush=True)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            print()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""Sphinx's side of the book: the gates, the address, local maths, a quieter theme.
+
+It runs on ``config-inited``, before the theme and the other extensions read their settings,
+so that a plain ``jupyter-book build .`` does all of it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.errors import ExtensionError
+from sphinx.util.fileutil import copy_asset
+
+from booktools import gates
+from booktools.address import BRANCH, COLAB, Address, read_address
+
+# tex-svg draws maths as outlines: fonts, which a browser refuses to load from file:, are not
+# needed. The extensions are what \boldsymbol, \cancel and the like load when they are met.
+MATHJAX_PARTS = ("tex-svg.js", "input/tex/extensions")
+
+
+def hold_to_gates(app: Sphinx, config: Config) -> None:
+    """Stop the build when a chapter is not fit to be published."""
+    folder = Path(app.srcdir)
+    address = read_address(folder / "pyproject.toml")
+    found = gates.check(gates.chapters(folder / "chapters"), address)
+    if found:
+        listing = "\n  ".join(found)
+        raise ExtensionError(
+            f"the chapters are not fit to be published:\n  {listing}\n"
+            "`make notebooks` executes them and writes them again."
+        )
+
+
+def apply_address(app: Sphinx, config: Config) -> None:
+    """Switch buttons, sitemap and social cards on when the repository has an address."""
+    address = read_address(Path(app.srcdir) / "pyproject.toml")
+    config.notfound_urls_prefix = address.site_path if address else "/"
+    if address is None or not address.repository.startswith("https://"):
+        # The theme makes a dead repository link from whatever address it finds.
+        config.html_theme_options.pop("repository_url", None)
+        return
+    config.html_theme_options.update(theme_options(address))
+    if address.site:
+        config.html_baseurl = config.ogp_site_url = address.site
+        config.ogp_social_cards = {"enable": True, "image": "_static/logo.png"}
+
+
+def theme_options(address: Address) -> dict[str, object]:
+    """The theme's settings for a repository at ``address``."""
+    return {
+        "repository_url": address.repository,
+        "repository_branch": BRANCH,
+        "use_repository_button": True,
+        "use_edit_page_button": True,
+        "use_issues_button": True,
+        "launch_buttons": {"colab_url": COLAB} if address.on_github else {},
+    }
+
+
+def remove_thebe(app: Sphinx, config: Config) -> None:
+    """Disconnect sphinx-thebe, which Jupyter Book loads whether a book uses it or not.
+
+    It would declare its globals twice on every page, an error on every console.
+    """
+    for listeners in app.events.listeners.values():
+        listeners[:] = [
+            listener
+            for listener in listeners
+            if not listener.handler.__module__.startswith("sphinx_thebe")
+        ]
+    app.registry.css_files[:] = [
+        entry for entry in app.registry.css_files if entry[0] != "sphinx-thebe.css"
+    ]
+
+
+def copy_mathjax(app: Sphinx, error: Exception | None) -> None:
+    """Put the parts of MathJax that the pages load beside them."""
+    if error is not None or app.builder.format != "html":
+        return
+    package = importlib.util.find_spec("sphinx-mathjax-offline")
+    if package is None or package.origin is None:
+        raise ExtensionError("sphinx-mathjax-offline is not installed; see requirements.txt")
+    source = Path(package.origin).parent / "static" / "mathjax"
+    for part in MATHJAX_PARTS:
+        target = Path(app.outdir) / "_static" / "mathjax" / part
+        copy_asset(source / part, target if (source / part).is_dir() else target.parent)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the extension; Sphinx calls it."""
+    app.setup_extension("sphinx.ext.mathjax")
+    if (address := read_address(Path(app.srcdir) / "pyproject.toml")) and address.site:
+        # Without a site address there is nothing that a sitemap could list.
+        app.setup_extension("sphinx_sitemap")
+        app.config.sitemap_url_scheme = "{link}"
+    app.config.mathjax_path = "mathjax/tex-svg.js"
+    app.connect("config-inited", hold_to_gates)
+    app.connect("config-inited", apply_address)
+    app.connect("config-inited", remove_thebe, priority=900)
+    app.connect("build-finished", copy_mathjax)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
