@@ -205,7 +205,7 @@ def scaled_dot_product_attention(
     else:
         output = _fused(query, key, value, mask, bias, scale, None if enable_gqa else target[:-2])
         weights = None
-        if _observers.get():
+        if _watching():
             with torch.no_grad():
                 _explicit(query, key, value, mask, bias, scale, 0.0, enable_gqa)
     return Attended(output if spoiled is None else output.masked_fill(spoiled, math.nan), weights)
@@ -358,9 +358,15 @@ def _autocast(*tensors: Tensor) -> tuple[Tensor, ...]:
     return tuple(x if x.dtype == torch.float64 else x.to(dtype) for x in tensors)
 
 
+def _watching() -> bool:
+    # A compiled graph cannot hold a recorder, so nothing is recorded inside one.
+    return not torch.compiler.is_compiling() and bool(_observers.get())
+
+
 def _observe(**tensors: Tensor | None) -> None:
-    for observer in _observers.get():
-        observer(**tensors)
+    if _watching():
+        for observer in _observers.get():
+            observer(**tensors)
 
 
 def _query_key(query: Tensor, key: Tensor) -> None:

@@ -1,0 +1,63 @@
+"""Choosing a device, and naming the backend that ran."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+import attnkit
+from attnkit import device
+
+
+def test_a_device_asked_for_is_the_device():
+    assert device.choose("cpu") == torch.device("cpu")
+    assert device.choose(torch.device("cpu")) == torch.device("cpu")
+
+
+@pytest.mark.parametrize("has_cuda", [False, True])
+@pytest.mark.parametrize("has_mps", [False, True])
+def test_the_best_device_is_chosen(monkeypatch, has_cuda, has_mps):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: has_cuda)
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: has_mps)
+    assert device.choose().type == ("cuda" if has_cuda else "mps" if has_mps else "cpu")
+
+
+def test_cpu_trains_in_float32():
+    assert device.fast_dtype("cpu") == torch.float32
+
+
+@pytest.mark.parametrize(
+    "capability, dtype",
+    [((7, 5), torch.float32), ((8, 0), torch.bfloat16), ((9, 0), torch.bfloat16)],
+)
+def test_bfloat16_where_the_hardware_has_it(monkeypatch, capability, dtype):
+    monkeypatch.setattr(device, "choose", lambda wanted: torch.device("cuda", 0))
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: capability)
+    assert device.fast_dtype() == dtype
+
+
+def test_the_cpu_is_described_with_its_threads(monkeypatch):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
+    assert device.describe("cpu").endswith("(1 thread)")
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
+    assert device.describe("cpu").endswith("(3 threads)")
+
+
+def test_the_backend_that_ran_is_named():
+    x = torch.randn(1, 2, 16, 8)
+    assert device.sdpa_backend(lambda: F.scaled_dot_product_attention(x, x, x)) == "flash (CPU)"
+    with sdpa_kernel(SDPBackend.MATH):
+        assert device.sdpa_backend(lambda: F.scaled_dot_product_attention(x, x, x)) == "math"
+    assert device.sdpa_backend(lambda: x + x) == "none"
+
+
+def test_attnkit_runs_the_fused_kernel_unless_weights_are_asked_for():
+    x = torch.randn(2, 16, 8)
+    assert (
+        device.sdpa_backend(lambda: attnkit.scaled_dot_product_attention(x, x, x)) == "flash (CPU)"
+    )
+    explicit = device.sdpa_backend(
+        lambda: attnkit.scaled_dot_product_attention(x, x, x, need_weights=True)
+    )
+    assert explicit == "none"

@@ -1,0 +1,121 @@
+"""Masks: every cell against the sentence that defines it, and the adapters against torch."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+from torch.nn.attention.bias import causal_lower_right, causal_upper_left
+
+from attnkit import masks
+
+lengths = st.integers(0, 9)
+
+
+def from_rule(query_len, key_len, rule):
+    rows = [[rule(i, j) for j in range(key_len)] for i in range(query_len)]
+    return torch.tensor(rows, dtype=torch.bool).reshape(query_len, key_len)
+
+
+@given(query_len=lengths, key_len=lengths, offset=st.integers(-9, 9))
+def test_causal(query_len, key_len, offset):
+    mask = masks.causal(query_len, key_len, offset=offset)
+    assert mask.dtype == torch.bool
+    assert torch.equal(mask, from_rule(query_len, key_len, lambda i, j: j <= i + offset))
+
+
+def test_causal_of_one_length_aligns_the_two_ends():
+    assert torch.equal(masks.causal(3), torch.ones(3, 3).tril().bool())
+    assert torch.equal(masks.causal(3), masks.causal(3, 3))
+
+
+def test_causal_alignments_are_those_of_torch():
+    q, k = torch.randn(1, 1, 3, 4), torch.randn(1, 1, 5, 4)
+    for offset, bias in ((0, causal_upper_left(3, 5)), (2, causal_lower_right(3, 5))):
+        ours = F.scaled_dot_product_attention(q, k, k, attn_mask=masks.causal(3, 5, offset=offset))
+        assert torch.allclose(ours, F.scaled_dot_product_attention(q, k, k, attn_mask=bias))
+
+
+@given(st.lists(lengths, min_size=1, max_size=4), st.integers(0, 3))
+def test_padding(sizes, more):
+    max_len = max(sizes) + more
+    mask = masks.padding(sizes, max_len)
+    assert mask.shape == (len(sizes), 1, max_len)
+    expected = from_rule(len(sizes), max_len, lambda b, j: j < sizes[b])
+    assert torch.equal(mask[:, 0], expected)
+    assert torch.equal(mask, masks.padding(torch.tensor(sizes, dtype=torch.int32), max_len))
+
+
+def test_padding_ends_at_the_longest_by_default():
+    assert masks.padding([2, 4]).shape == (2, 1, 4)
+    assert masks.padding([], 4).shape == (0, 1, 4)
+
+
+@given(lengths, lengths, st.integers(1, 12), st.integers(-9, 9), st.booleans())
+def test_sliding_window(query_len, key_len, window, offset, causal):
+    mask = masks.sliding_window(query_len, key_len, window=window, causal=causal, offset=offset)
+    furthest = 0 if causal else window - 1
+    expected = from_rule(
+        query_len, key_len, lambda i, j: i + offset - window < j <= i + offset + furthest
+    )
+    assert torch.equal(mask, expected)
+
+
+def test_window_counts_the_query_itself():
+    assert torch.equal(masks.sliding_window(4, window=1), torch.eye(4).bool())
+    assert masks.sliding_window(9, window=3).sum(-1).tolist() == [1, 2] + 7 * [3]
+    assert masks.sliding_window(9, window=3, causal=False)[4].sum() == 5
+    assert torch.equal(masks.sliding_window(4, window=4), masks.causal(4))
+
+
+@given(lengths, st.data())
+def test_prefix(length, data):
+    prefix_len = data.draw(st.integers(0, length))
+    expected = from_rule(length, length, lambda i, j: j <= i or j < prefix_len)
+    assert torch.equal(masks.prefix(length, prefix_len), expected)
+
+
+def test_blocks():
+    ids = torch.tensor([0, 0, 1, 2, 2])
+    assert torch.equal(masks.blocks(ids), from_rule(5, 5, lambda i, j: ids[i] == ids[j]))
+    batched = masks.blocks(ids.expand(3, 5), torch.tensor([2, 1]).expand(3, 2))
+    assert torch.equal(batched[1], from_rule(5, 2, lambda i, j: ids[i] == 2 - j))
+
+
+@pytest.mark.parametrize("polarity", ["padding", "attention"])
+def test_adapters_mean_what_multihead_attention_means(polarity):
+    torch.manual_seed(0)
+    theirs = nn.MultiheadAttention(4, 1, batch_first=True).double().eval()
+    x = torch.randn(2, 5, 4, dtype=torch.double)
+    ignore = torch.tensor([[False, False, False, True, True], [False] * 4 + [True]])
+    if polarity == "padding":
+        _, weights = theirs(x, x, x, key_padding_mask=ignore)
+        mask = masks.from_torch_padding(ignore).expand(2, 5, 5)
+    else:
+        not_allowed = torch.ones(5, 5).triu(1).bool()
+        _, weights = theirs(x, x, x, attn_mask=not_allowed)
+        mask = masks.from_torch_attention(not_allowed).expand(2, 5, 5)
+    assert torch.equal(weights > 0, mask)
+
+
+def test_masks_compose():
+    both = masks.causal(4) & masks.padding([2, 4])
+    assert both.shape == (2, 4, 4)
+    assert torch.equal(both[0], from_rule(4, 4, lambda i, j: j <= i and j < 2))
+    either = masks.prefix(4, 1) | masks.sliding_window(4, window=2)
+    assert torch.equal(either, masks.prefix(4, 1))
+    assert not (masks.causal(4) & ~masks.causal(4)).any()
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda device: masks.causal(3, device=device),
+        lambda device: masks.sliding_window(3, window=2, device=device),
+        lambda device: masks.prefix(3, 2, device=device),
+    ],
+)
+def test_masks_are_built_where_asked(build):
+    assert build("meta").device.type == "meta"
+    assert build(None).device.type == "cpu"
