@@ -1,6 +1,6 @@
 """Attention mechanisms in PyTorch, small and tested, with the pictures that explain them."""
 
-from attnkit import device, functional, masks, trace
+from attnkit import device, efficient, functional, masks, positions, trace
 from attnkit.additive import AdditiveAttention
 from attnkit.functional import Attended, masked_softmax, scaled_dot_product_attention
 from attnkit.luong import LuongAttention
@@ -18,9 +18,11 @@ __all__ = [
     "ProjectedAttention",
     "SelfAttention",
     "device",
+    "efficient",
     "functional",
     "masked_softmax",
     "masks",
+    "positions",
     "scaled_dot_product_attention",
     "time_first",
     "trace",
