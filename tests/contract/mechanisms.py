@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -56,6 +57,100 @@ def _explicit_only(query, key, value, *, mask, need_weights, **options):
     return attnkit.Attended(output, weights if need_weights else None)
 
 
+def _average(scores, value, mask):
+    scores = scores if mask is None else scores.masked_fill(~mask, -math.inf)
+    return scores.softmax(-1) @ value
+
+
+def _pairs(query, key):
+    """Every query beside every key, concatenated: (B, L, S, Eq + Ek)."""
+    L, S = query.shape[-2], key.shape[-2]
+    queries = query[..., :, None, :].expand(*query.shape[:-1], S, query.shape[-1])
+    keys = key[..., None, :, :].expand(*key.shape[:-2], L, *key.shape[-2:])
+    return torch.cat([queries, keys], dim=-1)
+
+
+def _additive_peer(module, query, key, value, mask):
+    weight = torch.cat([module.query_proj.weight, module.key_proj.weight], dim=1)
+    hidden = F.linear(_pairs(query, key), weight, module.query_proj.bias).tanh()
+    return _average(hidden @ module.v, value, mask)
+
+
+def _dot_peer(module, query, key, value, mask):
+    return _average(query @ key.mT, value, mask)
+
+
+def _general_peer(module, query, key, value, mask):
+    return _average(query @ (module.weight @ key.mT), value, mask)
+
+
+def _concat_peer(module, query, key, value, mask):
+    hidden = (_pairs(query, key) @ module.weight.T).tanh()
+    return _average(hidden @ module.v, value, mask)
+
+
+def _projected_peer(module, query, key, value, mask):
+    return F.scaled_dot_product_attention(
+        module.query_proj(query), module.key_proj(key), value, attn_mask=mask
+    )
+
+
+def _self_peer(module, query, key, value, mask):
+    return F.scaled_dot_product_attention(
+        module.query_proj(query), module.key_proj(key), module.value_proj(value), attn_mask=mask
+    )
+
+
+def _multihead_peer(module, query, key, value, mask):
+    """`F.multi_head_attention_forward`, fed with each key head as often as queries read it."""
+    if module.packed:
+        weights = module.in_proj.weight.split(module.sizes)
+        biases = module.in_proj.bias.split(module.sizes)
+    else:
+        layers = module.query_proj, module.key_proj, module.value_proj
+        weights, biases = zip(*[(x.weight, x.bias) for x in layers], strict=True)
+    repeats = (1, module.num_heads // module.num_kv_heads, module.num_heads // module.num_kv_heads)
+    weights, biases = (
+        [
+            x.unflatten(0, (-1, module.head_dim)).repeat_interleave(n, 0).flatten(0, 1)
+            for x, n in zip(parts, repeats, strict=True)
+        ]
+        for parts in (weights, biases)
+    )
+    if mask is not None:
+        full = mask.expand(query.shape[0], query.shape[1], key.shape[1])
+        mask = ~full.repeat_interleave(module.num_heads, 0)  # torch's True means "not allowed"
+    output, _ = F.multi_head_attention_forward(
+        *(x.transpose(0, 1) for x in (query, key, value)),
+        module.embed_dim,
+        module.num_heads,
+        None,
+        torch.cat(biases),
+        None,
+        None,
+        False,
+        0.0,
+        module.out_proj.weight,
+        module.out_proj.bias,
+        training=False,
+        need_weights=False,
+        attn_mask=mask,
+        use_separate_proj_weight=True,
+        q_proj_weight=weights[0],
+        k_proj_weight=weights[1],
+        v_proj_weight=weights[2],
+    )
+    return output.transpose(0, 1)
+
+
+def _with_biases(module):
+    """Give the biases, which start at 0, something to be wrong about."""
+    for name, parameter in module.named_parameters():
+        if name.endswith("bias"):
+            torch.nn.init.uniform_(parameter, -0.5, 0.5)
+    return module
+
+
 MECHANISMS = [
     Mechanism(
         "sdpa", lambda: Function(attnkit.scaled_dot_product_attention), _sdpa_peer, value_dim=5
@@ -65,5 +160,42 @@ MECHANISMS = [
         "sdpa-scale",
         lambda: Function(attnkit.scaled_dot_product_attention, scale=1 / math.sqrt(3)),
         _sdpa_peer,
+    ),
+    Mechanism("additive", lambda: attnkit.AdditiveAttention(6, 8, 10), _additive_peer, query_dim=6),
+    Mechanism(
+        "luong-dot", lambda: attnkit.LuongAttention(8, 8, score="dot"), _dot_peer, value_dim=5
+    ),
+    Mechanism(
+        "luong-general",
+        lambda: attnkit.LuongAttention(6, 8, score="general"),
+        _general_peer,
+        query_dim=6,
+    ),
+    Mechanism(
+        "luong-concat",
+        lambda: attnkit.LuongAttention(6, 7, score="concat"),
+        _concat_peer,
+        query_dim=6,
+        key_dim=7,
+    ),
+    Mechanism("projected", lambda: attnkit.ProjectedAttention(8, 8, 6), _projected_peer),
+    Mechanism("self", lambda: attnkit.SelfAttention(8, 6, bias=True), _self_peer),
+    Mechanism("multihead", lambda: _with_biases(attnkit.MultiHeadAttention(8, 2)), _multihead_peer),
+    Mechanism(
+        "multihead-kdim-vdim",
+        lambda: _with_biases(attnkit.MultiHeadAttention(8, 4, kdim=6, vdim=5)),
+        _multihead_peer,
+        key_dim=6,
+        value_dim=5,
+    ),
+    Mechanism(
+        "multihead-grouped",
+        lambda: _with_biases(attnkit.MultiHeadAttention(8, 4, num_kv_heads=2)),
+        _multihead_peer,
+    ),
+    Mechanism(
+        "multihead-multiquery",
+        lambda: _with_biases(attnkit.MultiHeadAttention(8, 4, num_kv_heads=1)),
+        _multihead_peer,
     ),
 ]
