@@ -1,0 +1,38 @@
+"""Data with known answers: what a model should say, and where it should look."""
+
+from attnkit.tasks.copying import copy, reverse
+from attnkit.tasks.dates import dates
+from attnkit.tasks.draw import Draw, every
+from attnkit.tasks.multi30k import multi30k
+from attnkit.tasks.pairs import Batch, Batches, Pair, collate, reverse_source, split, vocabs
+from attnkit.tasks.salient import Document, salient
+from attnkit.tasks.toy_french import noun_phrases, toy_french
+from attnkit.tasks.vocab import BOS, EOS, PAD, UNK, Vocab, detokenize, pad, tokenize
+
+__all__ = [
+    "BOS",
+    "EOS",
+    "PAD",
+    "UNK",
+    "Batch",
+    "Batches",
+    "Document",
+    "Draw",
+    "Pair",
+    "Vocab",
+    "collate",
+    "copy",
+    "dates",
+    "detokenize",
+    "every",
+    "multi30k",
+    "noun_phrases",
+    "pad",
+    "reverse",
+    "reverse_source",
+    "salient",
+    "split",
+    "tokenize",
+    "toy_french",
+    "vocabs",
+]

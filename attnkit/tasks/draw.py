@@ -1,0 +1,87 @@
+"""Chance that is the same on every machine and in every version of Python.
+
+Python promises that one seed gives one sequence of `random.Random(seed).random()` for good. It
+promises nothing of the kind for `choice`, `shuffle` or `sample`, so those are written out here.
+"""
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from attnkit import checks
+
+T = TypeVar("T")
+
+
+class Draw:
+    """A seeded source of choices.
+
+    Args:
+        seed: an int, or several, such as (seed, epoch), which give a stream of their own.
+
+    Raises:
+        TypeError: a seed is not an int.
+
+    >>> Draw(0).choice("abc"), Draw(0).between(3, 9), Draw(0, 1).choice("abc")
+    ('b', 5, 'c')
+    """
+
+    def __init__(self, *seed: int):
+        for part in seed:
+            checks.integer("seed", part)
+        self._random = random.Random("/".join(map(str, seed)))
+
+    def below(self, end: int) -> int:
+        """Return a whole number from 0 to `end` - 1, each as likely as the others."""
+        checks.integer("end", end, minimum=1)
+        return int(self._random.random() * end)
+
+    def between(self, low: int, high: int) -> int:
+        """Return a whole number from `low` to `high`, both included."""
+        checks.integer("high", high, minimum=low)
+        return low + self.below(high - low + 1)
+
+    def choice(self, options: Sequence[T]) -> T:
+        """Return one of `options`, each place as likely as the others."""
+        if not len(options):
+            checks.fail("options", "at least one option", "none")
+        return options[self.below(len(options))]
+
+    def shuffled(self, items: Sequence[T]) -> list[T]:
+        """Return the items in a random order (Fisher and Yates), the sequence left as it was."""
+        items = list(items)
+        for last in range(len(items) - 1, 0, -1):
+            other = self.below(last + 1)
+            items[last], items[other] = items[other], items[last]
+        return items
+
+
+def every(build: Callable[[Callable[[Sequence[Any]], Any]], T]) -> Iterator[T]:
+    """Yield what `build(choose)` returns, once for every way of choosing.
+
+    `build` may call `choose(options)` as often as it likes, and later options may depend on
+    earlier choices. The same function given `Draw(seed).choice` makes one random example.
+
+    >>> list(every(lambda choose: choose("ab") + choose("xyz")))
+    ['ax', 'ay', 'az', 'bx', 'by', 'bz']
+    """
+    if not callable(build):
+        checks.fail("build", "a function of choose", type(build).__name__, TypeError)
+    path: list[int] = []
+    while True:
+        sizes: list[int] = []
+
+        def choose(options: Sequence[Any], sizes: list[int] = sizes) -> Any:
+            if not len(options):
+                checks.fail("options", "at least one option", "none")
+            if len(sizes) == len(path):
+                path.append(0)
+            sizes.append(len(options))
+            return options[path[len(sizes) - 1]]
+
+        yield build(choose)
+        while path and path[-1] + 1 == sizes[len(path) - 1]:
+            path.pop()
+        if not path:
+            return
+        path[-1] += 1

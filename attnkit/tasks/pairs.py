@@ -1,0 +1,218 @@
+"""Source and target with their gold alignment, and how they become batches."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from attnkit import checks
+from attnkit.tasks.draw import Draw
+from attnkit.tasks.vocab import BOS, EOS, Vocab, pad
+
+Links = frozenset[tuple[int, int]]
+
+
+class Pair(NamedTuple):
+    """One example: tokens in, tokens out, and which belong together.
+
+    A link is (place in the target, place in the source), the row and column of a weight matrix.
+    Sure links are beyond doubt; possible links, which include the sure ones, are not wrong either
+    (Och and Ney 2003). The end-of-sentence mark has no link.
+    """
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+    sure: Links = frozenset()
+    possible: Links = frozenset()
+
+
+class Batch(NamedTuple):
+    """B examples as tensors of ids; `PAD` fills the short ones up.
+
+    source (B, S), source_lengths (B,), target_in (B, T) begins with BOS, target_out (B, T) is the
+    same one step ahead and ends with EOS, target_lengths (B,) counts EOS, and index (B,) is the
+    place of each example in the list that the batch was drawn from.
+    """
+
+    source: Tensor
+    source_lengths: Tensor
+    target_in: Tensor
+    target_out: Tensor
+    target_lengths: Tensor
+    index: Tensor
+
+    def to(self, device: torch.device | str) -> "Batch":
+        """Return the batch on `device`; the lengths stay on the CPU, where packing wants them."""
+        stay = ("source_lengths", "target_lengths", "index")
+        moved = {
+            name: value if name in stay else value.to(device)
+            for name, value in self._asdict().items()
+        }
+        return Batch(**moved)
+
+
+def collate(pairs: Sequence[Pair], source_vocab: Vocab, target_vocab: Vocab) -> Batch:
+    """Make one batch of `pairs`.
+
+    Raises:
+        TypeError: something is not a pair, or a vocabulary is not a `Vocab`.
+        ValueError: there are no pairs, or a source is empty.
+
+    >>> pair = Pair(("a", "b"), ("b", "a"))
+    >>> collate([pair], Vocab("a b".split()), Vocab("a b".split())).target_in
+    tensor([[1, 5, 4]])
+    """
+    _check_pairs(pairs)
+    _check_vocab("source_vocab", source_vocab)
+    _check_vocab("target_vocab", target_vocab)
+    if not len(pairs):
+        checks.fail("pairs", "at least one pair", "none")
+    source, source_lengths = pad([source_vocab.encode(pair.source) for pair in pairs])  # (B, S)
+    targets = [target_vocab.encode(pair.target) for pair in pairs]
+    target_in, target_lengths = pad([[BOS, *target] for target in targets])  # (B, T)
+    target_out, _ = pad([[*target, EOS] for target in targets])  # (B, T)
+    index = torch.arange(len(pairs))
+    return Batch(source, source_lengths, target_in, target_out, target_lengths, index)
+
+
+class Batches:
+    """Examples in batches of similar length, in an order that only the seed and epoch decide.
+
+    Each epoch holds every example exactly once. Examples are shuffled, sorted by length (so the
+    order among equals is random), cut into batches, and the batches shuffled. `epoch(n)` is the
+    same whenever and wherever it is asked for, so training can stop and continue anywhere.
+
+    Args:
+        pairs: the examples.
+        source_vocab: vocabulary of the sources.
+        target_vocab: vocabulary of the targets.
+        batch_size: examples in a batch; the last one made may hold fewer.
+        seed: of the order.
+        shuffle: False keeps one order, from short to long, in every epoch.
+
+    Raises:
+        TypeError: an argument has the wrong type.
+        ValueError: there are no pairs, a source is empty, or `batch_size` is below 1.
+
+    >>> from attnkit import tasks
+    >>> batches = Batches(tasks.reverse(100), *tasks.vocabs(tasks.reverse(100)), batch_size=32)
+    >>> len(batches), next(iter(batches)).source.shape[0] <= 32
+    (4, True)
+    """
+
+    def __init__(
+        self,
+        pairs: Sequence[Pair],
+        source_vocab: Vocab,
+        target_vocab: Vocab,
+        *,
+        batch_size: int,
+        seed: int = 0,
+        shuffle: bool = True,
+    ):
+        _check_pairs(pairs)
+        if not len(pairs):
+            checks.fail("pairs", "at least one pair", "none")
+        _check_vocab("source_vocab", source_vocab)
+        _check_vocab("target_vocab", target_vocab)
+        self.pairs = list(pairs)
+        self.source_vocab, self.target_vocab = source_vocab, target_vocab
+        self.batch_size = checks.integer("batch_size", batch_size, minimum=1)
+        self.seed = checks.integer("seed", seed)
+        self.shuffle = checks.flag("shuffle", shuffle)
+
+    def epoch(self, number: int) -> Iterator[Batch]:
+        """Yield the batches of one epoch; the first has number 0."""
+        checks.integer("number", number, minimum=0)
+        for places in self._order(number):
+            batch = collate(
+                [self.pairs[place] for place in places], self.source_vocab, self.target_vocab
+            )
+            yield batch._replace(index=torch.tensor(places))
+
+    def __iter__(self) -> Iterator[Batch]:
+        return self.epoch(0)
+
+    def __len__(self) -> int:
+        return -(-len(self.pairs) // self.batch_size)
+
+    def _order(self, number: int) -> list[list[int]]:
+        draw = Draw(self.seed, number)
+        places = list(range(len(self.pairs)))
+        if self.shuffle:
+            places = draw.shuffled(places)
+        places.sort(
+            key=lambda place: (len(self.pairs[place].source), len(self.pairs[place].target))
+        )
+        cuts = range(0, len(places), self.batch_size)
+        batches = [places[start : start + self.batch_size] for start in cuts]
+        return draw.shuffled(batches) if self.shuffle else batches
+
+
+def vocabs(pairs: Sequence[Pair], **limits: int) -> tuple[Vocab, Vocab]:
+    """Build the source and the target vocabulary of `pairs`; `limits` go to `Vocab.build`.
+
+    >>> source_vocab, target_vocab = vocabs([Pair(("a",), ("x", "y"))])
+    >>> target_vocab.tokens[4:]
+    ['x', 'y']
+    """
+    _check_pairs(pairs)
+    source = Vocab.build((pair.source for pair in pairs), **limits)
+    return source, Vocab.build((pair.target for pair in pairs), **limits)
+
+
+def reverse_source(pairs: Sequence[Pair]) -> list[Pair]:
+    """Turn every source around, its links with it (Sutskever et al. 2014, section 3.3).
+
+    >>> reverse_source([Pair(("a", "b"), ("x",), frozenset({(0, 1)}), frozenset({(0, 1)}))])[0]
+    Pair(source=('b', 'a'), target=('x',), sure=frozenset({(0, 0)}), possible=frozenset({(0, 0)}))
+    """
+    _check_pairs(pairs)
+
+    def turned(links: Links, length: int) -> Links:
+        return frozenset((row, length - 1 - column) for row, column in links)
+
+    return [
+        Pair(
+            pair.source[::-1],
+            pair.target,
+            turned(pair.sure, len(pair.source)),
+            turned(pair.possible, len(pair.source)),
+        )
+        for pair in pairs
+    ]
+
+
+def split(pairs: Sequence[Pair], *sizes: int, seed: int = 0) -> list[list[Pair]]:
+    """Shuffle `pairs` and deal them out into parts of the sizes given, without overlap.
+
+    Raises:
+        ValueError: the sizes add up to more than there are pairs.
+
+    >>> [len(part) for part in split([Pair(("a",), ("b",))] * 10, 6, 3)]
+    [6, 3]
+    """
+    _check_pairs(pairs)
+    for size in sizes:
+        checks.integer("sizes", size, minimum=0)
+    if sum(sizes) > len(pairs):
+        checks.fail("sizes", f"at most {len(pairs)} in all (the pairs there are)", str(sum(sizes)))
+    shuffled = Draw(seed).shuffled(pairs)
+    starts = [sum(sizes[:number]) for number in range(len(sizes))]
+    return [shuffled[start : start + size] for start, size in zip(starts, sizes, strict=True)]
+
+
+def _check_pairs(pairs: object) -> None:
+    if isinstance(pairs, Pair) or not isinstance(pairs, Sequence):
+        checks.fail("pairs", "a sequence of Pair", type(pairs).__name__, TypeError)
+    for pair in pairs:
+        if not isinstance(pair, Pair):
+            checks.fail("pairs", "Pair objects", f"{type(pair).__name__} {pair!r}", TypeError)
+        if not pair.source:
+            checks.fail("pairs", "sources of at least one token", "an empty source")
+
+
+def _check_vocab(name: str, value: object) -> None:
+    if not isinstance(value, Vocab):
+        checks.fail(name, "a Vocab", type(value).__name__, TypeError)

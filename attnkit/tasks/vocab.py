@@ -1,0 +1,179 @@
+"""Tokens to numbers and back."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import torch
+from torch import Tensor
+
+from attnkit import checks
+
+PAD, BOS, EOS, UNK = 0, 1, 2, 3
+SPECIAL = ("<pad>", "<bos>", "<eos>", "<unk>")
+
+
+class Vocab:
+    """A list of tokens, each with its place as its id; the first four are special.
+
+    Id 0 pads, 1 begins a sequence, 2 ends it and 3 stands for every token that is not listed.
+
+    Args:
+        tokens: the tokens from id 4 on, without repetition.
+
+    Raises:
+        TypeError: a token is not a string.
+        ValueError: a token comes twice, or is one of the special four.
+
+    >>> vocab = Vocab(["le", "chat", "noir"])
+    >>> vocab.encode(["le", "chien", "noir"])
+    [4, 3, 6]
+    >>> vocab.decode([1, 4, 5, 6, 2, 0, 0])
+    ['le', 'chat', 'noir']
+    """
+
+    def __init__(self, tokens: Iterable[str]):
+        if isinstance(tokens, str):
+            checks.fail("tokens", "a sequence of strings", f"the string {tokens!r}", TypeError)
+        self.tokens = list(SPECIAL)
+        self.ids = {token: number for number, token in enumerate(SPECIAL)}
+        for token in tokens:
+            if not isinstance(token, str):
+                checks.fail("tokens", "strings", f"{type(token).__name__} {token!r}", TypeError)
+            if token in self.ids:
+                checks.fail("tokens", "every token once, none of them special", repr(token))
+            self.ids[token] = len(self.tokens)
+            self.tokens.append(token)
+
+    @classmethod
+    def build(
+        cls,
+        sequences: Iterable[Sequence[str]],
+        *,
+        min_count: int = 1,
+        max_size: int | None = None,
+    ) -> "Vocab":
+        """List the tokens of `sequences`, the most frequent first, ties in alphabetical order.
+
+        Args:
+            sequences: token sequences.
+            min_count: leave out tokens that are rarer than this.
+            max_size: keep at most so many ids, the special four included.
+
+        >>> Vocab.build([["a", "b"], ["b", "c"]], max_size=6).tokens[4:]
+        ['b', 'a']
+        """
+        checks.integer("min_count", min_count, minimum=1)
+        if max_size is not None:
+            checks.integer("max_size", max_size, minimum=len(SPECIAL))
+        counts: Counter[str] = Counter()
+        for sequence in sequences:
+            _check_tokens("sequences", sequence)
+            counts.update(sequence)
+        ranked = sorted(counts, key=lambda token: (-counts[token], token))
+        kept = [token for token in ranked if counts[token] >= min_count and token not in SPECIAL]
+        return cls(kept if max_size is None else kept[: max_size - len(SPECIAL)])
+
+    def encode(self, tokens: Sequence[str]) -> list[int]:
+        """Return the id of each token, `UNK` for those not listed. Adds no BOS or EOS."""
+        _check_tokens("tokens", tokens)
+        return [self.ids.get(token, UNK) for token in tokens]
+
+    def decode(self, ids: Sequence[int] | Tensor) -> list[str]:
+        """Return the tokens up to the first EOS, without padding and BOS.
+
+        Raises:
+            ValueError: an id is not in the vocabulary, or `ids` is a tensor that is not 1-D.
+        """
+        if isinstance(ids, Tensor):
+            if ids.dim() != 1:
+                checks.fail("ids", "one sequence of ids", f"shape {checks.shape(ids)}")
+            ids = ids.tolist()
+        tokens = []
+        for number in ids:
+            checks.integer("ids", number, minimum=0, maximum=len(self) - 1)
+            if number == EOS:
+                break
+            if number not in (PAD, BOS):
+                tokens.append(self.tokens[number])
+        return tokens
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def __contains__(self, token: str) -> bool:
+        return token in self.ids
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Vocab) and self.tokens == other.tokens
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Vocab({len(self)} tokens)"
+
+
+def pad(sequences: Sequence[Sequence[int]], value: int = PAD) -> tuple[Tensor, Tensor]:
+    """Stack sequences of ids into one tensor, short ones filled up at the end.
+
+    Returns:
+        ids (B, S) and lengths (B,), both int64, S the longest length (at least 1).
+
+    Raises:
+        ValueError: there are no sequences.
+
+    >>> pad([[4, 5, 6], [7]])
+    (tensor([[4, 5, 6],
+            [7, 0, 0]]), tensor([3, 1]))
+    """
+    if not len(sequences):
+        checks.fail("sequences", "at least one sequence", "none")
+    checks.integer("value", value)
+    lengths = torch.tensor([len(sequence) for sequence in sequences])
+    width = max(1, int(lengths.max()))
+    rows = [[*sequence, *[value] * (width - len(sequence))] for sequence in sequences]
+    return torch.tensor(rows), lengths
+
+
+def tokenize(text: str) -> list[str]:
+    """Split text into lower-case words, numbers and signs.
+
+    An apostrophe ends an elided French article or pronoun (`l'`, `d'`, `qu'`) and begins the
+    English `'s`, `'t` and the like, so that each stays with the word it belongs to.
+
+    >>> tokenize("L'oiseau n'est pas là.")
+    ["l'", 'oiseau', "n'", 'est', 'pas', 'là', '.']
+    >>> tokenize("The dog's well-known ball, 3.5 m")
+    ['the', 'dog', "'s", 'well-known', 'ball', ',', '3.5', 'm']
+    """
+    _check_text("text", text)
+    return _TOKEN.findall(text.lower().replace("’", "'"))
+
+
+def detokenize(tokens: Sequence[str]) -> str:
+    """Join tokens into text, the reverse of `tokenize` up to capitals and rare spacing.
+
+    >>> detokenize(["l'", "oiseau", "n'", "est", "pas", "là", "."])
+    "l'oiseau n'est pas là."
+    """
+    _check_tokens("tokens", tokens)
+    text = " ".join(tokens)
+    text = re.sub(r"(\w') (?=\w)", r"\1", text)  # l' oiseau
+    text = re.sub(r"(?<=\w) ('\w+)", r"\1", text)  # dog 's
+    text = re.sub(r"(?<=s) ' (?=\w)", "' ", text)  # dogs ' bones
+    text = re.sub(r" ([.,;:!?)%\]])", r"\1", text)
+    return re.sub(r"([(\[]) ", r"\1", text)
+
+
+_ELIDED = r"(?:qu|lorsqu|puisqu|jusqu|[cdjlmnst])'(?=\w)"
+_TOKEN = re.compile(rf"\b{_ELIDED}|'\w+|\d+(?:[.,]\d+)*(?!\w)|\w+(?:-\w+)*|[^\w\s]")
+
+
+def _check_tokens(name: str, value: object) -> None:
+    if isinstance(value, str | bytes) or not isinstance(value, Sequence):
+        checks.fail(name, "sequences of tokens", f"{type(value).__name__} {value!r}", TypeError)
+
+
+def _check_text(name: str, value: object) -> None:
+    if not isinstance(value, str):
+        checks.fail(name, "a string", f"{type(value).__name__} {value!r}", TypeError)
