@@ -188,9 +188,9 @@ def scaled_dot_product_attention(
     """
     target = _check_sdpa(query, key, value, scale, dropout_p, enable_gqa, need_weights)
     if mask is not None:
-        checks.mask(mask, target, device=query.device)
+        mask = torch.atleast_2d(checks.mask(mask, target, device=query.device))
     if bias is not None:
-        checks.bias(bias, target, device=query.device)
+        bias = torch.atleast_2d(checks.bias(bias, target, device=query.device))
         visible = bias != -math.inf
         mask = visible if mask is None else mask & visible
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
