@@ -1,0 +1,112 @@
+"""The Sphinx extension that brings explorers to life in a built book, without a kernel.
+
+Name it in `_config.yml`::
+
+    sphinx:
+      extra_extensions: [attnkit.viz.sphinx_ext]
+      config:
+        nb_ipywidgets_js: {}
+
+It writes one script, `_static/attnkit-explorer.js`, with the host and the source of the
+explorer's module, and adds it, deferred and once, to every page with a widget. In those pages the
+notebook's picture stands beside the view until the explorer has drawn, so that readers without
+JavaScript keep it. A view without saved state fails the build.
+"""
+
+import json
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+from attnkit.viz.notebook import EXPLORER_ID, STATE_MIME, VIEW_MIME
+
+STATIC = Path(__file__).parent / "static"
+SCRIPT = "attnkit-explorer.js"
+
+
+def bundle() -> str:
+    """The script of the built pages: the host, called with the source of the explorer's module.
+
+    The source travels as a string and is imported from a Blob URL, because a page opened from
+    `file:` may not import an ES module by its path.
+    """
+    host = (STATIC / "host.js").read_text("utf-8")
+    source = (STATIC / "explorer.js").read_text("utf-8")
+    return f"(() => {{\n{host}\nhost({json.dumps(source)}, {json.dumps(EXPLORER_ID)});\n}})();\n"
+
+
+class KeepPicture(SphinxPostTransform):
+    """Put each widget's picture beside its view, before MyST-NB selects one mime type of the two."""
+
+    default_priority = 3
+    builders = ("html", "dirhtml", "singlehtml")
+
+    def run(self, **kwargs) -> None:
+        for views in list(self.document.findall(_is_view)):
+            siblings = {child["mime_type"]: child for child in views.parent.children}
+            views.children = [
+                _html('<div class="attnkit-view">'),
+                *views.children,
+                *_picture(siblings),
+                _html("</div>"),
+            ]
+
+
+def _is_view(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.container) and node.get("mime_type") == VIEW_MIME
+
+
+def _picture(siblings: dict[str, nodes.Element]) -> list[nodes.Node]:
+    """The fallback picture, with the view's description as its alt text; a line when none."""
+    if "image/png" not in siblings:
+        return [_html("<noscript><p>This control needs JavaScript and a kernel.</p></noscript>")]
+    image = next(siblings["image/png"].findall(nodes.image)).deepcopy()
+    if not image.get("alt") and "text/plain" in siblings:
+        image["alt"] = siblings["text/plain"].astext().strip()
+    return [_html('<div class="attnkit-fallback">'), image, _html("</div>")]
+
+
+def _html(text: str) -> nodes.raw:
+    return nodes.raw("", text, format="html")
+
+
+def check_state(app: Sphinx, doctree: nodes.document) -> None:
+    """Fail the build when a page holds a widget view whose state was not saved."""
+    views = [node for node in doctree.findall(nodes.raw) if VIEW_MIME in node.astext()]
+    if not views:
+        return
+    scripts = getattr(app.env, "nb_metadata", {}).get(app.env.docname, {}).get("js_files", {})
+    _, attributes = scripts.get("ipywidgets_state", (None, {}))
+    state = json.loads(attributes.get("body", "{}")).get("state", {})
+    for node in views:
+        model = json.loads(node.astext().split(">", 1)[1].rsplit("<", 1)[0])["model_id"]
+        if model not in state:
+            raise ExtensionError(
+                f"{app.env.docname}: widget view {model} has no state of type {STATE_MIME}; run "
+                "the notebook again and save its widgets"
+            )
+
+
+def write_script(app: Sphinx) -> None:
+    """Write the script before any page is, so that Sphinx finds it when it links it."""
+    if app.builder.format == "html":
+        path = Path(app.outdir) / "_static" / SCRIPT
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(bundle(), "utf-8")
+
+
+def add_script(app: Sphinx, page: str, template: str, context: dict, doctree) -> None:
+    """Add the script to this page when it holds a widget view."""
+    if doctree is not None and any(VIEW_MIME in n.astext() for n in doctree.findall(nodes.raw)):
+        app.add_js_file(SCRIPT, loading_method="defer")
+
+
+def setup(app: Sphinx) -> dict[str, bool | str]:
+    app.add_post_transform(KeepPicture)
+    app.connect("builder-inited", write_script)
+    app.connect("doctree-read", check_state)
+    app.connect("html-page-context", add_script)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,81 @@
+// Takes the kernel's place in a built page: finds the widget views that MyST-NB wrote, gives the
+// explorer a model with the page's saved state, and lets it draw. The build appends the call.
+async function host(source, explorerId) {
+  const type = "application/vnd.jupyter.widget-";
+  const saved = document.querySelector(`script[type="${type}state+json"]`);
+  const state = saved ? JSON.parse(saved.textContent).state : {};
+  const models = new Map();
+
+  function modelOf(id) {
+    if (!models.has(id)) models.set(id, makeModel(decode(state[id])));
+    return models.get(id);
+  }
+
+  function decode({ state: values, buffers = [] }) {
+    const traits = { ...values };
+    for (const { path, data } of buffers) {
+      const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
+      traits[path[0]] = new DataView(bytes.buffer);
+    }
+    return traits;
+  }
+
+  function makeModel(traits) {
+    const heard = new EventTarget();
+    const wrapped = new Map();
+    return {
+      get: (name) => traits[name],
+      set(name, value) {
+        if (Object.is(traits[name], value)) return;
+        traits[name] = value;
+        heard.dispatchEvent(new Event(`change:${name}`));
+      },
+      on: (name, action) => heard.addEventListener(name, action),
+      off: (name, action) => heard.removeEventListener(name, action),
+      save_changes() {},
+      send() {},
+    };
+  }
+
+  // A control that needs a kernel: its recorded pictures, and a line that says so.
+  function standIn(id) {
+    const box = document.createElement("div");
+    box.className = "attnkit-no-kernel";
+    for (const { value, format, tooltip } of pictures(id)) {
+      const image = new Image();
+      image.src = URL.createObjectURL(new Blob([value], { type: `image/${format || "png"}` }));
+      image.alt = tooltip || "The recorded result of the control below.";
+      box.append(image);
+    }
+    const line = document.createElement("p");
+    line.textContent = "This control needs a kernel: run the notebook to use it. ";
+    const colab = document.querySelector('a[href*="colab.research.google.com"]');
+    if (colab) {
+      const link = document.createElement("a");
+      Object.assign(link, { href: colab.href, textContent: "Open it in Colab." });
+      line.append(link);
+    }
+    box.append(line);
+    return box;
+  }
+
+  function pictures(id) {
+    const traits = state[id] ? decode(state[id]) : {};
+    if (traits._model_name === "ImageModel") return [traits];
+    return (traits.children || []).flatMap((child) => pictures(child.replace("IPY_MODEL_", "")));
+  }
+
+  const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+  const { default: explorer } = await import(url);
+  for (const tag of document.querySelectorAll(`script[type="${type}view+json"]`)) {
+    const id = JSON.parse(tag.textContent).model_id;
+    const place = document.createElement("div");
+    tag.before(place);
+    if (state[id]?.state._anywidget_id !== explorerId) {
+      place.append(standIn(id));
+      continue;
+    }
+    explorer.render({ model: modelOf(id), el: place });
+    place.parentNode.querySelector(".attnkit-fallback")?.remove();
+  }
+}
