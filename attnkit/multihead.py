@@ -194,7 +194,7 @@ class MultiHeadAttention(nn.Module):
         spoiled = None
         if cache is None:
             mask = self._visible(mask, bias, (*lead, self.num_heads, L, S), query.device)
-            seen = mask.any(-3) if mask is not None and mask.dim() > 2 else mask  # (..., L, S)
+            seen = None if mask is None else mask.any(-3)  # (..., L, S)
             query, key, value, spoiled = set_aside(query, key, value, seen)
         query, key, value = self._heads(query, key, value)  # (..., heads, length, head_dim)
         if rotate is not None:
@@ -236,11 +236,11 @@ class MultiHeadAttention(nn.Module):
         if mask is not None:
             per_head = isinstance(mask, Tensor) and mask.dim() >= len(target)
             checks.mask(mask, target if per_head else (*target[:-3], *target[-2:]), device=device)
-            mask = mask if per_head or mask.dim() < 3 else mask[..., None, :, :]
+            mask = mask if per_head else torch.atleast_2d(mask)[..., None, :, :]
         if bias is None:
             return mask
-        checks.bias(bias, target, device=device)
-        visible = bias != -torch.inf
+        visible = checks.bias(bias, target, device=device) != -torch.inf
+        visible = visible[(None,) * (3 - visible.dim())]
         return visible if mask is None else mask & visible
 
     def _heads(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -279,8 +279,7 @@ def _zero_empty(output: Tensor, mask: Tensor | None, key: Tensor) -> Tensor:
         return output * 0
     if mask is None:
         return output
-    sees = mask.any(-1, keepdim=True)  # (..., H, L, 1)
-    sees = sees.any(-3) if sees.dim() > 2 else sees  # (..., L, 1)
+    sees = mask.any(-1, keepdim=True).any(-3)  # (..., L, 1)
     if sees.is_cpu and not torch.compiler.is_compiling() and sees.all():
         return output
     return output.masked_fill(~sees, 0.0)
