@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 
 ROOT = Path(__file__).resolve().parent.parent
 BRANCH = "main"
-COLAB = "https://colab.research.google.com"
 
 _GITHUB = re.compile(r"https://github\.com/(?P<owner>[\w.-]+)/(?P<name>[\w.-]+?)(?:\.git)?/?")
 
@@ -39,12 +38,6 @@ class Address:
     def site_path(self) -> str:
         """The path under which the site is served, with a slash at both ends."""
         return f"/{urlsplit(self.site).path.strip('/')}/".replace("//", "/") if self.site else "/"
-
-    def colab(self, path: str) -> str | None:
-        """The address that opens ``path`` (relative to the repository) in Colab, or ``None``."""
-        if not self.on_github:
-            return None
-        return f"{COLAB}/{self.repository.replace('https://github.com', 'github')}/blob/{BRANCH}/{path}"
 
     @property
     def pip(self) -> str:

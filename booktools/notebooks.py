@@ -74,19 +74,14 @@ def write(path: Path, address: Address | None, *, run: bool, show_progress: bool
         nb.metadata["book"] = {"executed": normal_form.source_record(nb)}
     elif (record := nb.metadata.get("book", {}).get("executed")) is not None:
         # The set-up cell prints nothing here, so a new address does not make outputs stale.
-        fresh = {line.split()[0]: line for line in normal_form.source_record(nb)}
-        record[:] = [
-            fresh[colab.CELL_ID] if _id(line) == colab.CELL_ID else line for line in record
-        ]
+        now = {line.split()[0]: line for line in normal_form.source_record(nb)}
+        set_up_now = now[colab.CELL_ID]
+        record[:] = [set_up_now if line.startswith(colab.CELL_ID) else line for line in record]
     text = normal_form.dumps(normal_form.normalise(nb))
     scratch = path.with_name(f".{path.name}.part")
     scratch.write_text(text, "utf8")
     scratch.replace(path)
     return time.perf_counter() - started
-
-
-def _id(line: str) -> str:
-    return line.split()[0]
 
 
 def _select(names: list[str]) -> list[Path]:

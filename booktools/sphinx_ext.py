@@ -6,6 +6,7 @@ so that a plain ``jupyter-book build .`` does all of it.
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 from pathlib import Path
 
@@ -15,8 +16,9 @@ from sphinx.errors import ExtensionError
 from sphinx.util.fileutil import copy_asset
 
 from booktools import gates
-from booktools.address import BRANCH, COLAB, Address, read_address
+from booktools.address import BRANCH, Address, read_address
 
+COLAB = "https://colab.research.google.com"
 # tex-svg draws maths as outlines: fonts, which a browser refuses to load from file:, are not
 # needed. The extensions are what \boldsymbol, \cancel and the like load when they are met.
 MATHJAX_PARTS = ("tex-svg.js", "input/tex/extensions")
@@ -77,6 +79,15 @@ def remove_thebe(app: Sphinx, config: Config) -> None:
     ]
 
 
+def mend_roles(app: Sphinx, page: str, template: str, context: dict, doctree: object) -> None:
+    """Give the entries of a bibliography a role that a ``role="list"`` may hold.
+
+    docutils writes ``doc-biblioentry``, which ARIA has since withdrawn.
+    """
+    if "body" in context:
+        context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
+
+
 def copy_mathjax(app: Sphinx, error: Exception | None) -> None:
     """Put the parts of MathJax that the pages load beside them."""
     if error is not None or app.builder.format != "html":
@@ -90,8 +101,15 @@ def copy_mathjax(app: Sphinx, error: Exception | None) -> None:
         copy_asset(source / part, target if (source / part).is_dir() else target.parent)
 
 
+def own_digest() -> str:
+    """A hash of this folder's code: pages written by an older one are written again."""
+    code = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
+    return hashlib.sha256(code).hexdigest()[:16]
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension; Sphinx calls it."""
+    app.add_config_value("booktools_digest", own_digest(), "html")
     app.setup_extension("sphinx.ext.mathjax")
     if (address := read_address(Path(app.srcdir) / "pyproject.toml")) and address.site:
         # Without a site address there is nothing that a sitemap could list.
@@ -101,5 +119,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("config-inited", hold_to_gates)
     app.connect("config-inited", apply_address)
     app.connect("config-inited", remove_thebe, priority=900)
+    app.connect("html-page-context", mend_roles)
     app.connect("build-finished", copy_mathjax)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,150 @@
+"""A Chromium, the built book, and pages opened on it with everything they say recorded."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from booktools.serve import make_server
+
+ROOT = Path(__file__).resolve().parents[2]
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+CHROMIUM_ARGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    # The network is cut: no name and no address but this machine's leads anywhere.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
+)
+
+
+def find_chromium() -> str | None:
+    """The Chromium to drive: ``$CHROMIUM``, or the first that is installed."""
+    if named := os.environ.get("CHROMIUM"):
+        return named
+    return next((path for name in CHROMIUM_NAMES if (path := shutil.which(name))), None)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The path of Chromium; without one the test is skipped, in CI it fails."""
+    path = find_chromium()
+    if path is None:
+        message = "no Chromium found; install it (apt install chromium) or name it in $CHROMIUM"
+        if os.environ.get("CI"):
+            pytest.fail(message)
+        pytest.skip(message)
+    return path
+
+
+@pytest.fixture(scope="session")
+def browser(chromium):
+    """One browser for all the tests of a worker."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=chromium, args=list(CHROMIUM_ARGS))
+        yield started
+        started.close()
+
+
+def _newest_source() -> float:
+    patterns = ("*.md", "*.yml", "*.bib", "pyproject.toml", "chapters/*.ipynb", "appendices/*",
+                "_static/*", "booktools/*.py", "attnkit/viz/**/*")  # fmt: skip
+    files = [path for pattern in patterns for path in ROOT.glob(pattern) if path.is_file()]
+    return max(path.stat().st_mtime for path in files)
+
+
+@pytest.fixture(scope="session")
+def site_dir() -> Path:
+    """The folder of the built book: ``$BOOK_HTML``, or ``_build/html``, built when out of date."""
+    if named := os.environ.get("BOOK_HTML"):
+        return Path(named)
+    built = ROOT / "_build" / "html"
+    stamp = built / "searchindex.js"
+    built.parent.mkdir(exist_ok=True)
+    with open(built.parent / ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two workers must not build at once
+        if not stamp.exists() or stamp.stat().st_mtime < _newest_source():
+            command = [str(Path(sys.executable).with_name("jupyter-book")), "build", ".", "-q"]
+            command += ["-W", "-n", "--keep-going"]
+            result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+            assert result.returncode == 0, result.stdout[-2000:] + result.stderr[-4000:]
+            stamp.touch()
+    return built
+
+
+@pytest.fixture(scope="session")
+def site_url(site_dir) -> Iterator[str]:
+    """The address of the built book on a server of this machine, with a slash at its end."""
+    server = make_server(site_dir)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}/"
+    server.shutdown()
+    server.server_close()
+
+
+@dataclass
+class Record:
+    """What a page asked for and what it said."""
+
+    requests: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    console: list[str] = field(default_factory=list)
+
+    def other_hosts(self) -> list[str]:
+        """The addresses it asked for that are neither the book's nor part of the page."""
+        own = ("http://127.0.0.1:", "file:", "data:", "blob:", "about:")
+        return [url for url in self.requests if not url.startswith(own)]
+
+
+@pytest.fixture
+def open_page(browser) -> Iterator[Callable]:
+    """``open_page(url, theme="light", width=1280, **context)`` gives a page and its record."""
+    with contextlib.ExitStack() as stack:
+
+        def open_(url: str, *, theme: str = "light", width: int = 1280, **options):
+            context = browser.new_context(
+                viewport={"width": width, "height": 900}, color_scheme=theme, **options
+            )
+            stack.callback(context.close)
+            page, record = context.new_page(), Record()
+            page.on("request", lambda request: record.requests.append(request.url))
+            page.on("requestfailed", lambda request: record.missing.append(request.url))
+            page.on(
+                "response",
+                lambda response: response.status >= 400 and record.missing.append(response.url),
+            )
+            page.on("pageerror", lambda error: record.console.append(f"uncaught: {error}"))
+            page.on(
+                "console",
+                lambda message: (
+                    message.type in ("error", "warning")
+                    and record.console.append(f"{message.type}: {message.text}")
+                ),
+            )
+            page.goto(url, wait_until="load")
+            if options.get("java_script_enabled", True):
+                wait_for_maths(page)
+            return page, record
+
+        yield open_
+
+
+def wait_for_maths(page) -> None:
+    """Wait until MathJax, where the page has it, has drawn everything."""
+    if page.evaluate("document.querySelector('script[src*=mathjax]') !== null"):
+        page.wait_for_function("window.MathJax?.startup?.promise !== undefined")
+        page.evaluate("MathJax.startup.promise")
