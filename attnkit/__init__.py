@@ -1,6 +1,19 @@
 """Attention mechanisms in PyTorch, small and tested, with the pictures that explain them."""
 
-from attnkit import device, efficient, functional, masks, positions, trace
+from attnkit import (
+    checkpoint,
+    device,
+    efficient,
+    functional,
+    intervals,
+    masks,
+    metrics,
+    positions,
+    regularizers,
+    tasks,
+    trace,
+    training,
+)
 from attnkit.additive import AdditiveAttention
 from attnkit.functional import Attended, masked_softmax, scaled_dot_product_attention
 from attnkit.luong import LuongAttention
@@ -17,13 +30,19 @@ __all__ = [
     "MultiHeadAttention",
     "ProjectedAttention",
     "SelfAttention",
+    "checkpoint",
     "device",
     "efficient",
     "functional",
     "masked_softmax",
+    "intervals",
     "masks",
+    "metrics",
     "positions",
+    "regularizers",
     "scaled_dot_product_attention",
+    "tasks",
     "time_first",
     "trace",
+    "training",
 ]

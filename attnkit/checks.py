@@ -56,6 +56,20 @@ def size(name: str, value: Tensor, dim: int, expected: int, why: str) -> Tensor:
     return value
 
 
+def instance(name: str, value: Any, kind: type | tuple[type, ...], expected: str) -> Any:
+    """Check that `value` is an instance of `kind`; `expected` says so in words."""
+    if not isinstance(value, kind):
+        fail(name, expected, type(value).__name__, TypeError)
+    return value
+
+
+def function(name: str, value: Any, expected: str) -> Any:
+    """Check that `value` can be called; `expected` says of what it is a function."""
+    if not callable(value):
+        fail(name, expected, type(value).__name__, TypeError)
+    return value
+
+
 def integer(
     name: str, value: Any, *, minimum: int | None = None, maximum: int | None = None
 ) -> int:

@@ -45,8 +45,9 @@ def salient(
     A document is about the one person it names more than once. A sentence matters when it
     reports an event in that person's life. Every other sentence fails on one count: it tells of
     the person's habits, of an event in somebody else's life, or of neither. At least as many
-    events are other people's, each of another one, and as many sentences are habits. So no sentence can be judged alone: whom the document is about shows only in
-    the others. Places are drawn evenly, so that the first sentences are no better than the rest.
+    events are other people's, each of another one, and as many sentences are habits. So no
+    sentence can be judged alone: whom the document is about shows only in the others. Places are
+    drawn evenly, so that the first sentences are no better than the rest.
 
     Args:
         count: number of documents.

@@ -1,0 +1,86 @@
+"""Losses: of a batch, of a data set, and the usual one for sequences."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from attnkit import checks
+from attnkit import device as devices
+from attnkit.tasks.vocab import PAD
+
+Loss = Callable[[nn.Module, Any], Tensor]
+
+
+def sequence_loss(model: nn.Module, batch: Any) -> Tensor:
+    """Cross entropy of each target token with teacher forcing, padding left out.
+
+    Args:
+        model: called as `model(source, source_lengths, target_in)`, gives logits (B, T, V).
+        batch: a `tasks.Batch`.
+
+    Returns:
+        (N,), one loss in nats for each of the N target tokens, EOS included.
+    """
+    logits = model(batch.source, batch.source_lengths, batch.target_in)  # (B, T, V)
+    losses = F.cross_entropy(logits.float().transpose(1, 2), batch.target_out, reduction="none")
+    return losses[batch.target_out != PAD]  # (N,)
+
+
+@torch.no_grad()
+def evaluate(
+    model: nn.Module,
+    batches: Any,
+    *,
+    loss: Loss = sequence_loss,
+    device: torch.device | str | None = None,
+) -> float:
+    """Mean of all losses over all batches, in eval mode; the model's mode is put back.
+
+    Args:
+        model: any module that `loss` can call.
+        batches: `tasks.Batches` or a sequence of batches.
+        loss: as for `fit`.
+        device: where the batches go; that of the model's first parameter when left out.
+
+    Raises:
+        ValueError: there are no losses.
+
+    >>> evaluate(nn.Identity(), [torch.tensor([1.0, 2.0]), torch.tensor([6.0])],
+    ...          loss=lambda model, x: model(x))
+    3.0
+    """
+    checks.instance("model", model, nn.Module, "an nn.Module")
+    first = next(model.parameters(), torch.empty(0))
+    device = first.device if device is None else devices.choose(device)
+    training, total, count = model.training, 0.0, 0
+    model.eval()
+    try:
+        for batch in batches:
+            losses = loss(model, moved(batch, device))
+            total += losses.double().sum().item()
+            count += losses.numel()
+    finally:
+        model.train(training)
+    if not count:
+        checks.fail("batches", "batches with at least one loss", "none")
+    return total / count
+
+
+def batch_losses(
+    model: nn.Module, loss: Loss, batch: Any, device: torch.device, amp: bool
+) -> Tensor:
+    """Call the loss, under autocast where that pays, and check what it gives."""
+    dtype = devices.fast_dtype(device) if amp else torch.float32
+    with torch.autocast(device.type, dtype=torch.bfloat16, enabled=dtype == torch.bfloat16):
+        losses = loss(model, batch)
+    checks.floating("loss", losses)
+    if not losses.numel():
+        checks.fail("loss", "at least one loss for each batch", f"shape {checks.shape(losses)}")
+    return losses.float() if losses.dtype in (torch.float16, torch.bfloat16) else losses
+
+
+def moved(batch: Any, device: torch.device) -> Any:
+    return batch.to(device) if hasattr(batch, "to") else batch
