@@ -6,6 +6,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 HTML   := _build/html
 PORT   ?= 8000
+REQUIREMENTS ?= requirements.txt
 # Tests in parallel; a test file or a notebook stays on one worker.
 JOBS   ?= 2
 
@@ -23,10 +24,10 @@ help: ## list the targets
 
 setup: $(READY) ## make .venv and install what the book needs
 
-$(READY): requirements.txt constraints.txt pyproject.toml
+$(READY): $(REQUIREMENTS) constraints.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version.split()[0]; sys.exit(None if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, this is " + v + "; name another with: make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(REQUIREMENTS)
 	@touch $@
 
 book: $(READY) ## build the book into _build/html and print its address

@@ -139,7 +139,7 @@ def test_search_finds_a_page(open_page, site_url, site_dir):
 
 def test_one_search_field_is_visible(open_page, site_url):
     page, _ = open_page(site_url + "index.html")
-    fields = [e for e in page.locator("input[type=search], .search-button-field").all()]
+    fields = page.locator("input[type=search], .search-button-field").all()
     assert sum(element.is_visible() for element in fields) == 1
 
 
