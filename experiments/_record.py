@@ -1,0 +1,162 @@
+"""What every experiment shares: run it, keep what is done, and write down how it was made.
+
+An experiment is a list of settings and a function that turns one setting into numbers. `sweep`
+runs the function over the settings with a progress bar, and keeps each result as it comes, so that
+a run that was stopped goes on where it was. `write` puts the numbers into `results/`, next to the
+command, seeds, versions, device and date that they came from.
+"""
+
+import argparse
+import hashlib
+import json
+import math
+import os
+import platform
+import sys
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import torch
+from tqdm import tqdm
+
+import attnkit
+
+RESULTS = Path(__file__).resolve().parent.parent / "results"
+INTERVAL = (
+    "median over seeds; interval between two order statistics of the seeds that holds the true "
+    "median with the probability given as coverage, whatever the distribution"
+)
+
+
+def options(name: str, description: str, argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """Read the options that every experiment has: --quick, --out, --device, --restart."""
+    parser = argparse.ArgumentParser(prog=f"python -m experiments.{name}", description=description)
+    parser.add_argument("--quick", action="store_true", help="few settings, to see that it runs")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        help=f"file to write (default: results/{name}.json, or {name}.quick.json with --quick)",
+    )
+    parser.add_argument("--device", help="default: the best there is")
+    parser.add_argument("--restart", action="store_true", help="forget what a stopped run had done")
+    chosen = parser.parse_args(argv)
+    chosen.device = attnkit.device.choose(chosen.device)
+    chosen.out = chosen.out or RESULTS / f"{name}{'.quick' if chosen.quick else ''}.json"
+    return chosen
+
+
+def sweep(
+    settings: Sequence[dict],
+    measure: Callable[[dict], dict],
+    *,
+    out: Path,
+    restart: bool = False,
+    name: str = "run",
+) -> list[dict]:
+    """Return `{**setting, **measure(setting)}` for every setting, in order.
+
+    Each is kept in a file beside `out` as soon as it is there. A stopped run continues from that
+    file, unless `restart`, another torch, or a change to the code of `measure`'s module says that
+    its numbers are of another experiment. The file goes when all settings are done.
+    """
+    kept = out.with_name(f"{out.stem}.partial.jsonl")
+    stamp = _stamp(measure)
+    done = [] if restart else _read_kept(kept, stamp)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with open(kept, "w", encoding="utf-8") as file:
+        for line in [{"stamp": stamp}, *done]:
+            file.write(json.dumps(line) + "\n")
+        by_setting = {_key(line["setting"]): line["numbers"] for line in done}
+        for setting in tqdm(settings, desc=name, unit="run"):
+            if _key(setting) not in by_setting:
+                numbers = by_setting[_key(setting)] = measure(setting)
+                file.write(json.dumps({"setting": setting, "numbers": numbers}) + "\n")
+                file.flush()
+    kept.unlink()
+    return [{**setting, **by_setting[_key(setting)]} for setting in settings]
+
+
+def write(
+    out: Path, *, command: str, seeds: Sequence[int], device: torch.device, results: dict
+) -> dict:
+    """Write `results` to `out` with everything needed to make them again; return what was written.
+
+    The file is replaced in one step, so a reader never meets half of it.
+    """
+    record = {
+        "command": command,
+        "seeds": list(seeds),
+        "interval": INTERVAL,
+        "versions": {
+            "attnkit": attnkit.__version__,
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+        },
+        "device": attnkit.device.describe(device),
+        "date": datetime.now(UTC).date().isoformat(),
+        **results,
+    }
+    scratch = out.with_name(f".{out.name}.part")
+    scratch.write_text(json.dumps(record, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    os.replace(scratch, out)
+    return record
+
+
+def median_interval(values: Sequence[float | None], confidence: float = 0.95) -> dict:
+    """Median of `values` and a distribution-free interval for the true median.
+
+    The interval runs from the k-th smallest value to the k-th largest, with the largest k whose
+    coverage, 1 - 2 P(Binomial(n, 1/2) < k), is at least `confidence`; with few values, k is 1 and
+    `coverage` says how much that gives. None stands for "not reached" and sorts last, so the
+    median of five runs of which three never arrive is None.
+
+    Raises:
+        ValueError: no values.
+    """
+    if not values:
+        raise ValueError("values: expected at least one, got none")
+    ordered = sorted(values, key=lambda value: math.inf if value is None else value)
+    n = len(ordered)
+    tail = [sum(math.comb(n, j) for j in range(k)) / 2**n for k in range(n // 2 + 1)]
+    k = max((k for k in range(1, n // 2 + 1) if 1 - 2 * tail[k] >= confidence), default=1)
+    coverage = 1 - 2 * tail[k] if n > 1 else 0.0
+    middle = [ordered[(n - 1) // 2], ordered[n // 2]]
+    return {
+        "median": None if None in middle else _short(sum(middle) / 2),
+        "low": _short(ordered[k - 1]),
+        "high": _short(ordered[n - k]),
+        "coverage": round(coverage, 4),
+        "n": n,
+    }
+
+
+def _short(value: float | None) -> float | None:
+    """Five significant digits: more than an interval over ten seeds can tell."""
+    return None if value is None else float(f"{value:.5g}")
+
+
+def command_line(name: str, argv: Sequence[str] | None = None) -> str:
+    """The command that repeats this run, from the root of the repository."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    return " ".join(["python", "-m", f"experiments.{name}", *given])
+
+
+def _key(setting: dict) -> str:
+    return json.dumps(setting, sort_keys=True)
+
+
+def _stamp(measure: Callable) -> str:
+    """What a kept number depends on: torch, and the source of the experiment."""
+    module = sys.modules[getattr(measure, "func", measure).__module__]  # through a partial
+    source = Path(module.__file__).read_bytes()
+    return hashlib.sha256(source + torch.__version__.encode()).hexdigest()[:16]
+
+
+def _read_kept(kept: Path, stamp: str) -> list[dict]:
+    if not kept.exists():
+        return []
+    lines = kept.read_text(encoding="utf-8").splitlines(keepends=True)
+    # A run that was killed may have left half a line.
+    records = [json.loads(line) for line in lines if line.endswith("\n")]
+    return records[1:] if records and records[0] == {"stamp": stamp} else []

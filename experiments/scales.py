@@ -1,0 +1,165 @@
+"""Training with 1/sqrt(d), 1/d and no scale: the runs behind chapter 05.
+
+    python -m experiments.scales            630 runs, about ten minutes on one CPU core
+    python -m experiments.scales --quick    a few of them, in seconds
+
+The task is a lookup with a known answer. Twelve pairs of a key symbol and a value symbol are
+shown, then one of the keys; the model must name the value that stood beside it. One attention head
+over learned embeddings, with learned query and key projections of width d, does it by finding the
+equal key. Only d, the scale, the optimizer, its learning rate and the seed change between runs.
+Every component of a query and of a key starts with variance 1, as in the argument for the scale.
+"""
+
+from functools import partial
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+import attnkit
+from experiments import _record as record
+
+SYMBOLS, PAIRS, EMBED_DIM, BATCH = 64, 12, 64, 64
+UPDATES, EVERY, HELD_OUT = 500, 10, 512
+GOAL = 0.95
+SCALES = {"none": lambda d: 1.0, "1/sqrt(d)": lambda d: d**-0.5, "1/d": lambda d: 1 / d}
+RATES = {"adam": (0.001, 0.003, 0.01), "sgd": (0.1, 0.3, 1.0, 3.0)}
+DIMS = (16, 64, 256)
+SEEDS = tuple(range(10))
+GROUP = ("d", "optimizer", "rate", "scale")
+
+
+def batch(size: int, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Draw lookups: asked-for key (B, 1), keys (B, S), values (B, S) and the answer (B,)."""
+    keys = torch.rand(size, SYMBOLS, generator=generator).argsort(-1)[:, :PAIRS]  # (B, S)
+    values = torch.randint(SYMBOLS, (size, PAIRS), generator=generator)  # (B, S)
+    place = torch.randint(PAIRS, (size, 1), generator=generator)  # (B, 1)
+    return keys.gather(1, place), keys, values, values.gather(1, place)[:, 0]
+
+
+class Lookup(nn.Module):
+    """Embed, project, attend once, read the answer out.
+
+    forward: asked (B, 1), keys (B, S), values (B, S) -> logits (B, SYMBOLS), weights (B, 1, S).
+    """
+
+    def __init__(self, d: int, scale: float):
+        super().__init__()
+        self.scale = scale
+        self.symbol, self.content = (nn.Embedding(SYMBOLS, EMBED_DIM) for _ in range(2))
+        self.query, self.key = (nn.Linear(EMBED_DIM, d, bias=False) for _ in range(2))
+        for projection in (self.query, self.key):
+            nn.init.normal_(projection.weight, std=EMBED_DIM**-0.5)
+        self.answer = nn.Linear(EMBED_DIM, SYMBOLS)
+
+    def forward(self, asked: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        attended = attnkit.scaled_dot_product_attention(
+            self.query(self.symbol(asked)),  # (B, 1, d)
+            self.key(self.symbol(keys)),  # (B, S, d)
+            self.content(values),  # (B, S, E)
+            scale=self.scale,
+            need_weights=True,
+        )
+        return self.answer(attended.output[:, 0]), attended.weights
+
+
+def measure(setting: dict, *, device: torch.device) -> dict:
+    """Train one model and say how it started and how fast it learned.
+
+    Returns `largest_weight` (mean largest attention weight before training), `query_gradient` (norm
+    of the first gradient of the query projection), `updates_to_goal` (the first multiple of EVERY
+    updates with held-out accuracy of at least GOAL, or None) and `accuracy` (held out, at the end).
+    """
+    torch.manual_seed(setting["seed"])
+    model = Lookup(setting["d"], SCALES[setting["scale"]](setting["d"])).to(device)
+    optimizer = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}[setting["optimizer"]](
+        model.parameters(), lr=setting["rate"]
+    )
+    generator = torch.Generator().manual_seed(setting["seed"])
+    held_out = batch(HELD_OUT, torch.Generator().manual_seed(1_000_000 + setting["seed"]))
+    held_out = [part.to(device) for part in held_out]
+
+    start, reached, accuracy = {}, None, 0.0
+    for update in range(1, setting["updates"] + 1):
+        *inputs, answer = (part.to(device) for part in batch(BATCH, generator))
+        logits, weights = model(*inputs)
+        loss = F.cross_entropy(logits, answer)
+        optimizer.zero_grad()
+        loss.backward()
+        if update == 1:
+            start = {
+                "largest_weight": weights.max(-1).values.mean().item(),
+                "query_gradient": model.query.weight.grad.norm().item(),
+            }
+        optimizer.step()
+        if update % EVERY == 0:
+            accuracy = _accuracy(model, held_out)
+            reached = update if reached is None and accuracy >= GOAL else reached
+    return {**start, "updates_to_goal": reached, "accuracy": accuracy}
+
+
+@torch.no_grad()
+def _accuracy(model: Lookup, data: list[Tensor]) -> float:
+    *inputs, answer = data
+    return (model(*inputs)[0].argmax(-1) == answer).float().mean().item()
+
+
+def settings(quick: bool) -> list[dict]:
+    """Every combination; with `quick`, one width, one learning rate each and two seeds."""
+    rates = {"adam": (0.003,), "sgd": (0.3,)} if quick else RATES
+    fixed = {"updates": 60 if quick else UPDATES}
+    return [
+        {"d": d, "optimizer": optimizer, "rate": rate, "scale": scale, "seed": seed, **fixed}
+        for d in ((16,) if quick else DIMS)
+        for optimizer in rates
+        for rate in rates[optimizer]
+        for scale in SCALES
+        for seed in (SEEDS[:2] if quick else SEEDS)
+    ]
+
+
+def summarise(runs: list[dict]) -> list[dict]:
+    """One row for each d, optimizer, learning rate and scale: medians and intervals over seeds."""
+    groups: dict[tuple, list[dict]] = {}
+    for run in runs:
+        groups.setdefault(tuple(run[name] for name in GROUP), []).append(run)
+    rows = []
+    for names, group in groups.items():
+        row = dict(zip(GROUP, names, strict=True))
+        for number in ("largest_weight", "query_gradient", "updates_to_goal", "accuracy"):
+            row[number] = record.median_interval([run[number] for run in group])
+        row["reached"] = sum(run["updates_to_goal"] is not None for run in group)
+        rows.append(row)
+    return rows
+
+
+def main(argv: list[str] | None = None) -> dict:
+    """Run the experiment and write its results file; return what was written."""
+    chosen = record.options("scales", __doc__.splitlines()[0], argv)
+    # One thread: the order of a sum, and so its last digits, must not depend on the machine.
+    torch.set_num_threads(1)
+    wanted = settings(chosen.quick)
+    runs = record.sweep(
+        wanted,
+        partial(measure, device=chosen.device),
+        out=chosen.out,
+        restart=chosen.restart,
+        name="scales",
+    )
+    return record.write(
+        chosen.out,
+        command=record.command_line("scales", argv),
+        seeds=sorted({setting["seed"] for setting in wanted}),
+        device=chosen.device,
+        results={
+            "task": {"symbols": SYMBOLS, "pairs": PAIRS, "embed_dim": EMBED_DIM, "batch": BATCH},
+            "updates": wanted[0]["updates"],
+            "every": EVERY,
+            "goal": GOAL,
+            "rows": summarise(runs),
+        },
+    )
+
+
+if __name__ == "__main__":
+    main()
