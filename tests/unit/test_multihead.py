@@ -1,0 +1,640 @@
+"""Multi-head attention against torch and by hand: weights, masks, biases, heads, dropout."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+from attnkit import MultiHeadAttention, SelfAttention, masks, scaled_dot_product_attention, trace
+
+B, L, S, E, H = 2, 3, 5, 8, 4
+
+
+@pytest.fixture
+def attention():
+    return build()
+
+
+def build(**options):
+    """A module whose biases, which start at 0, have something to be wrong about."""
+    torch.manual_seed(0)
+    module = MultiHeadAttention(E, H, **options)
+    for name, parameter in module.named_parameters():
+        if name.endswith("bias"):
+            nn.init.uniform_(parameter, -1, 1)
+    return module
+
+
+def tensors(*lead, seed=1):
+    generator = torch.Generator().manual_seed(seed)
+    lead = lead or (B,)
+    return [torch.randn(*lead, n, E, generator=generator) for n in (L, S, S)]
+
+
+# ---------------------------------------------------------------- nn.MultiheadAttention
+
+
+def torch_module(**options):
+    torch.manual_seed(0)
+    module = nn.MultiheadAttention(E, H, **options)
+    for name, parameter in module.named_parameters():
+        if name.endswith("bias"):
+            nn.init.uniform_(parameter, -1, 1)
+    return module
+
+
+def turn(module, x):
+    return x if module.batch_first else x.transpose(0, 1)
+
+
+def named_gradients(module, ours):
+    """Gradients of an nn.MultiheadAttention under the names that ours has for them."""
+    grads = {name: x.grad for name, x in module.named_parameters()}
+    if "in_proj_weight" in grads:
+        grads["in_proj.weight"] = grads.pop("in_proj_weight")
+        grads["in_proj.bias"] = grads.pop("in_proj_bias", None)
+    else:
+        biases = grads.pop("in_proj_bias", None)
+        for place, (short, name) in enumerate(
+            {"q": "query_proj", "k": "key_proj", "v": "value_proj"}.items()
+        ):
+            grads[f"{name}.weight"] = grads.pop(f"{short}_proj_weight")
+            if biases is not None:
+                grads[f"{name}.bias"] = biases.chunk(3)[place]
+    return {name: grads[name] for name, _ in ours.named_parameters()}
+
+
+@pytest.mark.parametrize("batch_first", [True, False], ids=["batch first", "time first"])
+@pytest.mark.parametrize("bias", [True, False], ids=["bias", "no bias"])
+@pytest.mark.parametrize("sizes", [{}, {"kdim": 6}, {"vdim": 5}, {"kdim": 6, "vdim": 5}], ids=str)
+@pytest.mark.parametrize("masked", [None, "padding", "causal"])
+def test_from_torch_agrees_in_outputs_weights_and_gradients(batch_first, bias, sizes, masked):
+    reference = torch_module(batch_first=batch_first, bias=bias, **sizes)
+    ours = MultiHeadAttention.from_torch(reference)
+    generator = torch.Generator().manual_seed(1)
+    features = (E, sizes.get("kdim", E), sizes.get("vdim", E))
+    made = [torch.randn(B, S, n, generator=generator) for n in features]
+    options, mask = {}, None
+    if masked == "padding":
+        padded = torch.tensor([[False] * S, [False, False, True, True, False]])
+        options, mask = {"key_padding_mask": padded}, masks.from_torch_padding(padded)
+    elif masked == "causal":
+        future = torch.ones(S, S, dtype=torch.bool).triu(1)
+        options, mask = {"attn_mask": future}, masks.from_torch_attention(future)
+    theirs = [x.clone().requires_grad_() for x in made]
+    expected = reference(
+        *(turn(reference, x) for x in theirs), average_attn_weights=False, **options
+    )
+    mine = [x.clone().requires_grad_() for x in made]
+    output, weights = ours(*mine, mask=mask, need_weights=True)
+    fused = ours(*mine, mask=mask).output
+    assert_close(output, turn(reference, expected[0]), atol=1e-6, rtol=0)
+    assert_close(fused, output, atol=1e-6, rtol=0)
+    assert_close(weights, expected[1], atol=1e-6, rtol=0)
+    aim = torch.randn(B, S, E, generator=generator)
+    (turn(reference, expected[0]) * aim).mean().backward()
+    for result in (output, fused):
+        for tensor in (*mine, *ours.parameters()):
+            tensor.grad = None
+        (result * aim).mean().backward()
+        for x, y in zip(mine, theirs, strict=True):
+            assert_close(x.grad, y.grad, atol=1e-6, rtol=0)
+        grads = {name: x.grad for name, x in ours.named_parameters()}
+        assert_close(grads, named_gradients(reference, ours), atol=1e-6, rtol=0)
+
+
+def test_from_torch_agrees_in_self_attention():
+    reference = torch_module(batch_first=True)
+    ours, (_, x, _) = MultiHeadAttention.from_torch(reference), tensors()
+    expected = reference(x, x, x, average_attn_weights=False)
+    output, weights = ours(x, need_weights=True)
+    assert_close(output, expected[0], atol=1e-6, rtol=0)
+    assert_close(weights, expected[1], atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("train", [True, False])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16], ids=str)
+def test_from_torch_copies_mode_dropout_and_dtype(train, dtype):
+    reference = torch_module(dropout=0.3, kdim=6).to(dtype).train(train)
+    ours = MultiHeadAttention.from_torch(reference)
+    assert ours.training is train
+    assert ours.out_proj.training is train
+    assert ours.dropout == 0.3
+    assert (ours.kdim, ours.vdim, ours.embed_dim, ours.num_heads) == (6, E, E, H)
+    assert {x.dtype for x in ours.parameters()} == {dtype}
+    assert torch.equal(ours.key_proj.weight, reference.k_proj_weight)
+
+
+def test_from_torch_copies_rather_than_shares():
+    reference = torch_module()
+    ours = MultiHeadAttention.from_torch(reference)
+    before = ours.in_proj.weight.clone()
+    with torch.no_grad():
+        reference.in_proj_weight.add_(1)
+        reference.out_proj.bias.add_(1)
+    assert torch.equal(ours.in_proj.weight, before)
+    assert not torch.equal(ours.out_proj.bias, reference.out_proj.bias)
+    assert all(x.requires_grad for x in ours.parameters())
+
+
+def test_from_torch_gives_the_class_it_is_asked_of():
+    class Mine(MultiHeadAttention):
+        pass
+
+    assert type(Mine.from_torch(torch_module())) is Mine
+
+
+def test_starts_as_torch_does():
+    torch.manual_seed(5)
+    ours = MultiHeadAttention(64, 4)
+    bound = math.sqrt(6 / (64 + 3 * 64))
+    assert 0.98 * bound < ours.in_proj.weight.abs().max() <= bound
+    assert (ours.in_proj.bias == 0).all()
+    assert (ours.out_proj.bias == 0).all()
+    assert 0.97 / 8 < ours.out_proj.weight.abs().max() <= 1 / 8
+    separate = MultiHeadAttention(64, 4, kdim=32, num_kv_heads=2)
+    bound = math.sqrt(6 / (32 + 32))
+    assert 0.98 * bound < separate.key_proj.weight.abs().max() <= bound
+    assert (separate.key_proj.bias == 0).all()
+    before = ours.out_proj.weight.clone()
+    ours.reset_parameters()
+    assert not torch.equal(ours.out_proj.weight, before)
+
+
+# ---------------------------------------------------------------- projections and heads
+
+
+@pytest.mark.parametrize(
+    "options, shapes",
+    [
+        ({}, {"in_proj": (24, 8), "out_proj": (8, 8)}),
+        ({"num_kv_heads": 2}, {"in_proj": (16, 8), "out_proj": (8, 8)}),
+        ({"num_kv_heads": 1}, {"in_proj": (12, 8), "out_proj": (8, 8)}),
+        (
+            {"kdim": 6},
+            {
+                "query_proj": (8, 8),
+                "key_proj": (8, 6),
+                "value_proj": (8, 8),
+                "out_proj": (8, 8),
+            },
+        ),
+        (
+            {"vdim": 5, "num_kv_heads": 2},
+            {
+                "query_proj": (8, 8),
+                "key_proj": (4, 8),
+                "value_proj": (4, 5),
+                "out_proj": (8, 8),
+            },
+        ),
+        ({"kdim": 8, "vdim": 8}, {"in_proj": (24, 8), "out_proj": (8, 8)}),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("bias", [True, False])
+def test_parameters(options, shapes, bias):
+    module = MultiHeadAttention(E, H, bias=bias, **options)
+    weights = {name: tuple(x.weight.shape) for name, x in module.named_children()}
+    assert weights == shapes
+    for _, layer in module.named_children():
+        assert (layer.bias is not None) is bias
+
+
+def test_self_attention_projects_once_and_gives_the_same(attention):
+    _, x, _ = tensors()
+    calls = []
+    attention.in_proj.register_forward_hook(lambda *_: calls.append(1))
+    once = attention(x, need_weights=True)
+    assert calls == [1]
+    apart = attention(x, x.clone(), x.clone(), need_weights=True)
+    assert calls == [1]
+    assert_close(once, apart, atol=1e-6, rtol=0)
+    half = attention(x, x, x.clone(), need_weights=True)
+    assert_close(once, half, atol=1e-6, rtol=0)
+
+
+def test_one_object_stays_one_when_junk_is_set_aside(attention):
+    _, x, _ = tensors()
+    x[1, 3:] = math.nan
+    calls = []
+    attention.in_proj.register_forward_hook(lambda *_: calls.append(1))
+    attention(x, mask=masks.padding([S, 3]))
+    assert calls == [1]
+
+
+def test_heads_by_hand(attention):
+    """Head h owns features 2h and 2h + 1 of each projection."""
+    query, key, value = tensors()
+    weights, biases = attention.in_proj.weight.chunk(3), attention.in_proj.bias.chunk(3)
+    q, k, v = (x @ w.T + b for x, w, b in zip((query, key, value), weights, biases, strict=True))
+    output, got = attention(query, key, value, need_weights=True)
+    heads = []
+    for h in range(H):
+        part = slice(2 * h, 2 * h + 2)
+        scores = q[..., part] @ k[..., part].transpose(-2, -1) / math.sqrt(2)
+        assert_close(got[:, h], scores.softmax(-1))
+        heads.append(scores.softmax(-1) @ v[..., part])
+    mixed = torch.cat(heads, -1) @ attention.out_proj.weight.T + attention.out_proj.bias
+    assert_close(output, mixed, atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("options", [{}, {"kdim": E, "vdim": 6}], ids=str)
+def test_grouped_query_heads_read_neighbouring_key_heads(options):
+    """With 4 query heads on 2 key heads, heads 0 and 1 share the first, 2 and 3 the second."""
+    module = build(num_kv_heads=2, **options)
+    query, key, value = tensors()
+    value = value[..., : module.vdim]
+    weight = module.in_proj.weight if module.packed else module.key_proj.weight
+    bias = module.in_proj.bias if module.packed else module.key_proj.bias
+    start = E if module.packed else 0
+    with torch.no_grad():
+        weight[start : start + 2] = 0
+        bias[start : start + 2] = 0
+    _, weights = module(query, key, value, need_weights=True)
+    uniform = torch.full((B, 2, L, S), 1 / S)
+    assert_close(weights[:, :2], uniform)
+    assert ((weights[:, 2:] - 1 / S).abs().amax((-2, -1)) > 0.05).all()
+
+
+def test_one_head_without_mixing_is_self_attention():
+    torch.manual_seed(0)
+    many, one = MultiHeadAttention(E, 1), SelfAttention(E, bias=True)
+    layers = (one.query_proj, one.key_proj, one.value_proj)
+    with torch.no_grad():
+        for layer, weight in zip(layers, many.in_proj.weight.chunk(3), strict=True):
+            layer.weight.copy_(weight)
+            layer.bias.zero_()
+        many.out_proj.weight.copy_(torch.eye(E))
+    x, mask = torch.randn(B, S, E), masks.causal(S)
+    output, weights = one(x, mask=mask, need_weights=True)
+    expected = many(x, mask=mask, need_weights=True)
+    assert_close(output, expected.output, atol=1e-6, rtol=0)
+    assert_close(weights, expected.weights[:, 0], atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("lead", [(), (2, 3)], ids=["no batch", "two batch dimensions"])
+@pytest.mark.parametrize("kv_heads", [H, 2])
+def test_any_leading_dimensions(lead, kv_heads):
+    module = build(num_kv_heads=kv_heads)
+    query, key, value = (torch.randn(*lead, n, E) for n in (L, S, S))
+    mask = torch.rand(*lead, L, S) < 0.7
+    output, weights = module(query, key, value, mask=mask, need_weights=True)
+    assert weights.shape == (*lead, H, L, S)
+    flat = module(
+        *(x.reshape(-1, *x.shape[-2:]) for x in (query, key, value)),
+        mask=mask.reshape(-1, L, S),
+        need_weights=True,
+    )
+    assert_close(output, flat.output.reshape(output.shape), atol=1e-6, rtol=0)
+    assert_close(weights, flat.weights.reshape(weights.shape), atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("kv_heads", [H, 2])
+def test_leading_dimensions_broadcast(kv_heads):
+    module = build(num_kv_heads=kv_heads)
+    query, key, _ = tensors()
+    shared = module(query, key[:1], need_weights=True)
+    expected = module(query, key[:1].expand(B, S, E), need_weights=True)
+    assert_close(shared, expected, atol=1e-6, rtol=0)
+    assert_close(module(query, key[:1]).output, expected.output, atol=1e-6, rtol=0)
+
+
+# ---------------------------------------------------------------- masks
+
+
+def per_head_mask():
+    mask = torch.rand(B, H, L, S, generator=torch.Generator().manual_seed(2)) < 0.6
+    mask[..., 0] = True
+    return mask
+
+
+MASK_FORMS = {
+    "(S,)": lambda m: m[0, 0, 0],
+    "(L, S)": lambda m: m[0, 0],
+    "(1, S)": lambda m: m[0, 0, :1],
+    "(L, 1)": lambda m: m[0, 0, :, 1:2] | True,
+    "(B, 1, S)": lambda m: m[:, 0, :1],
+    "(1, L, S)": lambda m: m[:1, 0],
+    "(B, L, S)": lambda m: m[:, 0],
+    "(B, 1, L, S)": lambda m: m[:, :1],
+    "(1, H, L, S)": lambda m: m[:1],
+    "(1, H, 1, S)": lambda m: m[:1, :, :1],
+    "(B, H, L, S)": lambda m: m,
+}
+
+
+@pytest.mark.parametrize("form", MASK_FORMS.values(), ids=MASK_FORMS)
+@pytest.mark.parametrize("kv_heads", [H, 2])
+def test_a_mask_of_any_form_means_what_its_full_form_means(form, kv_heads):
+    module, mask = build(num_kv_heads=kv_heads), form(per_head_mask())
+    query, key, value = tensors()
+    full = (mask[:, None] if mask.dim() == 3 else mask).expand(B, H, L, S)
+    _, free = module(query, key, value, need_weights=True)
+    by_hand = free.masked_fill(~full, 0.0)
+    by_hand = by_hand / by_hand.sum(-1, keepdim=True)
+    output, weights = module(query, key, value, mask=mask, need_weights=True)
+    assert_close(weights, by_hand, atol=1e-6, rtol=0)
+    assert_close(module(query, key, value, mask=mask).output, output, atol=1e-6, rtol=0)
+    assert_close(module(query, key, value, mask=full).output, output, atol=1e-6, rtol=0)
+
+
+def test_a_mask_for_each_head_without_a_batch():
+    module, mask = build(), per_head_mask()
+    query, key, value = (x[0] for x in tensors())
+    expected = module(query[None], key[None], value[None], mask=mask[:1], need_weights=True)
+    got = module(query, key, value, mask=mask[0], need_weights=True)
+    assert_close(got.output, expected.output[0], atol=1e-6, rtol=0)
+    assert_close(got.weights, expected.weights[0], atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_a_query_that_sees_nothing_gives_zero_without_the_last_bias(attention, need_weights):
+    query, key, value = tensors()
+    mask = torch.ones(B, L, S, dtype=torch.bool)
+    mask[0, 1] = False
+    output, _ = attention(query, key, value, mask=mask, need_weights=need_weights)
+    assert (output[0, 1] == 0).all()
+    assert (output.abs().sum(-1) == 0).sum() == 1
+    expected = attention(query, key, value).output
+    expected[0, 1] = 0
+    assert_close(output, expected, atol=1e-6, rtol=0)
+    output.sum().backward()
+    assert attention.out_proj.bias.grad.tolist() == [B * L - 1] * E
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_a_head_that_sees_nothing_adds_nothing_and_the_others_go_on(attention, need_weights):
+    query, key, value = tensors()
+    mask = torch.ones(B, H, L, S, dtype=torch.bool)
+    mask[0, :3, 1] = False
+    output, _ = attention(query, key, value, mask=mask, need_weights=need_weights)
+    with trace.record() as calls:
+        attention(query, key, value)
+    heads = calls[0]["output"][0, :, 1].clone()  # (H, head_dim)
+    heads[:3] = 0
+    expected = attention.out_proj(heads.flatten())
+    assert_close(output[0, 1], expected, atol=1e-6, rtol=0)
+
+
+def test_no_keys_at_all_gives_zero(attention):
+    output, weights = attention(torch.randn(B, L, E), torch.randn(B, 0, E), need_weights=True)
+    assert weights.shape == (B, H, L, 0)
+    assert torch.equal(output, torch.zeros(B, L, E))
+    mask = torch.ones(B, L, 0, dtype=torch.bool)
+    assert (attention(torch.randn(B, L, E), torch.randn(B, 0, E), mask=mask).output == 0).all()
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("options", [{}, {"num_kv_heads": 2}, {"kdim": E, "vdim": 6}], ids=str)
+@pytest.mark.parametrize("junk", [math.nan, math.inf, -math.inf])
+def test_junk_never_reaches_a_gradient_through_the_projections(options, junk, need_weights):
+    module = build(**options)
+    query, key, value = tensors()
+    value = value[..., : module.vdim].clone()
+    mask = masks.padding([S, 2], S)
+    clean = module(query, key, value, mask=mask).output
+    key[1, 2:], value[1, 3:] = junk, junk
+    for tensor in (query, key, value):
+        tensor.requires_grad_()
+    output, _ = module(query, key, value, mask=mask, need_weights=need_weights)
+    assert_close(output, clean, atol=1e-6, rtol=0)
+    output.sum().backward()
+    for tensor in (query, key, value, *module.parameters()):
+        assert tensor.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("build_one", [build, lambda: SelfAttention(E)], ids=["multi", "self"])
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_junk_in_padded_tokens_spoils_their_rows_alone(build_one, need_weights):
+    module, (_, x, _) = build_one(), tensors()
+    mask = masks.padding([S, 3], S)
+    clean = module(x, mask=mask, need_weights=True)
+    x[1, 3:] = math.nan
+    x.requires_grad_()
+    output, weights = module(x, mask=mask, need_weights=need_weights)
+    assert_close(output[0], clean.output[0], atol=1e-6, rtol=0)
+    assert_close(output[1, :3], clean.output[1, :3], atol=1e-6, rtol=0)
+    assert output[1, 3:].isnan().all()
+    if need_weights:
+        assert_close(weights[..., :3, :][1], clean.weights[..., :3, :][1], atol=1e-6, rtol=0)
+        assert weights[..., 3:, :3][1].isnan().all()
+        assert (weights[..., 3:, 3:][1] == 0).all()
+    (output[0].sum() + output[1, :3].sum()).backward()
+    for tensor in (x, *module.parameters()):
+        assert tensor.grad.isfinite().all()
+
+
+def test_a_key_with_junk_that_one_head_sees_spoils_the_query(attention):
+    query, key, value = tensors()
+    mask = torch.ones(B, H, L, S, dtype=torch.bool)
+    mask[..., 4] = False
+    mask[0, 2, 1, 4] = True
+    clean = attention(query, key, value, mask=mask).output
+    value[:, 4] = math.nan
+    output = attention(query, key, value, mask=mask).output
+    assert output[0, 1].isnan().all()
+    kept = torch.ones(B, L, dtype=torch.bool)
+    kept[0, 1] = False
+    assert_close(output[kept], clean[kept], atol=1e-6, rtol=0)
+
+
+# ---------------------------------------------------------------- bias, rotation, cache
+
+
+@pytest.mark.parametrize("shape", [(L, S), (S,), (H, L, S), (1, L, S), (B, 1, 1, S), (B, H, L, S)])
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_bias_is_added_to_the_scaled_scores(attention, shape, need_weights):
+    query, key, value = tensors()
+    bias = torch.randn(shape, generator=torch.Generator().manual_seed(3))
+    with trace.record() as calls:
+        attention(query, key, value)
+    expected = (calls[0]["scores"] + bias).softmax(-1)
+    heads = (expected @ projected_values(attention, value)).transpose(1, 2).flatten(-2)
+    output, weights = attention(query, key, value, bias=bias, need_weights=need_weights)
+    assert_close(output, attention.out_proj(heads), atol=1e-6, rtol=0)
+    if need_weights:
+        assert_close(weights, expected, atol=1e-6, rtol=0)
+
+
+def projected_values(attention, value):
+    weight, bias = attention.in_proj.weight[-E:], attention.in_proj.bias[-E:]
+    return (value @ weight.T + bias).unflatten(-1, (H, -1)).transpose(1, 2)
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("shape", [(L, S), (H, L, S), (B, H, L, S)])
+def test_a_bias_of_minus_infinity_masks(attention, shape, need_weights):
+    query, key, value = tensors()
+    hidden = torch.rand(shape, generator=torch.Generator().manual_seed(4)) < 0.4
+    hidden[..., 1, :] = True
+    bias = torch.zeros(shape).masked_fill(hidden, -math.inf)
+    padding = masks.padding([S, 3], S)
+    full = (~hidden).expand(B, H, L, S) & padding[:, None]
+    expected = attention(query, key, value, mask=full, need_weights=need_weights)
+    got = attention(query, key, value, mask=padding, bias=bias, need_weights=need_weights)
+    assert_close(got.output, expected.output, atol=1e-6, rtol=0)
+    assert (got.output[:, 1] == 0).all()
+    alone = attention(query, key, value, bias=bias, need_weights=need_weights)
+    assert (alone.output[:, 1] == 0).all()
+    if need_weights:
+        assert_close(got.weights, expected.weights, atol=1e-6, rtol=0)
+        assert (alone.weights[hidden.expand(B, H, L, S)] == 0).all()
+
+
+def test_a_key_with_junk_behind_a_bias_never_reaches_a_gradient(attention):
+    query, key, value = tensors()
+    key[:, 4], value[:, 4] = math.nan, math.inf
+    bias = torch.zeros(S)
+    bias[4] = -math.inf
+    attention(query, key, value, bias=bias).output.sum().backward()
+    assert all(x.grad.isfinite().all() for x in attention.parameters())
+
+
+class Log:
+    """A cache that keeps everything, and says what it was given."""
+
+    def __init__(self):
+        self.length, self.given = 0, []
+
+    def update(self, key, value):
+        self.given.append((key, value))
+        self.length += key.shape[-2]
+        return tuple(torch.cat(parts, dim=-2) for parts in zip(*self.given, strict=True))
+
+
+def test_rotate_is_called_for_queries_and_keys_with_the_offset():
+    module, (query, key, value) = build(num_kv_heads=2), tensors()
+    seen = []
+
+    def rotate(x, offset):
+        seen.append((tuple(x.shape), offset))
+        return 2 * x
+
+    plain = module(query, key, value, need_weights=True)
+    turned = module(query, key, value, rotate=rotate, need_weights=True)
+    assert seen == [((B, H, L, 2), 0), ((B, 2, S, 2), 0)]
+    sharper = plain.weights.pow(4) / plain.weights.pow(4).sum(-1, keepdim=True)
+    assert_close(turned.weights, sharper, atol=1e-5, rtol=0)
+    seen.clear()
+    cache = Log()
+    module(query, cache=cache, rotate=rotate)
+    module(query[:, :1], cache=cache, rotate=rotate)
+    assert [offset for _, offset in seen] == [0, 0, L, L]
+
+
+def test_rotated_keys_are_what_the_cache_keeps(attention):
+    cache = Log()
+    attention(torch.randn(B, L, E), cache=cache, rotate=lambda x, offset: torch.zeros_like(x))
+    (key, value) = cache.given[0]
+    assert key.shape == value.shape == (B, H, L, 2)
+    assert (key == 0).all()
+    assert (value != 0).all()
+
+
+@pytest.mark.parametrize("kv_heads", [H, 2, 1])
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_a_cache_gives_what_the_whole_gives(kv_heads, need_weights):
+    module, (_, x, _) = build(num_kv_heads=kv_heads), tensors()
+    whole = module(x, mask=masks.causal(S), need_weights=True)
+    cache = Log()
+    for start, stop in ((0, 2), (2, 3), (3, S)):
+        mask = masks.causal(stop - start, stop, offset=start)
+        step = module(x[:, start:stop], mask=mask, cache=cache, need_weights=need_weights)
+        assert_close(step.output, whole.output[:, start:stop], atol=1e-6, rtol=0)
+        if need_weights:
+            expected = whole.weights[:, :, start:stop, :stop]
+            assert_close(step.weights, expected, atol=1e-6, rtol=0)
+    assert cache.given[0][0].shape == (B, kv_heads, 2, 2)
+
+
+def test_masks_and_biases_of_a_cached_call_count_all_keys(attention):
+    _, x, _ = tensors()
+    cache = Log()
+    attention(x[:, :3], cache=cache)
+    mask = torch.tensor([[[True, False, False, True]], [[False] * 4]])  # (B, 1, 4)
+    bias = torch.tensor([0.0, 0.0, 0.0, -math.inf])
+    output, weights = attention(x[:, 3:4], mask=mask, bias=bias, cache=cache, need_weights=True)
+    assert weights[0, :, 0].tolist() == [[1, 0, 0, 0]] * H
+    assert (weights[1] == 0).all()
+    assert (output[1] == 0).all()
+    assert (output[0] != 0).any()
+
+
+# ---------------------------------------------------------------- dropout, precision, text
+
+
+@pytest.mark.parametrize(
+    "module",
+    [MultiHeadAttention(1, 1, dropout=0.25, bias=False), SelfAttention(1, dropout=0.25)],
+    ids=["multi", "self"],
+)
+def test_dropout_drops_weights_in_training_alone(module):
+    x = torch.ones(4000, 1, 1)
+    module.eval()
+    plain = module(x, need_weights=True)
+    assert torch.equal(module(x).output, plain.output)
+    module.train()
+    torch.manual_seed(0)
+    output, weights = module(x, need_weights=True)
+    assert (weights == 1).all()
+    ratio = output / plain.output
+    dropped = ratio.abs() < 1e-6
+    assert_close(ratio[~dropped], torch.full_like(ratio[~dropped], 1 / 0.75))
+    assert abs(dropped.float().mean().item() - 0.25) < 0.03
+    torch.manual_seed(0)
+    assert torch.equal(module(x).output, output)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_half_precision_softmax_runs_in_float32(attention, dtype):
+    attention.to(dtype)
+    made = [x.to(dtype) for x in tensors()]
+    with trace.record() as calls:
+        output, weights = attention(*made, need_weights=True)
+    assert output.dtype == weights.dtype == dtype
+    assert calls[0]["scores"].dtype == torch.float32
+
+
+def test_self_attention_scales_by_the_head_or_as_told():
+    torch.manual_seed(0)
+    x = torch.randn(B, S, E)
+    module = SelfAttention(E, 4)
+    q, k = module.query_proj(x), module.key_proj(x)
+    expected = (q @ k.transpose(-2, -1) / 2).softmax(-1)
+    assert_close(module(x, need_weights=True).weights, expected)
+    other = SelfAttention(E, 4, scale=0.3)
+    other.load_state_dict(module.state_dict())
+    expected = (q @ k.transpose(-2, -1) * 0.3).softmax(-1)
+    output, weights = other(x, need_weights=True)
+    assert_close(weights, expected)
+    assert_close(output, expected @ module.value_proj(x), atol=1e-6, rtol=0)
+
+
+def test_self_attention_parameters():
+    shapes = {name: tuple(x.shape) for name, x in SelfAttention(E).named_parameters()}
+    assert shapes == {f"{name}_proj.weight": (E, E) for name in ("query", "key", "value")}
+    biased = {name: tuple(x.shape) for name, x in SelfAttention(E, 3, bias=True).named_parameters()}
+    assert biased["value_proj.weight"] == (3, E)
+    assert biased["key_proj.bias"] == biased["query_proj.bias"] == (3,)
+
+
+def test_what_the_modules_say_of_themselves():
+    text = repr(MultiHeadAttention(E, H, num_kv_heads=2, kdim=6, dropout=0.1))
+    assert "embed_dim=8, num_heads=4, num_kv_heads=2, kdim=6, vdim=8, dropout=0.1" in text
+    assert "embed_dim=8, head_dim=3, dropout=0.2" in repr(SelfAttention(E, 3, dropout=0.2))
+
+
+@pytest.mark.parametrize("shape", [(), (S,)], ids=["a scalar", "(S,)"])
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_masks_and_biases_of_few_dimensions(shape, need_weights):
+    query, key, value = tensors()
+    mask = torch.ones(shape, dtype=torch.bool)
+    plain = scaled_dot_product_attention(query, key, value).output
+    for options in ({"mask": mask}, {"bias": mask.float()}):
+        output, _ = scaled_dot_product_attention(
+            query, key, value, need_weights=need_weights, **options
+        )
+        assert_close(output, plain, atol=1e-6, rtol=0)
