@@ -132,13 +132,12 @@ def same_device(**tensors: Tensor | None) -> None:
 def same_dtype(**tensors: Tensor) -> None:
     """Check that all tensors have one dtype. Autocast, when on, evens them out by itself."""
     first = next(iter(tensors))
-    if torch.is_autocast_enabled(tensors[first].device.type):
-        return
     for name, value in tensors.items():
-        if value.dtype != tensors[first].dtype:
-            fail(
-                name, f"dtype {tensors[first].dtype} (that of {first})", f"{value.dtype}", TypeError
-            )
+        if value.dtype == tensors[first].dtype:
+            continue
+        if torch.is_autocast_enabled(value.device.type):
+            return
+        fail(name, f"dtype {tensors[first].dtype} (that of {first})", f"{value.dtype}", TypeError)
 
 
 def broadcasts_to(name: str, value: Tensor, target: Sequence[int], layout: str) -> Tensor:
