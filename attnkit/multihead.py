@@ -191,6 +191,7 @@ class MultiHeadAttention(nn.Module):
         key, value = default_key_value(query, key, value, self.embed_dim, self.kdim)
         *lead, L, S = check_inputs(self, query, key, value, self.embed_dim, self.kdim)
         checks.size("value", value, -1, self.vdim, "vdim")
+        _check_hooks(rotate, cache)
         spoiled = None
         if cache is None:
             mask = self._visible(mask, bias, (*lead, self.num_heads, L, S), query.device)
@@ -198,8 +199,6 @@ class MultiHeadAttention(nn.Module):
             query, key, value, spoiled = set_aside(query, key, value, seen)
         query, key, value = self._heads(query, key, value)  # (..., heads, length, head_dim)
         if rotate is not None:
-            if not callable(rotate):
-                checks.fail("rotate", "a function (x, offset)", type(rotate).__name__, TypeError)
             offset = 0 if cache is None else cache.length
             query, key = rotate(query, offset), rotate(key, offset)
         if cache is not None:
@@ -271,6 +270,14 @@ def _divisor(name: str, value: int, whole_name: str, whole: int) -> int:
     if whole % value:
         checks.fail(name, f"a divisor of {whole_name} ({whole})", str(value))
     return value
+
+
+def _check_hooks(rotate: Rotate | None, cache: Cache | None) -> None:
+    if rotate is not None and not callable(rotate):
+        checks.fail("rotate", "a function (x, offset) -> x", type(rotate).__name__, TypeError)
+    if cache is not None and not (hasattr(cache, "update") and hasattr(cache, "length")):
+        expected = "an object with update and length, such as KVCache"
+        checks.fail("cache", expected, type(cache).__name__, TypeError)
 
 
 def _zero_empty(output: Tensor, mask: Tensor | None, key: Tensor) -> Tensor:
