@@ -19,7 +19,7 @@ WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 KEPT_NOTEBOOK_METADATA = ("book", "mystnb", "widgets")
-KEPT_CELL_METADATA = ("mystnb", "name", "tags")
+KEPT_CELL_METADATA = ("attnkit_claim", "mystnb", "name", "tags")
 # The module's source: the book and the live widget bring their own, so that a change to it
 # never means running a chapter again.
 DROPPED_WIDGET_TRAITS = ("_esm", "_css")
