@@ -1,0 +1,141 @@
+"""The experiments: their quick form runs, stops and continues, and says what it should."""
+
+import json
+import math
+from functools import partial
+
+import pytest
+import torch
+
+from experiments import _record as record
+from experiments import scales
+
+HEADER = {"command", "seeds", "interval", "versions", "device", "date"}
+
+
+def run_quick(path):
+    return scales.main(["--quick", "--device", "cpu", "--out", str(path)])
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    path = tmp_path_factory.mktemp("scales") / "scales.json"
+    return run_quick(path), path
+
+
+def test_quick_form_writes_what_the_chapter_reads(quick):
+    returned, path = quick
+    written = json.loads(path.read_text())
+    assert written == returned
+    assert written.keys() >= HEADER
+    assert written["command"].startswith("python -m experiments.scales --quick")
+    assert {row["scale"] for row in written["rows"]} == set(scales.SCALES)
+    assert all(row["accuracy"]["n"] == len(written["seeds"]) == 2 for row in written["rows"])
+    assert sorted(p.name for p in path.parent.iterdir()) == ["scales.json"]
+
+
+def test_it_learns_with_the_root_and_starts_as_the_theory_says(quick):
+    rows = {(row["optimizer"], row["scale"]): row for row in quick[0]["rows"]}
+    assert rows["adam", "1/sqrt(d)"]["accuracy"]["median"] > 0.9
+    largest = [rows["adam", name]["largest_weight"]["median"] for name in scales.SCALES]
+    assert largest[0] > largest[1] > largest[2] > 1 / scales.PAIRS
+
+
+def test_the_same_seeds_give_the_same_numbers(quick, tmp_path):
+    again = run_quick(tmp_path / "again.json")
+    assert again["rows"] == quick[0]["rows"]
+
+
+def test_a_lookup_has_its_answer_beside_the_key_asked_for():
+    asked, keys, values, answer = scales.batch(100, torch.Generator().manual_seed(0))
+    place = keys == asked  # (B, S)
+    assert (place.sum(-1) == 1).all(), "the keys of a lookup must differ"
+    assert torch.equal(values[place], answer)
+
+
+def test_the_results_in_the_book_are_of_the_settings_in_the_code():
+    written = json.loads((record.RESULTS / "scales.json").read_text())
+    expected = {
+        tuple(setting[name] for name in scales.GROUP) for setting in scales.settings(quick=False)
+    }
+    assert written["command"] == "python -m experiments.scales"
+    assert written["seeds"] == list(scales.SEEDS)
+    assert {tuple(row[name] for name in scales.GROUP) for row in written["rows"]} == expected
+
+
+class Stopped(Exception):
+    pass
+
+
+def count(calls, setting, *, stop_at=None):
+    if setting["x"] == stop_at:
+        raise Stopped
+    calls.append(setting["x"])
+    return {"square": setting["x"] ** 2}
+
+
+SETTINGS = [{"x": x} for x in range(5)]
+
+
+def test_a_stopped_sweep_continues_where_it_was(tmp_path):
+    out, calls = tmp_path / "r.json", []
+    with pytest.raises(Stopped):
+        record.sweep(SETTINGS, partial(count, calls, stop_at=3), out=out)
+    assert calls == [0, 1, 2]
+    with open(tmp_path / "r.partial.jsonl", "a") as file:
+        file.write('{"setting": {"x": 3}, "num')  # killed in the middle of a line
+    rows = record.sweep(SETTINGS, partial(count, calls), out=out)
+    assert calls == [0, 1, 2, 3, 4]
+    assert rows == [{"x": x, "square": x**2} for x in range(5)]
+    assert not (tmp_path / "r.partial.jsonl").exists()
+
+
+@pytest.mark.parametrize("why", ["restart", "other code"])
+def test_a_sweep_starts_again_when_it_must(tmp_path, why, monkeypatch):
+    out, calls = tmp_path / "r.json", []
+    with pytest.raises(Stopped):
+        record.sweep(SETTINGS, partial(count, calls, stop_at=3), out=out)
+    if why == "other code":
+        monkeypatch.setattr(record.torch, "__version__", "another")
+    record.sweep(SETTINGS, partial(count, calls), out=out, restart=why == "restart")
+    assert calls == [0, 1, 2, 0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("n, low, high", [(10, 1, 8), (20, 5, 14), (6, 0, 5), (5, 0, 4)])
+def test_the_interval_is_the_narrowest_that_covers_enough(n, low, high):
+    interval = record.median_interval([float(x) for x in reversed(range(n))])
+    assert (interval["low"], interval["high"]) == (low, high)
+    assert interval["median"] == (n - 1) / 2
+    outside = sum(math.comb(n, j) for j in range(low + 1)) / 2**n
+    assert interval["coverage"] == pytest.approx(1 - 2 * outside, abs=1e-4)
+    assert interval["coverage"] >= 0.95 or low == 0
+
+
+def test_the_interval_covers_as_often_as_it_says():
+    draws = torch.randn(4000, 10, generator=torch.Generator().manual_seed(0))
+    intervals = [record.median_interval(row) for row in draws.tolist()]
+    covered = sum(i["low"] <= 0 <= i["high"] for i in intervals) / len(intervals)
+    assert covered == pytest.approx(intervals[0]["coverage"], abs=0.01)
+
+
+def test_what_was_never_reached_counts_as_later_than_everything():
+    assert record.median_interval([10, None, None])["median"] is None
+    assert record.median_interval([10, 20, None])["median"] == 20
+    assert record.median_interval([10, 20, None])["high"] is None
+
+
+def test_no_values_have_no_median():
+    with pytest.raises(ValueError, match="values: expected at least one"):
+        record.median_interval([])
+
+
+def test_a_results_file_holds_no_nan(tmp_path):
+    with pytest.raises(ValueError):
+        record.write(
+            tmp_path / "r.json",
+            command="",
+            seeds=[],
+            device=torch.device("cpu"),
+            results={"x": math.nan},
+        )
+    assert not (tmp_path / "r.json").exists()
