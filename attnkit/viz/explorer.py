@@ -22,18 +22,16 @@ import traitlets as t
 from attnkit import checks, functional, masks
 from attnkit.viz import inputs
 from attnkit.viz.heatmap import heatmap, png
+from attnkit.viz.settings import CONTROLS, STAGES, Settings
 
-MASKS = ("none", "causal", "padding", "window", "prefix")
-STAGES = ("scores", "masked scores", "weights")
-CONTROLS = ("length", "head", "mask", "scale", "temperature", "stage")
-_SQUARE_MASKS = ("causal", "window", "prefix")
-
-
-class SettingError(t.TraitError, ValueError):
-    """A setting that the explorer does not have, or a value out of its range."""
+_PROVENANCE = {
+    "qk": "Computed here from the model's queries and keys, for the settings above.",
+    "scores": "Computed here from the model's scores, for the settings above.",
+    "frames": "Recorded: the model was run at each length, and gave these weights.",
+}
 
 
-class AttentionExplorer(anywidget.AnyWidget):
+class AttentionExplorer(Settings, anywidget.AnyWidget):
     """A heat map of attention with its controls, in Jupyter, in Colab and in the built book.
 
     Computes, for each head, scores = scale * q.k / temperature, puts the mask on them and takes
@@ -74,6 +72,7 @@ class AttentionExplorer(anywidget.AnyWidget):
     """
 
     _esm = pathlib.Path(__file__).parent / "static" / "explorer.js"
+    _css = pathlib.Path(__file__).parent / "static" / "explorer.css"
 
     kind = t.Enum(("qk", "scores", "frames"), "qk").tag(sync=True)
     shape = t.List(t.Int()).tag(sync=True)  # H, L, S and, for q.k, E
@@ -89,18 +88,8 @@ class AttentionExplorer(anywidget.AnyWidget):
     scale = t.Float(None, allow_none=True).tag(sync=True)
     controls = t.List(t.Enum(CONTROLS)).tag(sync=True)
     title = t.Unicode().tag(sync=True)
-    caption = t.Unicode().tag(sync=True)
-
-    seq_len = t.Int(1).tag(sync=True)
-    head = t.Union([t.Int(), t.Enum(("all",))], default_value=0).tag(sync=True)
-    mask = t.Enum(MASKS, "none").tag(sync=True)
-    padding = t.Int(2).tag(sync=True)
-    window = t.Int(3).tag(sync=True)
-    prefix_len = t.Int(2).tag(sync=True)
-    scaled = t.Bool(True).tag(sync=True)
-    temperature = t.Float(1.0).tag(sync=True)
-    stage = t.Enum(STAGES, "weights").tag(sync=True)
-    pinned = t.List(t.Int()).tag(sync=True)
+    note = t.Unicode().tag(sync=True)  # the caption, and whether weights are computed or recorded
+    scale_label = t.Unicode().tag(sync=True)
 
     def __init__(
         self,
@@ -120,12 +109,14 @@ class AttentionExplorer(anywidget.AnyWidget):
                 checks.fail("key", f"{query.shape[dim]} {what}, as in query", f"shape {key.shape}")
         heads, rows, features = query.shape
         self._start(
-            kind="qk",
-            shape=[heads, rows, key.shape[1], features],
-            query=query.tobytes(),
-            key=key.tobytes(),
-            scale=features**-0.5 if scale is None else float(checks.positive("scale", scale)),
-            **_tokens(rows, key.shape[1], tokens, query_tokens, key_tokens),
+            dict(
+                kind="qk",
+                shape=[heads, rows, key.shape[1], features],
+                query=query.tobytes(),
+                key=key.tobytes(),
+                scale=features**-0.5 if scale is None else float(checks.positive("scale", scale)),
+                **inputs.token_traits(rows, key.shape[1], tokens, query_tokens, key_tokens),
+            ),
             **settings,
         )
 
@@ -148,11 +139,13 @@ class AttentionExplorer(anywidget.AnyWidget):
         scores = inputs.by_head("scores", scores, "(H, L, S)")
         self = cls.__new__(cls)
         self._start(
-            kind="scores",
-            shape=list(scores.shape),
-            scores=scores.tobytes(),
-            scale=None if scale is None else float(checks.positive("scale", scale)),
-            **_tokens(*scores.shape[1:], tokens, query_tokens, key_tokens),
+            dict(
+                kind="scores",
+                shape=list(scores.shape),
+                scores=scores.tobytes(),
+                scale=None if scale is None else float(checks.positive("scale", scale)),
+                **inputs.token_traits(*scores.shape[1:], tokens, query_tokens, key_tokens),
+            ),
             **settings,
         )
         return self
@@ -179,43 +172,55 @@ class AttentionExplorer(anywidget.AnyWidget):
         Mask, scale and temperature have no controls: they happened in the model. `seq_len` must
         be one of the lengths recorded. The other arguments and errors are those of the class.
         """
-        arrays = _frames(frames)
+        arrays = inputs.frames_by_length(frames)
         heads, rows, columns = (max(a.shape[d] for a in arrays.values()) for d in range(3))
         per_frame = isinstance(query_tokens, Mapping) or isinstance(key_tokens, Mapping)
         if per_frame:
-            names = _frame_tokens(arrays, query_tokens, key_tokens)
+            names = inputs.frame_tokens(arrays, query_tokens, key_tokens)
             longest = max(range(len(names)), key=lambda place: len(names[place][1]))
             query_tokens, key_tokens = names[longest]
             rows, columns = len(query_tokens), len(key_tokens)
         self = cls.__new__(cls)
         self._start(
-            kind="frames",
-            shape=[heads, rows, columns],
-            frames=b"".join(array.tobytes() for array in arrays.values()),
-            frame_shapes=[[length, *array.shape[1:]] for length, array in arrays.items()],
-            frame_tokens=names if per_frame else [],
-            scale=None,
-            **_tokens(rows, columns, tokens, query_tokens, key_tokens),
+            dict(
+                kind="frames",
+                shape=[heads, rows, columns],
+                frames=b"".join(array.tobytes() for array in arrays.values()),
+                frame_shapes=[[length, *array.shape[1:]] for length, array in arrays.items()],
+                frame_tokens=names if per_frame else [],
+                scale=None,
+                **inputs.token_traits(rows, columns, tokens, query_tokens, key_tokens),
+            ),
             **settings,
         )
         return self
 
-    def _start(self, *, seq_len=None, controls=None, head_names=None, **traits):
-        known = self.trait_names(sync=True)
-        for name in traits:
-            if name not in known:
+    def _start(
+        self,
+        data,
+        *,
+        seq_len=None,
+        controls=None,
+        head_names=None,
+        title="",
+        caption="",
+        **settings,
+    ):
+        """Begin with the data's traits and the settings, in range and known by name."""
+        for name in settings:
+            if name not in Settings.class_trait_names():
                 checks.fail(name, "an argument of AttentionExplorer", "this name", TypeError)
-        lengths = [shape[0] for shape in traits.get("frame_shapes", [])]
-        heads = traits["shape"][0]
+        heads, lengths = data["shape"][0], [frame[0] for frame in data.get("frame_shapes", [])]
+        names = [f"head {place}" for place in range(heads)] if head_names is None else head_names
         super().__init__(
-            seq_len=max(lengths, default=traits["shape"][2]) if seq_len is None else seq_len,
-            controls=_controls(traits, lengths) if controls is None else list(controls),
-            head_names=(
-                [f"head {place}" for place in range(heads)]
-                if head_names is None
-                else inputs.strings("head_names", head_names, heads)
-            ),
-            **traits,
+            seq_len=max(lengths, default=data["shape"][2]) if seq_len is None else seq_len,
+            controls=_controls(data, lengths) if controls is None else controls,
+            head_names=inputs.strings("head_names", names, heads),
+            title=title,
+            note=" ".join(inputs.strings("caption", [caption, _PROVENANCE[data["kind"]]])).strip(),
+            scale_label=_scale_label(data),
+            **data,
+            **settings,
         )
 
     @property
@@ -227,61 +232,6 @@ class AttentionExplorer(anywidget.AnyWidget):
     def lengths(self) -> list[int]:
         """The lengths that `seq_len` may take."""
         return [frame[0] for frame in self.frame_shapes] or list(range(1, self.shape[2] + 1))
-
-    @t.validate("seq_len")
-    def _valid_seq_len(self, proposal):
-        value, lengths = proposal.value, self.lengths
-        if isinstance(value, bool) or value not in lengths:
-            recorded = self.kind == "frames"
-            expected = (
-                f"one of the lengths recorded, {lengths}"
-                if recorded
-                else (f"an int from 1 to {lengths[-1]}")
-            )
-            raise SettingError(f"seq_len: expected {expected}, got {value!r}")
-        return value
-
-    @t.validate("head")
-    def _valid_head(self, proposal):
-        value, heads = proposal.value, self.shape[0]
-        if value != "all" and (isinstance(value, bool) or not 0 <= value < heads):
-            raise SettingError(f'head: expected "all" or 0 to {heads - 1}, got {value!r}')
-        return value
-
-    @t.validate("mask")
-    def _valid_mask(self, proposal):
-        if self.kind == "frames" and proposal.value != "none":
-            raise SettingError(
-                f'mask: expected "none" (recorded weights hold their mask), got {proposal.value!r}'
-            )
-        if proposal.value in _SQUARE_MASKS and not self.self_attention:
-            raise SettingError(
-                "mask: expected none or padding for cross-attention (the others compare positions "
-                f"in one sequence), got {proposal.value!r}"
-            )
-        return proposal.value
-
-    @t.validate("padding", "prefix_len")
-    def _valid_count(self, proposal):
-        return _at_least(proposal, 0)
-
-    @t.validate("window")
-    def _valid_window(self, proposal):
-        return _at_least(proposal, 1)
-
-    @t.validate("temperature")
-    def _valid_temperature(self, proposal):
-        if not (math.isfinite(proposal.value) and proposal.value > 0):
-            raise SettingError(
-                f"temperature: expected a finite number greater than 0, got {proposal.value!r}"
-            )
-        return proposal.value
-
-    @t.validate("pinned")
-    def _valid_pinned(self, proposal):
-        if len(proposal.value) not in (0, 3):
-            raise SettingError(f"pinned: expected [head, query, key] or [], got {proposal.value!r}")
-        return proposal.value
 
     def visible(self) -> np.ndarray:
         """The mask on show, boolean (L, S) for the length on show; True may be attended."""
@@ -380,22 +330,15 @@ class AttentionExplorer(anywidget.AnyWidget):
         raise AssertionError("seq_len is validated against frame_shapes")
 
 
-def _at_least(proposal, minimum: int) -> int:
-    if isinstance(proposal.value, bool) or proposal.value < minimum:
-        name = proposal.trait.name
-        raise SettingError(f"{name}: expected an int of at least {minimum}, got {proposal.value!r}")
-    return proposal.value
-
-
-def _controls(traits: dict, lengths: list[int]) -> list[str]:
+def _controls(data: dict, lengths: list[int]) -> list[str]:
     """The controls that apply: recorded weights have no mask, and one head needs no choice."""
     applies = {
         "length": len(lengths) != 1,
-        "head": traits["shape"][0] > 1,
-        "mask": traits["kind"] != "frames",
-        "scale": traits["scale"] is not None,
-        "temperature": traits["kind"] != "frames",
-        "stage": traits["kind"] != "frames",
+        "head": data["shape"][0] > 1,
+        "mask": data["kind"] != "frames",
+        "scale": data["scale"] is not None,
+        "temperature": data["kind"] != "frames",
+        "stage": data["kind"] != "frames",
     }
     return [name for name in CONTROLS if applies[name]]
 
@@ -415,59 +358,11 @@ def _mask(explorer: AttentionExplorer, rows: int, columns: int) -> torch.Tensor:
     return torch.ones(rows, columns, dtype=torch.bool)
 
 
-def _tokens(rows, columns, tokens, query_tokens, key_tokens) -> dict[str, list[str] | None]:
-    """The token traits; `query_tokens` is None when the queries are the keys."""
-    if tokens is not None:
-        if query_tokens is not None or key_tokens is not None:
-            checks.fail("tokens", "no query_tokens or key_tokens beside it", "both", TypeError)
-        if rows != columns:
-            checks.fail(
-                "tokens",
-                "L == S (use query_tokens and key_tokens for cross-attention)",
-                f"L = {rows}, S = {columns}",
-            )
-        return {"key_tokens": inputs.strings("tokens", tokens, columns), "query_tokens": None}
-    if query_tokens is None and key_tokens is None and rows == columns:
-        return {"key_tokens": inputs.numbered(columns), "query_tokens": None}
-    given = {"query_tokens": (query_tokens, rows), "key_tokens": (key_tokens, columns)}
-    return {
-        name: inputs.numbered(count) if value is None else inputs.strings(name, value, count)
-        for name, (value, count) in given.items()
-    }
-
-
-def _frames(frames: Mapping[int, object]) -> dict[int, np.ndarray]:
-    """The frames as arrays (H, L, S), shortest first, all with the same number of heads."""
-    if not isinstance(frames, Mapping) or not frames:
-        checks.fail(
-            "frames", "a mapping length -> weights, not empty", repr(frames)[:60], TypeError
-        )
-    for length in frames:
-        checks.integer("a length in frames", length, minimum=1)
-    arrays = {
-        length: inputs.by_head(f"frames[{length}]", frames[length], "(H, L, S)")
-        for length in sorted(frames)
-    }
-    heads = {array.shape[0] for array in arrays.values()}
-    if len(heads) > 1:
-        checks.fail("frames", "one number of heads", f"{sorted(heads)}")
-    return arrays
-
-
-def _frame_tokens(arrays, query_tokens, key_tokens) -> list[list[list[str]]]:
-    """[query tokens, key tokens] of each frame, from lists or mappings length -> tokens."""
-    found = []
-    for length, array in arrays.items():
-        pair = []
-        given = (("query_tokens", query_tokens), ("key_tokens", key_tokens))
-        for (name, value), count in zip(given, array.shape[1:], strict=True):
-            if isinstance(value, Mapping):
-                if length not in value:
-                    checks.fail(name, f"tokens for length {length}", f"lengths {sorted(value)}")
-                pair.append(inputs.strings(f"{name}[{length}]", value[length], count))
-            elif value is None:
-                pair.append(inputs.numbered(count))
-            else:
-                pair.append(inputs.strings(name, value)[:count])
-        found.append(pair)
-    return found
+def _scale_label(data: dict) -> str:
+    """The words beside the scale control."""
+    scale = data["scale"]
+    if scale is None:
+        return ""
+    features = data["shape"][3] if data["kind"] == "qk" else 0
+    usual = features and math.isclose(scale, features**-0.5)
+    return f"scale by 1/√{features}" if usual else f"scale by {scale:.3g}"

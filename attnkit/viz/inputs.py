@@ -1,6 +1,6 @@
 """What the pictures are given: arrays by head and lists of tokens, checked and converted."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -58,3 +58,61 @@ def strings(name: str, value, count: int | None = None) -> list[str]:
 def numbered(count: int) -> list[str]:
     """Return stand-in names "0", "1", ... for a picture without words."""
     return [str(place) for place in range(count)]
+
+
+def token_traits(rows, columns, tokens, query_tokens, key_tokens) -> dict[str, list[str] | None]:
+    """The token traits; `query_tokens` is None when the queries are the keys."""
+    if tokens is not None:
+        if query_tokens is not None or key_tokens is not None:
+            checks.fail("tokens", "no query_tokens or key_tokens beside it", "both", TypeError)
+        if rows != columns:
+            checks.fail(
+                "tokens",
+                "L == S (use query_tokens and key_tokens for cross-attention)",
+                f"L = {rows}, S = {columns}",
+            )
+        return {"key_tokens": strings("tokens", tokens, columns), "query_tokens": None}
+    if query_tokens is None and key_tokens is None and rows == columns:
+        return {"key_tokens": numbered(columns), "query_tokens": None}
+    given = {"query_tokens": (query_tokens, rows), "key_tokens": (key_tokens, columns)}
+    return {
+        name: numbered(count) if value is None else strings(name, value, count)
+        for name, (value, count) in given.items()
+    }
+
+
+def frames_by_length(frames: Mapping[int, object]) -> dict[int, np.ndarray]:
+    """The frames as arrays (H, L, S), shortest first, all with the same number of heads."""
+    if not isinstance(frames, Mapping) or not frames:
+        checks.fail(
+            "frames", "a mapping length -> weights, not empty", repr(frames)[:60], TypeError
+        )
+    for length in frames:
+        checks.integer("a length in frames", length, minimum=1)
+    arrays = {
+        length: by_head(f"frames[{length}]", frames[length], "(H, L, S)")
+        for length in sorted(frames)
+    }
+    heads = {array.shape[0] for array in arrays.values()}
+    if len(heads) > 1:
+        checks.fail("frames", "one number of heads", f"{sorted(heads)}")
+    return arrays
+
+
+def frame_tokens(arrays, query_tokens, key_tokens) -> list[list[list[str]]]:
+    """[query tokens, key tokens] of each frame, from lists or mappings length -> tokens."""
+    found = []
+    for length, array in arrays.items():
+        pair = []
+        given = (("query_tokens", query_tokens), ("key_tokens", key_tokens))
+        for (name, value), count in zip(given, array.shape[1:], strict=True):
+            if isinstance(value, Mapping):
+                if length not in value:
+                    checks.fail(name, f"tokens for length {length}", f"lengths {sorted(value)}")
+                pair.append(strings(f"{name}[{length}]", value[length], count))
+            elif value is None:
+                pair.append(numbered(count))
+            else:
+                pair.append(strings(name, value)[:count])
+        found.append(pair)
+    return found

@@ -7,10 +7,10 @@ Name it in `_config.yml`::
       config:
         nb_ipywidgets_js: {}
 
-It writes one script, `_static/attnkit-explorer.js`, with the host and the source of the
-explorer's module, and adds it, deferred and once, to every page with a widget. In those pages the
-notebook's picture stands beside the view until the explorer has drawn, so that readers without
-JavaScript keep it. A view without saved state fails the build.
+It writes `_static/attnkit-explorer.js` (the host, with the source of the explorer's module) and
+`_static/attnkit-explorer.css`, and adds them once, the script deferred, to every page with a
+widget. In those pages the notebook's picture stands beside the view until the explorer has drawn,
+so that readers without JavaScript keep it. A view without saved state fails the build.
 """
 
 import json
@@ -24,7 +24,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from attnkit.viz.notebook import EXPLORER_ID, STATE_MIME, VIEW_MIME
 
 STATIC = Path(__file__).parent / "static"
-SCRIPT = "attnkit-explorer.js"
+SCRIPT, STYLE = "attnkit-explorer.js", "attnkit-explorer.css"
 
 
 def bundle() -> str:
@@ -39,7 +39,7 @@ def bundle() -> str:
 
 
 class KeepPicture(SphinxPostTransform):
-    """Put each widget's picture beside its view, before MyST-NB selects one mime type of the two."""
+    """Put each widget's picture beside its view, before MyST-NB selects one of the two."""
 
     default_priority = 3
     builders = ("html", "dirhtml", "singlehtml")
@@ -90,23 +90,25 @@ def check_state(app: Sphinx, doctree: nodes.document) -> None:
             )
 
 
-def write_script(app: Sphinx) -> None:
-    """Write the script before any page is, so that Sphinx finds it when it links it."""
+def write_files(app: Sphinx) -> None:
+    """Write script and style before any page is, so that Sphinx finds them when it links them."""
     if app.builder.format == "html":
-        path = Path(app.outdir) / "_static" / SCRIPT
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(bundle(), "utf-8")
+        folder = Path(app.outdir) / "_static"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / SCRIPT).write_text(bundle(), "utf-8")
+        (folder / STYLE).write_bytes((STATIC / "explorer.css").read_bytes())
 
 
-def add_script(app: Sphinx, page: str, template: str, context: dict, doctree) -> None:
-    """Add the script to this page when it holds a widget view."""
+def add_files(app: Sphinx, page: str, template: str, context: dict, doctree) -> None:
+    """Add script and style to this page when it holds a widget view."""
     if doctree is not None and any(VIEW_MIME in n.astext() for n in doctree.findall(nodes.raw)):
         app.add_js_file(SCRIPT, loading_method="defer")
+        app.add_css_file(STYLE)
 
 
 def setup(app: Sphinx) -> dict[str, bool | str]:
     app.add_post_transform(KeepPicture)
-    app.connect("builder-inited", write_script)
+    app.connect("builder-inited", write_files)
     app.connect("doctree-read", check_state)
-    app.connect("html-page-context", add_script)
+    app.connect("html-page-context", add_files)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -22,7 +22,6 @@ async function host(source, explorerId) {
 
   function makeModel(traits) {
     const heard = new EventTarget();
-    const wrapped = new Map();
     return {
       get: (name) => traits[name],
       set(name, value) {

@@ -1,0 +1,93 @@
+"""The settings of the explorer: traits that its controls move, and the values they may take."""
+
+import math
+
+import traitlets as t
+
+MASKS = ("none", "causal", "padding", "window", "prefix")
+STAGES = ("scores", "masked scores", "weights")
+CONTROLS = ("length", "head", "mask", "scale", "temperature", "stage")
+_ONE_SEQUENCE = ("causal", "window", "prefix")
+
+
+class SettingError(t.TraitError, ValueError):
+    """A value that a setting of the explorer cannot take."""
+
+
+class Settings(t.HasTraits):
+    """The traits that the reader moves. `shape`, `kind` and so on come from the explorer."""
+
+    seq_len = t.Int(1).tag(sync=True)
+    head = t.Union([t.Int(), t.Enum(("all",))], default_value=0).tag(sync=True)
+    mask = t.Enum(MASKS, "none").tag(sync=True)
+    padding = t.Int(2).tag(sync=True)
+    window = t.Int(3).tag(sync=True)
+    prefix_len = t.Int(2).tag(sync=True)
+    scaled = t.Bool(True).tag(sync=True)
+    temperature = t.Float(1.0).tag(sync=True)
+    stage = t.Enum(STAGES, "weights").tag(sync=True)
+    pinned = t.List(t.Int()).tag(sync=True)
+
+    @t.validate("seq_len")
+    def _valid_seq_len(self, proposal):
+        known = self.lengths
+        recorded = self.kind == "frames"
+        range_ = f"one of the lengths recorded, {known}" if recorded else f"1 to {known[-1]}"
+        return _expect(
+            proposal, f"an int, {range_}", _is_int(proposal.value) and proposal.value in known
+        )
+
+    @t.validate("head")
+    def _valid_head(self, proposal):
+        value, heads = proposal.value, self.shape[0]
+        fits = value == "all" or (_is_int(value) and 0 <= value < heads)
+        return _expect(proposal, f'"all" or an int from 0 to {heads - 1}', fits)
+
+    @t.validate("mask")
+    def _valid_mask(self, proposal):
+        value = proposal.value
+        if self.kind == "frames":
+            return _expect(proposal, '"none": recorded weights hold their mask', value == "none")
+        fits = self.self_attention or value not in _ONE_SEQUENCE
+        return _expect(
+            proposal,
+            '"none" or "padding" for cross-attention, because the other masks compare positions in '
+            "one sequence",
+            fits,
+        )
+
+    @t.validate("stage")
+    def _valid_stage(self, proposal):
+        fits = self.kind != "frames" or proposal.value == "weights"
+        return _expect(proposal, '"weights": scores were not recorded', fits)
+
+    @t.validate("padding", "prefix_len")
+    def _valid_count(self, proposal):
+        fits = _is_int(proposal.value) and proposal.value >= 0
+        return _expect(proposal, "an int of at least 0", fits)
+
+    @t.validate("window")
+    def _valid_window(self, proposal):
+        fits = _is_int(proposal.value) and proposal.value >= 1
+        return _expect(proposal, "an int of at least 1", fits)
+
+    @t.validate("temperature")
+    def _valid_temperature(self, proposal):
+        fits = math.isfinite(proposal.value) and proposal.value > 0
+        return _expect(proposal, "a finite number greater than 0", fits)
+
+    @t.validate("pinned")
+    def _valid_pinned(self, proposal):
+        fits = len(proposal.value) in (0, 3) and all(place >= 0 for place in proposal.value)
+        return _expect(proposal, "[head, query, key] or []", fits)
+
+
+def _is_int(value) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _expect(proposal, expected: str, fits: bool):
+    if not fits:
+        name = proposal.trait.name
+        raise SettingError(f"{name}: expected {expected}, got {proposal.value!r}")
+    return proposal.value
