@@ -31,7 +31,7 @@ $(READY): $(REQUIREMENTS) constraints.txt pyproject.toml
 	@touch $@
 
 book: $(READY) ## build the book into _build/html and print its address
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/jupyter-book build . -W -n --keep-going --quiet
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/jupyter-book build . -W -n --keep-going --quiet >/dev/null
 	@echo "The book: file://$(CURDIR)/$(HTML)/index.html"
 
 serve: book ## build the book and serve it on http://localhost:8000

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from jupyter_client.kernelspec import KernelSpecManager
+from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
@@ -36,21 +36,37 @@ KERNEL_ENVIRONMENT = {
 }
 
 
-def execute(nb: NotebookNode, folder: Path, on_cell: Callable[[], None] = lambda: None) -> None:
-    """Run ``nb`` in place, top to bottom, in a fresh kernel of this Python, from ``folder``.
+class OneKernel(KernelSpecManager):
+    """The kernel of one interpreter, whatever kernels are installed on this machine.
+
+    A "python3" of the user's own would come first, with another set of packages.
+    """
+
+    def __init__(self, python: str = sys.executable) -> None:
+        super().__init__()
+        self.python = python
+
+    def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
+        """The same for every name."""
+        argv = [self.python, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+        return KernelSpec(argv=argv, display_name="Python 3", language="python")
+
+
+def execute(
+    nb: NotebookNode,
+    folder: Path,
+    on_cell: Callable[[], None] = lambda: None,
+    python: str = sys.executable,
+) -> None:
+    """Run ``nb`` in place, top to bottom, in a fresh kernel of ``python``, from ``folder``.
 
     Raises:
         nbclient.exceptions.CellExecutionError: a cell raised without saying that it would.
     """
     nb.metadata.pop("widgets", None)
-    # Only this interpreter's own kernel: a "python3" that the user has installed elsewhere
-    # would come first and run the chapter with another set of packages.
-    manager = AsyncKernelManager(
-        kernel_name="python3", kernel_spec_manager=KernelSpecManager(kernel_dirs=[])
-    )
     client = NotebookClient(
         nb,
-        km=manager,
+        km=AsyncKernelManager(kernel_name="python3", kernel_spec_manager=OneKernel(python)),
         timeout=CELL_TIMEOUT_S,
         record_timing=False,
         # The kernel's own remarks go to the terminal, where they would break the progress bar.

@@ -48,7 +48,11 @@ def apply_address(app: Sphinx, config: Config) -> None:
     config.html_theme_options.update(theme_options(address))
     if address.site:
         config.html_baseurl = config.ogp_site_url = address.site
-        config.ogp_social_cards = {"enable": True, "image": "_static/logo.png"}
+        config.ogp_social_cards = {
+            "enable": True,
+            "image": "_static/logo.png",
+            "line_color": "#f4a259",
+        }
 
 
 def theme_options(address: Address) -> dict[str, object]:
@@ -88,6 +92,23 @@ def mend_roles(app: Sphinx, page: str, template: str, context: dict, doctree: ob
         context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
 
 
+SOURCE_KEYS = ("sourcename", "page_source_suffix")
+
+
+def remember_source(app: Sphinx, page: str, template: str, context: dict, doctree: object) -> None:
+    """Note where the page's source is, before sphinx-last-updated-by-git forgets it.
+
+    That extension removes the link to every source that git does not know, which in a
+    downloaded archive is all of them; the download and launch buttons need it.
+    """
+    app.env.temp_data["booktools_source"] = {k: context[k] for k in SOURCE_KEYS if k in context}
+
+
+def restore_source(app: Sphinx, page: str, template: str, context: dict, doctree: object) -> None:
+    """Put back what :func:`remember_source` noted."""
+    context.update(app.env.temp_data.pop("booktools_source", {}))
+
+
 def copy_mathjax(app: Sphinx, error: Exception | None) -> None:
     """Put the parts of MathJax that the pages load beside them."""
     if error is not None or app.builder.format != "html":
@@ -120,5 +141,10 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("config-inited", apply_address)
     app.connect("config-inited", remove_thebe, priority=900)
     app.connect("html-page-context", mend_roles)
+    app.connect("html-page-context", remember_source, priority=1)
+    # Connected late, it comes after its peers of priority 500 and before the buttons at 501.
+    app.connect(
+        "builder-inited", lambda app: app.connect("html-page-context", restore_source) and None
+    )
     app.connect("build-finished", copy_mathjax)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
