@@ -2,6 +2,7 @@
 
 from attnkit import (
     checkpoint,
+    decoding,
     device,
     efficient,
     functional,
@@ -13,6 +14,7 @@ from attnkit import (
     tasks,
     trace,
     training,
+    transformer,
 )
 from attnkit.additive import AdditiveAttention
 from attnkit.functional import Attended, masked_softmax, scaled_dot_product_attention
@@ -31,11 +33,12 @@ __all__ = [
     "ProjectedAttention",
     "SelfAttention",
     "checkpoint",
+    "decoding",
     "device",
     "efficient",
     "functional",
-    "masked_softmax",
     "intervals",
+    "masked_softmax",
     "masks",
     "metrics",
     "positions",
@@ -45,4 +48,5 @@ __all__ = [
     "time_first",
     "trace",
     "training",
+    "transformer",
 ]

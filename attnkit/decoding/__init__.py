@@ -1,0 +1,22 @@
+"""Greedy and beam search, for any model that can take one step.
+
+A model gives a function `step(tokens, state)`: the last token of each of N rows and a state whose
+tensors have N rows come in; logits for the next token, the new state, and the attention weights
+of the step come out. What the state holds is the model's affair; `select` picks rows of it.
+"""
+
+from attnkit.decoding.beam import beam_search
+from attnkit.decoding.greedy import greedy_search
+from attnkit.decoding.model import SequenceModel, evaluating
+from attnkit.decoding.steps import Decoded, Step, Stepped, select
+
+__all__ = [
+    "Decoded",
+    "SequenceModel",
+    "Step",
+    "Stepped",
+    "beam_search",
+    "evaluating",
+    "greedy_search",
+    "select",
+]

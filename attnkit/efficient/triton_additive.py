@@ -1,0 +1,2 @@
+def takes(q): return False
+Attention=None

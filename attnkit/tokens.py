@@ -1,0 +1,75 @@
+"""What models share about token ids: checks, the mask of a padded batch, and its embedding."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from attnkit import checks, masks
+
+
+def check_tokens(name: str, tokens: Tensor, vocab_size: int) -> Tensor:
+    """Check token ids: an integer tensor (B, length), not empty, with ids below `vocab_size`.
+
+    The ids themselves are looked at on the CPU alone; on a GPU that would stall the stream.
+
+    Raises:
+        TypeError: `tokens` is not an integer tensor.
+        ValueError: it is not two-dimensional, is empty, or an id is out of range.
+    """
+    checks.tensor(name, tokens)
+    if tokens.dtype not in (torch.int32, torch.int64):
+        checks.fail(name, "an integer tensor of token ids", str(tokens.dtype), TypeError)
+    if tokens.dim() != 2 or tokens.numel() == 0:
+        checks.fail(name, "shape (B, length) with at least one token", f"{checks.shape(tokens)}")
+    if tokens.is_cpu and not torch.compiler.is_compiling():
+        low, high = int(tokens.min()), int(tokens.max())
+        if low < 0 or high >= vocab_size:
+            expected = f"ids from 0 to {vocab_size - 1} (the vocabulary)"
+            checks.fail(name, expected, f"ids from {low} to {high}")
+    return tokens
+
+
+def check_special(vocab_size: int, **ids: int) -> None:
+    """Check that special ids such as pad, bos and eos are in the vocabulary and all different.
+
+    Raises:
+        TypeError: an id is not an int.
+        ValueError: an id is out of range, or two are the same.
+    """
+    for name, number in ids.items():
+        checks.integer(name, number, minimum=0, maximum=vocab_size - 1)
+    if len(set(ids.values())) < len(ids):
+        got = ", ".join(f"{name}={number}" for name, number in ids.items())
+        checks.fail(list(ids)[-1], "an id of its own", got)
+
+
+def source_mask(tokens: Tensor, lengths: Tensor | Sequence[int] | None) -> Tensor:
+    """Mask (B, 1, S) of a padded batch (B, S): True for the first `lengths[b]` tokens.
+
+    Args:
+        tokens: (B, S), checked.
+        lengths: B numbers from 0 to S, on any device; None when nothing is padded.
+
+    Raises:
+        TypeError: `lengths` holds something other than integers.
+        ValueError: there are not B of them, or one is out of range.
+    """
+    batch, max_len = tokens.shape
+    if lengths is None:
+        return torch.ones(batch, 1, max_len, dtype=torch.bool, device=tokens.device)
+    if isinstance(lengths, Tensor):
+        lengths = lengths.to(tokens.device)
+    mask = masks.padding(lengths, max_len).to(tokens.device)  # (B, 1, S)
+    if mask.shape[0] != batch:
+        checks.fail("source_lengths", f"{batch} lengths, one for each source", str(mask.shape[0]))
+    return mask
+
+
+def embed(embedding: nn.Embedding, tokens: Tensor, real: Tensor) -> Tensor:
+    """Look tokens (B, L) up and put zeros where `real` (B, L) is False. Gives (B, L, E).
+
+    Zeros, whatever the row of the padding holds: a NaN there would reach the gradients of the
+    weights after it even when no output depends on it, since 0 * NaN is NaN.
+    """
+    return embedding(tokens).masked_fill(~real[..., None], 0.0)  # (B, L, E)
