@@ -288,7 +288,11 @@ def _fused(
     empty = None
     if mask is not None:
         empty = ~mask.any(-1, keepdim=True)  # (..., L, 1)
-        mask = mask | empty
+        # Asking is cheaper than a pass over the output; elsewhere it would stall or not compile.
+        if mask.is_cpu and not torch.compiler.is_compiling() and not empty.any():
+            empty = None
+        else:
+            mask = mask | empty
     if bias is not None:
         mask = torch.where(mask, bias.to(query.dtype), -math.inf)
     if lead is not None:
