@@ -1,0 +1,291 @@
+"""Wrong calls of tasks, metrics, intervals, regularizers, training and checkpoint."""
+
+import datetime
+
+import pytest
+import torch
+from torch import nn
+
+from attnkit import checkpoint, intervals, metrics, regularizers, tasks, training
+from attnkit.tasks import Batches, Draw, Pair, Vocab
+from attnkit.tasks.dates import date_pair, ordinal_ending
+
+from .wrong_calls import Wrong, assert_refused
+
+PAIRS = tasks.reverse(10)
+VOCABS = tasks.vocabs(PAIRS)
+WEIGHTS = torch.rand(4, 5).softmax(-1)
+LINE = nn.Linear(1, 1)
+ONES = [torch.ones(1, 1)]
+
+
+def squared(line, x):
+    return line(x) ** 2
+
+
+def fit(model=LINE, train=ONES, **options):
+    options = {"steps": 1, "loss": squared, "progress": False, **options}
+    return lambda: training.fit(model, train, **options)
+
+
+def batches(pairs=PAIRS, source=VOCABS[0], target=VOCABS[1], **options):
+    return lambda: Batches(pairs, source, target, **{"batch_size": 4, **options})
+
+
+def aer(links, sure, possible):
+    return lambda: metrics.alignment_error_rate(links, sure=sure, possible=possible)
+
+
+DATA = [
+    Wrong(lambda: Draw("7"), TypeError, "seed", "an int", "str '7'"),
+    Wrong(lambda: Draw(0).below(0), ValueError, "end", "at least 1", "0"),
+    Wrong(lambda: Draw(0).between(5, 4), ValueError, "high", "at least 5", "4"),
+    Wrong(lambda: Draw(0).choice([]), ValueError, "options", "at least one", "none"),
+    Wrong(lambda: list(tasks.every([1])), TypeError, "build", "a function of choose", "list"),
+    Wrong(
+        lambda: list(tasks.every(lambda choose: choose(()))), ValueError, "options", "one", "none"
+    ),
+    Wrong(lambda: tasks.reverse(-1), ValueError, "count", "at least 0", "-1"),
+    Wrong(lambda: tasks.reverse(2.0), TypeError, "count", "an int", "float 2.0"),
+    Wrong(lambda: tasks.reverse(1, min_length=0), ValueError, "min_length", "at least 1", "0"),
+    Wrong(
+        lambda: tasks.copy(1, min_length=5, max_length=4), ValueError, "max_length", "least 5", "4"
+    ),
+    Wrong(lambda: tasks.copy(1, symbols=53), ValueError, "symbols", "at most 52", "53"),
+    Wrong(lambda: tasks.copy(1, symbols=1), ValueError, "symbols", "at least 2", "1"),
+    Wrong(lambda: tasks.reverse(1, seed=None), TypeError, "seed", "an int", "None"),
+    Wrong(lambda: tasks.dates(1, first_year=999), ValueError, "first_year", "least 1000", "999"),
+    Wrong(
+        lambda: tasks.dates(1, first_year=2000, last_year=1999),
+        ValueError, "last_year", "at least 2000", "1999",
+    ),
+    Wrong(lambda: date_pair("1979-05-03", "{d}"), TypeError, "date", "datetime.date", "str"),
+    Wrong(
+        lambda: date_pair(datetime.date(1979, 5, 3), "{m}/{d}"),
+        ValueError, "spelling", "one of", "'{m}/{d}'",
+    ),
+    Wrong(lambda: ordinal_ending(32), ValueError, "day", "at most 31", "32"),
+    Wrong(lambda: tasks.toy_french(-1), ValueError, "count", "at least 0", "-1"),
+    Wrong(lambda: tasks.toy_french(1, min_words=1), ValueError, "min_words", "at least 2", "1"),
+    Wrong(
+        lambda: tasks.toy_french(1, min_words=9, max_words=8),
+        ValueError, "max_words", "at least 9", "8",
+    ),
+    Wrong(
+        lambda: tasks.toy_french(3000, max_words=2),
+        ValueError, "count", "for these lengths", "3000",
+    ),
+    Wrong(lambda: tasks.salient(1, chosen=0), ValueError, "chosen", "at least 1", "0"),
+    Wrong(
+        lambda: tasks.salient(1, min_sentences=8), ValueError, "min_sentences", "at least 9", "8"
+    ),
+    Wrong(
+        lambda: tasks.salient(1, max_sentences=9), ValueError, "max_sentences", "at least 10", "9"
+    ),
+    Wrong(lambda: tasks.multi30k("dev"), ValueError, "split", "'valid'", "'dev'"),
+    Wrong(lambda: tasks.multi30k("test", "es"), ValueError, "source", "'de'", "'es'"),
+    Wrong(lambda: tasks.multi30k("test", "de", "de"), ValueError, "target", "'en', 'fr'", "'de'"),
+    Wrong(lambda: tasks.multi30k("test", download=1), TypeError, "download", "True or False", "1"),
+    Wrong(
+        lambda: tasks.multi30k("test", folder="/nowhere"),
+        FileNotFoundError, "folder", "test_2016_flickr.de.gz in /nowhere", "no such file",
+    ),
+]  # fmt: skip
+
+VOCAB = [
+    Wrong(lambda: Vocab("abc"), TypeError, "tokens", "a sequence of strings", "'abc'"),
+    Wrong(lambda: Vocab(["a", 1]), TypeError, "tokens", "strings", "int 1"),
+    Wrong(lambda: Vocab(["a", "a"]), ValueError, "tokens", "every token once", "'a'"),
+    Wrong(lambda: Vocab(["<pad>"]), ValueError, "tokens", "none of them special", "'<pad>'"),
+    Wrong(lambda: Vocab.build(["ab", "c"]), TypeError, "sequences", "of tokens", "'ab'"),
+    Wrong(lambda: Vocab.build([], min_count=0), ValueError, "min_count", "at least 1", "0"),
+    Wrong(lambda: Vocab.build([], max_size=3), ValueError, "max_size", "at least 4", "3"),
+    Wrong(lambda: Vocab(["a"]).encode("a"), TypeError, "tokens", "sequences of tokens", "'a'"),
+    Wrong(lambda: Vocab(["a"]).decode([5]), ValueError, "ids", "at most 4", "5"),
+    Wrong(lambda: Vocab(["a"]).decode([-1]), ValueError, "ids", "at least 0", "-1"),
+    Wrong(
+        lambda: Vocab(["a"]).decode(torch.ones(1, 2, dtype=torch.long)),
+        ValueError, "ids", "one sequence", "(1, 2)",
+    ),
+    Wrong(lambda: tasks.pad([]), ValueError, "sequences", "at least one", "none"),
+    Wrong(lambda: tasks.tokenize(["a"]), TypeError, "text", "a string", "list"),
+    Wrong(lambda: tasks.detokenize("a b"), TypeError, "tokens", "sequences of tokens", "'a b'"),
+    Wrong(lambda: tasks.collate([], *VOCABS), ValueError, "pairs", "at least one", "none"),
+    Wrong(lambda: tasks.collate(PAIRS[0], *VOCABS), TypeError, "pairs", "a sequence", "Pair"),
+    Wrong(lambda: tasks.collate([("a", "b")], *VOCABS), TypeError, "pairs", "Pair", "tuple"),
+    Wrong(
+        lambda: tasks.collate([Pair((), ("a",))], *VOCABS),
+        ValueError, "pairs", "at least one token", "an empty source",
+    ),
+    Wrong(batches([]), ValueError, "pairs", "at least one pair", "none"),
+    Wrong(batches(source=["a"]), TypeError, "source_vocab", "a Vocab", "list"),
+    Wrong(batches(target=None), TypeError, "target_vocab", "a Vocab", "NoneType"),
+    Wrong(batches(batch_size=0), ValueError, "batch_size", "at least 1", "0"),
+    Wrong(batches(seed=0.5), TypeError, "seed", "an int", "0.5"),
+    Wrong(batches(shuffle="yes"), TypeError, "shuffle", "True or False", "'yes'"),
+    Wrong(lambda: next(batches()().epoch(-1)), ValueError, "number", "at least 0", "-1"),
+    Wrong(lambda: tasks.split(PAIRS, 8, 3), ValueError, "sizes", "at most 10 in all", "11"),
+    Wrong(lambda: tasks.split(PAIRS, -1), ValueError, "sizes", "at least 0", "-1"),
+]  # fmt: skip
+
+SCORES = [
+    Wrong(lambda: intervals.wilson(1, 0), ValueError, "trials", "at least 1", "0"),
+    Wrong(lambda: intervals.wilson(3, 2), ValueError, "successes", "at most 2", "3"),
+    Wrong(lambda: intervals.wilson(1, 2, confidence=95), ValueError, "confidence", "0 and 1", "95"),
+    Wrong(lambda: intervals.mean_interval([0.5]), ValueError, "values", "at least 2", "1"),
+    Wrong(lambda: intervals.mean_interval(["a", "b"]), TypeError, "values", "a number", "'a'"),
+    Wrong(lambda: intervals.mean_interval([0, float("nan")]), ValueError, "values", "fin", "nan"),
+    Wrong(lambda: intervals.bootstrap([]), ValueError, "values", "at least 1", "0"),
+    Wrong(lambda: intervals.bootstrap([1], "mean"), TypeError, "statistic", "function", "str"),
+    Wrong(lambda: intervals.bootstrap([1], resamples=0), ValueError, "resamples", "least 1", "0"),
+    Wrong(lambda: intervals.student_t(1.0, 3), ValueError, "probability", "0 and 1", "1.0"),
+    Wrong(lambda: intervals.student_t(0.9, 0), ValueError, "degrees", "at least 1", "0"),
+    Wrong(
+        lambda: metrics.exact_match(predicted=["a"], expected=[]),
+        ValueError, "predicted", "as many as expected, 0", "1",
+    ),
+    Wrong(
+        lambda: metrics.token_accuracy(predicted=[""], expected=[""]),
+        ValueError, "expected", "at least one token", "none",
+    ),
+    Wrong(
+        lambda: metrics.accuracy_by_length([True], [1, 2]), ValueError, "lengths", "as many", "2"
+    ),
+    Wrong(lambda: metrics.accuracy_by_length([1], [1]), TypeError, "correct", "True or", "int 1"),
+    Wrong(lambda: metrics.argmax_links(WEIGHTS[None]), ValueError, "weights", "(T, S)", "1, 4, 5"),
+    Wrong(lambda: metrics.argmax_links([[1.0]]), TypeError, "weights", "torch.Tensor", "list"),
+    Wrong(
+        lambda: metrics.argmax_links(WEIGHTS, target_length=5),
+        ValueError, "target_length", "at most 4", "5",
+    ),
+    Wrong(
+        lambda: metrics.argmax_links(WEIGHTS, source_length=6),
+        ValueError, "source_length", "at most 5", "6",
+    ),
+    Wrong(lambda: metrics.argmax_links(WEIGHTS / 0 * 0), ValueError, "weights", "numbers", "NaN"),
+    Wrong(aer([], [], []), ValueError, "links", "at least one link", "none"),
+    Wrong(aer([set()], [set()] * 2, [set()]), ValueError, "sure", "as many as links, 1", "2"),
+    Wrong(aer([set()], [set()], []), ValueError, "possible", "as many as links, 1", "0"),
+    Wrong(lambda: metrics.entropy(WEIGHTS > 0), TypeError, "weights", "floating", "torch.bool"),
+    Wrong(lambda: metrics.entropy(torch.tensor(1.0)), ValueError, "weights", "at least 1", "()"),
+    Wrong(lambda: metrics.precision_at_k(WEIGHTS, {1}, 1), ValueError, "scores", "(N,)", "(4, 5)"),
+    Wrong(lambda: metrics.precision_at_k(WEIGHTS[0], {1}, 6), ValueError, "k", "at most 5", "6"),
+    Wrong(lambda: metrics.precision_at_k(WEIGHTS[0], {1}, 0), ValueError, "k", "at least 1", "0"),
+    Wrong(
+        lambda: metrics.bleu(hypotheses="a b", references=["a b"]),
+        TypeError, "hypotheses", "a list of strings", "one string",
+    ),
+    Wrong(
+        lambda: metrics.bleu(hypotheses=["a"], references=[["a"]]),
+        TypeError, "references", "plain strings", "list ['a']",
+    ),
+    Wrong(
+        lambda: metrics.bleu(hypotheses=["a"], references=["a", "b"]),
+        ValueError, "references", "as many as hypotheses, 1", "2",
+    ),
+    Wrong(
+        lambda: metrics.rouge(hypotheses=[], references=[]),
+        ValueError, "hypotheses", "at least one sentence", "none",
+    ),
+    Wrong(
+        lambda: regularizers.mean_entropy(WEIGHTS, torch.ones(4)),
+        TypeError, "rows", "boolean", "torch.float32",
+    ),
+    Wrong(
+        lambda: regularizers.mean_entropy(WEIGHTS, torch.ones(5, dtype=torch.bool)),
+        ValueError, "rows", "(..., L) = (4,)", "(5,)",
+    ),
+    Wrong(lambda: regularizers.mean_entropy(WEIGHTS[0]), ValueError, "weights", "2 dim", "(5,)"),
+    Wrong(
+        lambda: regularizers.low_entropy_penalty(WEIGHTS, minimum=0),
+        ValueError, "minimum", "greater than 0", "0",
+    ),
+    Wrong(
+        lambda: regularizers.low_entropy_penalty([1.0], minimum=1),
+        TypeError, "weights", "torch.Tensor", "list",
+    ),
+    Wrong(lambda: regularizers.effective_rank(WEIGHTS[0]), ValueError, "matrix", "2 dim", "(5,)"),
+    Wrong(lambda: regularizers.effective_rank(WEIGHTS / 0), ValueError, "matrix", "finite", "Inf"),
+    Wrong(lambda: regularizers.stacked_rank([]), ValueError, "layers", "at least one", "none"),
+    Wrong(lambda: regularizers.stacked_rank([WEIGHTS]), ValueError, "layers[0]", "square", "4, 5"),
+    Wrong(
+        lambda: regularizers.stacked_rank([torch.eye(3), torch.eye(4)]),
+        ValueError, "layers[1]", "all of one shape", "(4, 4)",
+    ),
+    Wrong(
+        lambda: regularizers.rank_one_residual(torch.ones(2, 2, dtype=torch.long)),
+        TypeError, "x", "floating", "torch.int64",
+    ),
+]  # fmt: skip
+
+FIT = [
+    Wrong(fit(model=squared), TypeError, "model", "an nn.Module", "function"),
+    Wrong(fit(model=nn.Identity()), ValueError, "model", "with parameters", "none"),
+    Wrong(fit(train=iter(ONES)), TypeError, "train", "a sequence of batches", "list_iterator"),
+    Wrong(fit(train=[]), ValueError, "train", "at least one batch", "none"),
+    Wrong(fit(valid=[]), ValueError, "valid", "at least one batch", "none"),
+    Wrong(fit(steps=-1), ValueError, "steps", "at least 0", "-1"),
+    Wrong(fit(steps=1e3), TypeError, "steps", "an int", "1000.0"),
+    Wrong(fit(loss=None), TypeError, "loss", "a function of model and batch", "NoneType"),
+    Wrong(fit(loss=lambda m, x: m(x) / 0), ValueError, "loss", "finite", "inf at step 1"),
+    Wrong(fit(loss=lambda m, x: m(x)[:0]), ValueError, "loss", "at least one", "(0, 1)"),
+    Wrong(fit(loss=lambda m, x: 1.0), TypeError, "loss", "torch.Tensor", "float"),
+    Wrong(fit(lr=0), ValueError, "lr", "greater than 0", "0"),
+    Wrong(fit(lr="fast"), TypeError, "lr", "a number", "'fast'"),
+    Wrong(fit(optimizer=0.1), TypeError, "optimizer", "a torch optimizer", "float"),
+    Wrong(
+        fit(optimizer=torch.optim.SGD(nn.Linear(2, 2).parameters())),
+        ValueError, "optimizer", "this model only", "2 others",
+    ),
+    Wrong(fit(schedule=0.9), TypeError, "schedule", "a function of the step", "float"),
+    Wrong(fit(schedule=lambda step: None), TypeError, "schedule", "a number", "None"),
+    Wrong(fit(clip=0), ValueError, "clip", "greater than 0", "0"),
+    Wrong(fit(every=0), ValueError, "every", "at least 1", "0"),
+    Wrong(fit(measure={}), TypeError, "measure", "a function of the model", "dict"),
+    Wrong(fit(seed="a"), TypeError, "seed", "an int", "'a'"),
+    Wrong(fit(device="abacus"), ValueError, "device", "a device of this machine", "'abacus'"),
+    Wrong(fit(amp="bf16"), TypeError, "amp", "True or False", "'bf16'"),
+    Wrong(fit(progress=None), TypeError, "progress", "True or False", "None"),
+    Wrong(lambda: training.evaluate(squared, ONES), TypeError, "model", "nn.Module", "function"),
+    Wrong(lambda: training.evaluate(LINE, [], loss=squared), ValueError, "batches", "one", "none"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", DATA + VOCAB + SCORES + FIT)
+def test_wrong_call_is_refused(wrong):
+    assert_refused(wrong)
+
+
+def test_checkpoints_refuse_what_does_not_fit(tmp_path):
+    path = tmp_path / "x.safetensors"
+    checkpoint.save_tensors(path, nn.Linear(2, 3).state_dict())
+    broken = tmp_path / "broken.safetensors"
+    broken.write_bytes(path.read_bytes()[:-4])
+    for wrong in [
+        Wrong(lambda: checkpoint.load_weights(LINE, path), ValueError,
+              "weights", "bias: (1,)", "bias: (3,), and 1 more"),
+        Wrong(lambda: checkpoint.load_weights(nn.Linear(2, 3, bias=False), path), ValueError,
+              "weights", "bias: none", "bias: (3,), and 0 more"),
+        Wrong(lambda: checkpoint.load_weights("model", path), TypeError,
+              "model", "nn.Module", "str"),
+        Wrong(lambda: checkpoint.load_tensors(broken), ValueError,
+              "path", "a whole safetensors file", "broken.safetensors"),
+        Wrong(lambda: checkpoint.load_tensors(tmp_path / "no"), FileNotFoundError,
+              "path", "a safetensors file", "nothing at"),
+        Wrong(lambda: checkpoint.save_tensors(path, {}, {"f": squared}), TypeError,
+              "state", "for JSON", "function"),
+    ]:  # fmt: skip
+        assert_refused(wrong)
+
+
+def test_fit_refuses_a_checkpoint_of_another_run(tmp_path):
+    line = nn.Linear(1, 1)
+    fit(line, steps=3, folder=tmp_path)()
+    for wrong in [
+        Wrong(fit(line, steps=2, folder=tmp_path), ValueError, "steps", "at least the 3", "2"),
+        Wrong(fit(line, steps=4, seed=1, folder=tmp_path), ValueError, "seed", "0, as in", "1"),
+        Wrong(fit(line, ONES * 2, steps=4, folder=tmp_path), ValueError, "batches", "1, as", "2"),
+        Wrong(fit(nn.Linear(1, 1, bias=False), steps=4, folder=tmp_path), ValueError,
+              "weights", "bias: none", "bias: (1,)"),
+    ]:  # fmt: skip
+        assert_refused(wrong)
