@@ -20,7 +20,7 @@ if "google.colab" in sys.modules:
 _INSTALL = """\
     import subprocess
 
-    source = "attnkit @ {source}"
+    source = "{source}"
     subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", source], check=True)
 """
 

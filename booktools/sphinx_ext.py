@@ -51,6 +51,7 @@ def apply_address(app: Sphinx, config: Config) -> None:
         config.ogp_social_cards = {
             "enable": True,
             "image": "_static/logo.png",
+            "image_mini": "_static/card-corner.png",
             "line_color": "#f4a259",
         }
 

@@ -68,7 +68,7 @@ def test_it_stands_nowhere_else():
 
 def test_the_set_up_cell_installs_from_it_and_never_torch():
     source = colab.setup_source(parse_address(REPOSITORY))
-    assert f"attnkit @ git+{REPOSITORY}@main" in source
+    assert f'"git+{REPOSITORY}@main"' in source
     assert '"torch' not in source
     compile(source, "cell", "exec")
 
