@@ -60,7 +60,11 @@ def source_mask(tokens: Tensor, lengths: Tensor | Sequence[int] | None) -> Tenso
         return torch.ones(batch, 1, max_len, dtype=torch.bool, device=tokens.device)
     if isinstance(lengths, Tensor):
         lengths = lengths.to(tokens.device)
-    mask = masks.padding(lengths, max_len).to(tokens.device)  # (B, 1, S)
+    try:
+        mask = masks.padding(lengths, max_len).to(tokens.device)  # (B, 1, S)
+    except (TypeError, ValueError) as error:
+        # The same error, under the name that the argument has in a model.
+        raise type(error)(f"source_{error}") from None
     if mask.shape[0] != batch:
         checks.fail("source_lengths", f"{batch} lengths, one for each source", str(mask.shape[0]))
     return mask

@@ -215,10 +215,7 @@ class Transformer(SequenceModel):
             TypeError, ValueError: as `forward`; the caches do not fit.
         """
         check_tokens("target_in", target_in, self.target_vocab)
-        size, held = (
-            target_in.shape[1],
-            KVCache(window=self.window) if caches is None else caches[0],
-        )
+        size, held = target_in.shape[1], self._held(caches)
         x = embed(self.target_embedding, target_in, target_in != self.pad)  # (B, T, E)
         x = self.target_positions.add(x * math.sqrt(self.embed_dim), held.length)
         bias = self.target_positions.bias(size, held.kept + size, offset=held.kept, device=x.device)
@@ -255,6 +252,13 @@ class Transformer(SequenceModel):
             )
 
         return step, [KVCache(window=self.window) for _ in layers]
+
+    def _held(self, caches: Sequence[KVCache] | None) -> KVCache:
+        """What is in the caches before this call: that of the first layer speaks for all."""
+        held = caches[0] if caches else KVCache(window=self.window)
+        if held.window != self.window:
+            checks.fail("caches", f"window={self.window}, as the model has", f"{held.window}")
+        return held
 
     def _check_target(self, source: Tensor, target_in: Tensor) -> None:
         check_tokens("source", source, self.source_vocab)

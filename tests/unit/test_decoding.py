@@ -292,7 +292,8 @@ def test_evaluating_puts_every_module_back_even_after_an_error():
             inside.extend([model.training, model[1].training, torch.is_grad_enabled()])
             raise KeyError
 
-    pytest.raises(KeyError, fail_while_evaluating)
+    with pytest.raises(KeyError):
+        fail_while_evaluating()
     assert inside == [False, False, False]
     assert model.training
     assert model[1].training
