@@ -6,7 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from attnkit import checks
-from attnkit.functional import additive_scores
+from attnkit.efficient.tiled_additive import tiled_additive_attention
+from attnkit.functional import Attended, additive_scores
 from attnkit.mechanism import ScoredAttention
 
 
@@ -71,6 +72,14 @@ class AdditiveAttention(ScoredAttention):
     def scores(self, query: Tensor, key: Tensor) -> Tensor:
         """v^T tanh(query + key) of what the two projections gave -> (..., L, S)."""
         return additive_scores(query, key, self.v.to(query.dtype))
+
+    def attend(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, need_weights: bool
+    ) -> Attended:
+        """The same, tile by tile where that is faster, so that no pair's hidden features stay."""
+        return tiled_additive_attention(
+            query, key, self.v, value, mask=mask, need_weights=need_weights
+        )
 
     def extra_repr(self) -> str:
         return f"{super().extra_repr()}, hidden_dim={self.hidden_dim}"

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from attnkit import checks
-from attnkit.functional import additive_scores, dot_scores
+from attnkit.efficient.tiled_additive import tiled_additive_attention
+from attnkit.functional import Attended, additive_scores, dot_scores
 from attnkit.mechanism import ScoredAttention
 
 SCORES = ("dot", "general", "concat")
@@ -91,6 +92,16 @@ class LuongAttention(ScoredAttention):
         if self.score == "concat":
             return additive_scores(query, key, self.v.to(query.dtype))
         return dot_scores(query, key)
+
+    def attend(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, need_weights: bool
+    ) -> Attended:
+        """As the base does; "concat" tile by tile where that is faster."""
+        if self.score != "concat":
+            return super().attend(query, key, value, mask, need_weights)
+        return tiled_additive_attention(
+            query, key, self.v, value, mask=mask, need_weights=need_weights
+        )
 
     def extra_repr(self) -> str:
         return f"{super().extra_repr()}, score={self.score!r}"

@@ -49,8 +49,13 @@ class ScoredAttention(nn.Module):
         """Score projected queries against projected keys -> (..., L, S), before the mask."""
         raise NotImplementedError(f"{type(self).__name__} must define scores(query, key)")
 
-    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Attended:
-        """Scores, softmax and average of projected queries and keys, in at least float32."""
+    def attend(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, need_weights: bool
+    ) -> Attended:
+        """Scores, softmax and average of projected queries and keys, in at least float32.
+
+        The weights come back whether needed or not; a subclass that can do without them may.
+        """
         (value,) = _autocast(value)
         dtype = value.dtype
         query, key, value = (x.float() if x.dtype in _HALF else x for x in (query, key, value))
@@ -98,7 +103,7 @@ class ScoredAttention(nn.Module):
             key = projected_key
         query, key, value, spoiled = set_aside(query, key, value, mask)
         key = key if projected_key is not None else self.project_key(key)
-        attended = self.attend(self.project_query(query), key, value, mask)
+        attended = self.attend(self.project_query(query), key, value, mask, need_weights)
         return spoil(attended, spoiled, mask, need_weights)
 
     def extra_repr(self) -> str:

@@ -1,2 +1,5 @@
-def takes(q): return False
-Attention=None
+def takes(q):
+    return False
+
+
+Attention = None

@@ -9,12 +9,14 @@ measure of what error a dtype allows below that.
 import math
 from collections.abc import Callable
 from typing import NamedTuple
+from unittest.mock import patch
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 import attnkit
+from attnkit.efficient import pair_tanh, tiled_additive
 
 
 class Mechanism(NamedTuple):
@@ -55,6 +57,21 @@ def _explicit_only(query, key, value, *, mask, need_weights, **options):
         query, key, value, mask=mask, need_weights=True, **options
     )
     return attnkit.Attended(output, weights if need_weights else None)
+
+
+class Tiled(nn.Module):
+    """A mechanism with additive scores, made to work in tiles however small the problem."""
+
+    def __init__(self, module: nn.Module):
+        super().__init__()
+        self.module = module
+
+    def forward(self, *inputs, **options):
+        with (
+            patch.multiple(tiled_additive, WORTH_TILING=0, FEW_PAIRS=0),
+            patch.multiple(pair_tanh, TILE=64, BAND=2),
+        ):
+            return self.module(*inputs, **options)
 
 
 def _average(scores, value, mask):
@@ -175,6 +192,19 @@ MECHANISMS = [
         "luong-concat",
         lambda: attnkit.LuongAttention(6, 7, score="concat"),
         _concat_peer,
+        query_dim=6,
+        key_dim=7,
+    ),
+    Mechanism(
+        "additive-tiled",
+        lambda: Tiled(attnkit.AdditiveAttention(6, 8, 10)),
+        lambda module, *inputs: _additive_peer(module.module, *inputs),
+        query_dim=6,
+    ),
+    Mechanism(
+        "luong-concat-tiled",
+        lambda: Tiled(attnkit.LuongAttention(6, 7, score="concat")),
+        lambda module, *inputs: _concat_peer(module.module, *inputs),
         query_dim=6,
         key_dim=7,
     ),

@@ -1,0 +1,101 @@
+r"""tanh(q + k) of every pair of a query and a key, a tile at a time.
+
+Tanh is not taken for every pair. One of two identities takes the function of each query and each
+key beforehand, and leaves a few products, sums and one division to the pair:
+
+.. math::
+
+    \tanh(q + k) = \frac{\tanh q + \tanh k}{1 + \tanh q \tanh k}
+                 = 1 - \frac{2}{1 + e^{2q} e^{2k}}
+
+The first keeps small numbers exact but fails once a tanh rounds to 1; the second is exact to one
+rounding of 1, up to where an exponential overflows. `PairTanh` chooses by the largest input.
+"""
+
+import math
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from attnkit.efficient.tiles import Tile, Tiling
+
+# Elements of a tile for each thread, a MiB in float32: it should stay in a core's own cache.
+TILE = 1 << 18
+# Tiles' worth of pairs in a band: enough that what is done once a band costs little.
+BAND = 16
+# Up to here tanh is far enough from 1 for its addition formula.
+SMALL = 1.0
+
+
+class PairTanh(Tiling):
+    """tanh(q + k) of any tile, in one buffer that the next tile overwrites.
+
+    A band holds a few queries and all keys, for the softmax; its tiles are what fits the buffer.
+    """
+
+    def __init__(self, query: Tensor, key: Tensor, mask: Tensor | None = None):
+        super().__init__((query.shape[0], query.shape[1], key.shape[1]), mask)
+        hidden = query.shape[-1]
+        self.pairs = max(
+            1, (TILE * torch.get_num_threads() if query.is_cpu else TILE << 8) // hidden
+        )
+        self.buffers = query.new_empty(2, min(self.pairs, math.prod(self.shape)) * hidden)
+        self.one = query.new_ones(())
+        largest = [torch.maximum(x.amax(), -x.amin()).item() for x in (query, key)]
+        if max(largest) <= SMALL:
+            self.form, function = self._of_tanh, torch.tanh
+        # The largest product of either sign must stay normal: e^-86 and e^86 in float32.
+        elif 2 * sum(largest) < math.log(torch.finfo(query.dtype).max) - 2:
+            self.form, function = self._of_exponentials, lambda x: (2 * x).exp_()
+        else:  # NaN and Inf, too, come here
+            self.form, function = self._of_sum, lambda x: 2 * x
+        self.query, self.key = function(query), function(key)
+
+    def __call__(self, tile: Tile) -> Tensor:
+        query = self.query[tile.batch, tile.rows, None]  # (n, l, 1, A)
+        key = self.key[tile.batch, None, tile.keys]  # (n, 1, s, A)
+        shape = (*query.shape[:2], *key.shape[2:])
+        first, second = (x[: math.prod(shape)].view(shape) for x in self.buffers)  # (n, l, s, A)
+        return self.form(query, key, first, second)
+
+    def _of_tanh(self, query: Tensor, key: Tensor, out: Tensor, spare: Tensor) -> Tensor:
+        torch.addcmul(self.one, query, key, out=spare)
+        return torch.add(query, key, out=out).div_(spare)
+
+    def _of_exponentials(self, query: Tensor, key: Tensor, out: Tensor, spare: Tensor) -> Tensor:
+        torch.addcmul(self.one, query, key, out=out).reciprocal_()
+        return torch.sub(self.one, out, alpha=2, out=out)
+
+    def _of_sum(self, query: Tensor, key: Tensor, out: Tensor, spare: Tensor) -> Tensor:
+        torch.add(query, key, out=out).sigmoid_()  # faster than PyTorch's tanh, and as exact here
+        return torch.sub(out.mul_(2), self.one, out=out)
+
+    def bands(self) -> Iterator[Tile]:
+        return self.split(self.whole, max(self.shape[-1], BAND * self.pairs))
+
+    def tiles(self, band: Tile) -> Iterator[Tile]:
+        return self.split(band, self.pairs)
+
+
+class PairGrads:
+    """The gradients of query, key and v, summed over tiles."""
+
+    def __init__(self, query: Tensor, key: Tensor, v: Tensor):
+        self.query, self.key = torch.zeros_like(query), torch.zeros_like(key)
+        self.v, self.of_v = v, torch.zeros_like(v)
+        self.minus_one = -query.new_ones(())
+
+    def add(self, tile: Tile, t: Tensor, grad: Tensor) -> None:
+        """Add what the scores' gradient (n, l, s) gives through t (n, l, s, A), which is used up.
+
+        The slope of tanh is 1 - t^2. That it is multiplied by v can wait for the sums.
+        """
+        self.of_v += t.flatten(0, -2).mT @ grad.flatten()
+        # The sign is settled in `finish`: t^2 - 1 can be written in place in one pass.
+        slope = torch.addcmul(self.minus_one, t, t, out=t).mul_(grad[..., None])
+        self.query[tile.batch, tile.rows] += slope.sum(2)
+        self.key[tile.batch, tile.keys] += slope.sum(1)
+
+    def finish(self) -> tuple[Tensor, Tensor, Tensor]:
+        return self.query.mul_(-self.v), self.key.mul_(-self.v), self.of_v
