@@ -24,6 +24,10 @@ def choose(device: torch.device | str | None = None) -> torch.device:
 
     Raises:
         ValueError: the device asked for is unknown or not on this machine.
+
+    Example:
+        >>> choose("cpu")
+        device(type='cpu')
     """
     if device is None:
         if torch.cuda.is_available():
@@ -41,7 +45,12 @@ def choose(device: torch.device | str | None = None) -> torch.device:
 
 def fast_dtype(device: torch.device | str | None = None) -> torch.dtype:
     """Return the dtype that trains fast and safely there: bfloat16 on GPUs that have it in
-    hardware, else float32."""
+    hardware, else float32.
+
+    Example:
+        >>> fast_dtype("cpu")
+        torch.float32
+    """
     device = choose(device)
     if device.type == "cuda" and torch.cuda.get_device_capability(device) >= (8, 0):
         return torch.bfloat16
@@ -49,7 +58,12 @@ def fast_dtype(device: torch.device | str | None = None) -> torch.dtype:
 
 
 def describe(device: torch.device | str | None = None) -> str:
-    """Name the device in words, for captions and results files: its model, threads or memory."""
+    """Name the device in words, for captions and results files: its model, threads or memory.
+
+    Example:
+        >>> describe("cpu")  # doctest: +ELLIPSIS
+        '... thread...'
+    """
     device = choose(device)
     if device.type == "cuda":
         properties = torch.cuda.get_device_properties(device)
@@ -65,6 +79,12 @@ def sdpa_backend(call: Callable[[], object]) -> str:
 
     Raises:
         TypeError: `call` cannot be called.
+
+    Example:
+        >>> import torch.nn.functional as F
+        >>> x = torch.ones(1, 1, 4, 8)
+        >>> sdpa_backend(lambda: F.scaled_dot_product_attention(x, x, x))
+        'flash (CPU)'
     """
     if not callable(call):
         checks.fail("call", "something to call without arguments", type(call).__name__, TypeError)

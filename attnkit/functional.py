@@ -29,7 +29,9 @@ class Attended(NamedTuple):
 
 
 def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Softmax over the last dimension, among the keys that the mask lets through.
+    r"""Softmax over the last dimension, among the keys that the mask lets through.
+
+    .. math:: w_j = \frac{m_j\, e^{s_j}}{\sum_k m_k\, e^{s_k}}
 
     Masked places get weight 0, whatever their score (NaN and Inf included), and gradient 0. A row
     with nothing to see gets weights 0 and finite gradients. The softmax runs in at least float32;
@@ -42,6 +44,11 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     Raises:
         TypeError: `scores` is not floating, or `mask` is not boolean.
         ValueError: `mask` does not broadcast to `scores`, or is on another device.
+
+    Example:
+        >>> masked_softmax(torch.zeros(2, 3), torch.tensor([[True, True, False], [False] * 3]))
+        tensor([[0.5000, 0.5000, 0.0000],
+                [0.0000, 0.0000, 0.0000]])
     """
     checks.floating("scores", scores)
     checks.dims("scores", scores, 1, "(..., S)")
@@ -57,13 +64,21 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
 
 
 def dot_scores(query: Tensor, key: Tensor, *, scale: float = 1.0) -> Tensor:
-    """Scores scale * q.k (Luong et al. 2015, eq. 8; scaled by 1/sqrt(E) in Vaswani et al. 2017).
+    r"""Score a key by its dot product with the query.
+
+    .. math:: s_{ij} = \mathrm{scale} \cdot q_i^\top k_j
+
+    Luong et al. (2015), equation 8; with scale 1/sqrt(E), Vaswani et al. (2017), equation 1.
 
     query (..., L, E), key (..., S, E) -> (..., L, S)
 
     Raises:
         TypeError: an input is not a floating tensor, or `scale` is not a number.
         ValueError: the feature sizes differ, or `scale` is not finite.
+
+    Example:
+        >>> dot_scores(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 0.0], [0.0, 1.0]]))
+        tensor([[3., 2.]])
     """
     _query_key(query, key)
     checks.size("key", key, -1, query.shape[-1], "the feature size of query")
@@ -72,13 +87,22 @@ def dot_scores(query: Tensor, key: Tensor, *, scale: float = 1.0) -> Tensor:
 
 
 def general_scores(query: Tensor, key: Tensor, weight: Tensor) -> Tensor:
-    """Scores q^T W k (Luong et al. 2015, eq. 8, "general").
+    r"""Score a key by a dot product with a learned matrix between.
+
+    .. math:: s_{ij} = q_i^\top W k_j
+
+    Luong et al. (2015), equation 8, "general".
 
     query (..., L, Eq), key (..., S, Ek), weight (Eq, Ek) -> (..., L, S)
 
     Raises:
         TypeError: an input is not a floating tensor.
         ValueError: `weight` is not (Eq, Ek).
+
+    Example:
+        >>> query, key = torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 0.0], [0.0, 1.0]])
+        >>> general_scores(query, key, torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
+        tensor([[6., 1.]])
     """
     _query_key(query, key)
     _weight("weight", weight, (query.shape[-1], key.shape[-1]), "(Eq, Ek)")
@@ -86,7 +110,11 @@ def general_scores(query: Tensor, key: Tensor, weight: Tensor) -> Tensor:
 
 
 def additive_scores(query: Tensor, key: Tensor, v: Tensor) -> Tensor:
-    """Scores v^T tanh(q + k) of projected queries and keys (Bahdanau et al. 2015, appendix A.1.2).
+    r"""Score projected keys against projected queries with one hidden layer.
+
+    .. math:: s_{ij} = v^\top \tanh(q_i + k_j)
+
+    Bahdanau et al. (2015), appendix A.1.2.
 
     query (..., L, A), key (..., S, A), v (A,) -> (..., L, S). This plain form holds a tensor of
     (..., L, S, A); that is what makes additive attention dear.
@@ -94,6 +122,10 @@ def additive_scores(query: Tensor, key: Tensor, v: Tensor) -> Tensor:
     Raises:
         TypeError: an input is not a floating tensor.
         ValueError: the three do not share their last dimension.
+
+    Example:
+        >>> additive_scores(torch.zeros(1, 2), torch.zeros(3, 2), torch.ones(2))
+        tensor([[0., 0., 0.]])
     """
     _query_key(query, key)
     checks.size("key", key, -1, query.shape[-1], "the hidden size of query")
@@ -103,7 +135,11 @@ def additive_scores(query: Tensor, key: Tensor, v: Tensor) -> Tensor:
 
 
 def concat_scores(query: Tensor, key: Tensor, weight: Tensor, v: Tensor) -> Tensor:
-    """Scores v^T tanh(W [q; k]) (Luong et al. 2015, eq. 8, "concat").
+    r"""Score the pair of query and key with one hidden layer.
+
+    .. math:: s_{ij} = v^\top \tanh(W [q_i; k_j])
+
+    Luong et al. (2015), equation 8, "concat".
 
     query (..., L, Eq), key (..., S, Ek), weight (A, Eq + Ek), v (A,) -> (..., L, S). W [q; k] is
     the sum of two projections, W_q q + W_k k, so nothing is ever concatenated.
@@ -111,6 +147,11 @@ def concat_scores(query: Tensor, key: Tensor, weight: Tensor, v: Tensor) -> Tens
     Raises:
         TypeError: an input is not a floating tensor.
         ValueError: `weight` is not (A, Eq + Ek), or `v` is not (A,).
+
+    Example:
+        >>> query, key = torch.ones(1, 2), torch.ones(3, 4)
+        >>> concat_scores(query, key, torch.ones(5, 6), torch.ones(5)).shape
+        torch.Size([1, 3])
     """
     _query_key(query, key)
     query_dim = query.shape[-1]
@@ -131,6 +172,11 @@ def attend(
         TypeError: an input is not floating, or `mask` is not boolean.
         ValueError: `mask` does not broadcast to `scores`, `value` has not one row for each score,
             or `dropout_p` is not a probability.
+
+    Example:
+        >>> scores, value = torch.tensor([[0.0, 0.0, 9.0]]), torch.tensor([[2.0], [4.0], [100.0]])
+        >>> attend(scores, value, mask=torch.tensor([True, True, False]))
+        Attended(output=tensor([[3.]]), weights=tensor([[0.5000, 0.5000, 0.0000]]))
     """
     checks.floating("scores", scores)
     checks.dims("scores", scores, 2, "(..., L, S)")
@@ -156,7 +202,11 @@ def scaled_dot_product_attention(
     enable_gqa: bool = False,
     need_weights: bool = False,
 ) -> Attended:
-    """softmax(scale * Q K^T + bias) V over the keys that the mask lets through.
+    r"""Average the values by how well their keys match each query.
+
+    .. math::
+
+        \mathrm{Attention}(Q, K, V) = \mathrm{softmax}(\mathrm{scale} \cdot Q K^\top + \mathrm{bias})\, V
 
     Vaswani et al. (2017), equation 1. Without weights and dropout, PyTorch's fused kernel runs.
     `need_weights` changes neither the mask nor the output. With dropout the explicit form runs
@@ -185,6 +235,15 @@ def scaled_dot_product_attention(
     Raises:
         TypeError: an input is not a floating tensor, dtypes differ, or `mask` is not boolean.
         ValueError: shapes, devices, heads, `scale` or `dropout_p` do not fit.
+
+    Example:
+        >>> query = torch.tensor([[2.0, 0.0]])
+        >>> key = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+        >>> output, weights = scaled_dot_product_attention(query, key, key, need_weights=True)
+        >>> weights  # proportional to exp(2 / sqrt(2)), exp(0) and exp(2 / sqrt(2))
+        tensor([[0.4458, 0.1084, 0.4458]])
+        >>> scaled_dot_product_attention(query, key, key, mask=torch.tensor([False] * 3)).output
+        tensor([[0., 0.]])
     """
     target = _check_sdpa(query, key, value, scale, dropout_p, enable_gqa, need_weights)
     if mask is not None:

@@ -39,6 +39,14 @@ def causal(
     Raises:
         ValueError: `offset` is missing although L != S, or a length is negative.
         TypeError: a length or the offset is not an int.
+
+    Example:
+        >>> causal(3).int()
+        tensor([[1, 0, 0],
+                [1, 1, 0],
+                [1, 1, 1]], dtype=torch.int32)
+        >>> causal(1, 4, offset=3)  # one new query at the end of a cache of 4
+        tensor([[True, True, True, True]])
     """
     query_len, key_len, offset = _aligned(query_len, key_len, offset)
     queries, keys = _grid(query_len, key_len, device)
@@ -60,6 +68,14 @@ def padding(lengths: Tensor | Sequence[int], max_len: int | None = None) -> Tens
         TypeError: `lengths` holds something other than integers.
         ValueError: `lengths` is not one-dimensional, is empty without `max_len`, or holds a
             number below 0 or above `max_len`.
+
+    Example:
+        >>> padding([3, 1], max_len=4).int()
+        tensor([[[1, 1, 1, 0]],
+        <BLANKLINE>
+                [[1, 0, 0, 0]]], dtype=torch.int32)
+        >>> (causal(4) & padding([3, 1], max_len=4)).shape
+        torch.Size([2, 4, 4])
     """
     lengths = _as_lengths(lengths)
     if max_len is None:
@@ -104,6 +120,13 @@ def sliding_window(
     Raises:
         ValueError: `window` is below 1, or `offset` is missing although L != S.
         TypeError: an argument is not of the type named.
+
+    Example:
+        >>> sliding_window(4, window=2).int()
+        tensor([[1, 0, 0, 0],
+                [1, 1, 0, 0],
+                [0, 1, 1, 0],
+                [0, 0, 1, 1]], dtype=torch.int32)
     """
     checks.integer("window", window, minimum=1)
     checks.flag("causal", causal)
@@ -122,6 +145,13 @@ def prefix(length: int, prefix_len: int, *, device: torch.device | str | None = 
     Raises:
         ValueError: `prefix_len` is not between 0 and `length`.
         TypeError: an argument is not an int.
+
+    Example:
+        >>> prefix(4, 2).int()
+        tensor([[1, 1, 0, 0],
+                [1, 1, 0, 0],
+                [1, 1, 1, 0],
+                [1, 1, 1, 1]], dtype=torch.int32)
     """
     checks.integer("length", length, minimum=0)
     checks.integer("prefix_len", prefix_len, minimum=0, maximum=length)
@@ -142,6 +172,12 @@ def blocks(block_ids: Tensor, key_block_ids: Tensor | None = None) -> Tensor:
     Raises:
         TypeError: the numbers are not an integer tensor.
         ValueError: a tensor has no dimension, or the two are on different devices.
+
+    Example:
+        >>> blocks(torch.tensor([0, 0, 1])).int()
+        tensor([[1, 1, 0],
+                [1, 1, 0],
+                [0, 0, 1]], dtype=torch.int32)
     """
     key_block_ids = block_ids if key_block_ids is None else key_block_ids
     for name, ids in {"block_ids": block_ids, "key_block_ids": key_block_ids}.items():
@@ -159,6 +195,10 @@ def from_torch_padding(key_padding_mask: Tensor) -> Tensor:
     Raises:
         TypeError: the mask is not boolean.
         ValueError: it is not two-dimensional.
+
+    Example:
+        >>> from_torch_padding(torch.tensor([[False, False, True]]))
+        tensor([[[ True,  True, False]]])
     """
     checks.boolean("key_padding_mask", key_padding_mask)
     if key_padding_mask.dim() != 2:
@@ -175,6 +215,11 @@ def from_torch_attention(attn_mask: Tensor) -> Tensor:
     Raises:
         TypeError: the mask is not boolean.
         ValueError: it has fewer than two dimensions.
+
+    Example:
+        >>> from_torch_attention(torch.ones(2, 2).triu(1).bool())
+        tensor([[ True, False],
+                [ True,  True]])
     """
     checks.boolean("attn_mask", attn_mask)
     checks.dims("attn_mask", attn_mask, 2, "(..., L, S)")

@@ -42,6 +42,16 @@ def record(module: nn.Module | None = None) -> Iterator[list[Call]]:
 
     Raises:
         TypeError: `module` is not an `nn.Module`.
+
+    Example:
+        >>> import torch
+        >>> from attnkit import scaled_dot_product_attention
+        >>> x = torch.eye(2)
+        >>> with record() as calls:
+        ...     output, weights = scaled_dot_product_attention(x, x, x, scale=1.0)
+        >>> calls[0]["scores"], weights
+        (tensor([[1., 0.],
+                [0., 1.]]), None)
     """
     if module is not None and not isinstance(module, nn.Module):
         checks.fail("module", "an nn.Module", type(module).__name__, TypeError)
