@@ -206,7 +206,8 @@ def scaled_dot_product_attention(
 
     .. math::
 
-        \mathrm{Attention}(Q, K, V) = \mathrm{softmax}(\mathrm{scale} \cdot Q K^\top + \mathrm{bias})\, V
+        \mathrm{Attention}(Q, K, V) =
+            \mathrm{softmax}(\mathrm{scale} \cdot Q K^\top + \mathrm{bias})\, V
 
     Vaswani et al. (2017), equation 1. Without weights and dropout, PyTorch's fused kernel runs.
     `need_weights` changes neither the mask nor the output. With dropout the explicit form runs
