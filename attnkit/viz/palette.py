@@ -22,7 +22,7 @@ SEQUENTIAL = (
 DIVERGING = ("#7f3b08", "#c7741c", "#f2c892", "#f6f5f3", "#b9c3e3", "#6d74b8", "#2d1e6b")
 """Scores, from the most negative to the most positive, with zero in the middle."""
 
-HATCH = "#9aa1a8"
+HATCH = "#a7adb3"
 """The strokes that mark a masked cell."""
 
 NAN = "#d6006c"

@@ -40,13 +40,13 @@ function readData(model) {
 }
 
 function readFrames(model, heads) {
-  const all = floats(model.get("frames")), tokens = model.get("frame_tokens");
-  const frames = new Map();
+  const all = floats(model.get("frames")), tokens = model.get("frame_tokens"), frames = new Map();
   let start = 0;
   model.get("frame_shapes").forEach(([length, rows, columns], place) => {
-    const end = start + heads * rows * columns;
-    frames.set(length, { rows, columns, recorded: all.subarray(start, end), names: tokens[place] });
-    start = end;
+    const size = rows * columns, first = start;
+    const recorded = (head) => all.subarray(first + head * size, first + (head + 1) * size);
+    frames.set(length, { rows, columns, recorded, names: tokens[place] });
+    start += heads * size;
   });
   return { frames, lengths: [...frames.keys()] };
 }
@@ -96,8 +96,8 @@ const drawnKeys = (s, i, columns) =>
 
 const scaleOf = (data, s) => s.scaled && data.scale ? data.scale : 1;
 
-// exp(-x) for x >= 0, to 1 part in 10^11 and several times faster than Math.exp: powers of two
-// from tables, the rest of the way by a short series.
+// exp(-x) for x >= 0 to 1 part in 10^11, faster than Math.exp: powers of two from tables, and a
+// short series for the rest.
 const STEPS = Float64Array.from({ length: 2048 }, (_, i) => 2 ** (-i / 2048));
 const HALVES = Float64Array.from({ length: 1024 }, (_, i) => 2 ** -i);
 
@@ -108,7 +108,7 @@ function expMinus(x) {
   return HALVES[whole >> 11] * STEPS[whole & 2047] * (1 - rest + 0.5 * rest * rest);
 }
 
-/** Softmax of factor * scores[at + from ... at + to) into out; returns the largest weight. */
+/** Softmax of factor * scores[at + from, at + to) into out; returns the largest weight. */
 function softmaxRow(scores, at, from, to, factor, out, outAt) {
   let most = -Infinity, sum = 0;
   for (let j = from; j < to; j++) if (scores[at + j] > most) most = scores[at + j];
@@ -118,30 +118,28 @@ function softmaxRow(scores, at, from, to, factor, out, outAt) {
   return to > from ? share : 0;
 }
 
-/** One row: products and scores before the mask, weights, and the keys [from, to) it may see. */
+/** One row of a head: raw scores from `at`, their factor, weights, the keys [from, to) it sees. */
 function readRow(data, s, head, i) {
-  const { rows, columns, recorded } = sizeOf(data, s);
+  const { columns, recorded } = sizeOf(data, s);
   if (recorded) {
-    const at = (head * rows + i) * columns;
-    return { weights: Array.from(recorded.subarray(at, at + columns)), from: 0, to: columns };
+    const weights = Array.from(recorded(head).subarray(i * columns, (i + 1) * columns));
+    return { weights, from: 0, to: columns };
   }
   const raw = data.raw(head), at = i * data.columns, factor = scaleOf(data, s) / s.temperature;
   const [from, to] = visibleKeys(s, i, columns), weights = new Array(columns).fill(0);
   softmaxRow(raw, at, from, to, factor, weights, 0);
-  const products = Array.from(raw.subarray(at, at + columns));
-  return { products, scores: products.map((v) => v * factor), weights, from, to };
+  return { raw, at, factor, weights, from, to };
 }
 
-const shownHeads = (data, s) => s.head === "all" ? data.names.map((_, head) => head) : [s.head];
+const shownHeads = (data, s) => s.head === "all" ? [...data.names.keys()] : [s.head];
 
 /** Fill `out` from `start` with what one head shows; returns the largest magnitude in it. */
 function fillHead(data, s, head, out, start) {
   const { rows, columns, recorded } = sizeOf(data, s), factor = scaleOf(data, s) / s.temperature;
-  const raw = recorded || data.raw(head), width = recorded ? columns : data.columns;
-  const first = recorded ? head * rows * columns : 0;
+  const raw = recorded ? recorded(head) : data.raw(head), width = recorded ? columns : data.columns;
   let most = 0;
   for (let i = 0; i < rows; i++) {
-    const at = first + i * width, to = start + i * columns;
+    const at = i * width, to = start + i * columns;
     const [low, high] = drawnKeys(s, i, columns);
     if (s.stage === "weights" && !recorded) {
       most = Math.max(most, softmaxRow(raw, at, low, high, factor, out, to) || 0);
@@ -160,7 +158,7 @@ function fillHead(data, s, head, out, start) {
 const PROBE = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
 const packed = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 
-/** 256 colours between the anchors, as pixels of an ImageData. */
+/** 256 colours between the anchors, as pixels. */
 function colourTable(anchors) {
   const stops = anchors.map(pixelOf), last = stops.length - 1;
   return Uint32Array.from({ length: 256 }, (_, index) => {
@@ -169,13 +167,13 @@ function colourTable(anchors) {
   });
 }
 
-/** Whether white reads better on [r, g, b] than black (WCAG's relative luminance). */
+/** Whether white reads better than black on [r, g, b], by WCAG's luminance. */
 function isDark(colour) {
   const [r, g, b] = colour.map((v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
   return 0.2126 * r + 0.7152 * g + 0.0722 * b < 0.179;
 }
 
-/** Any CSS colour as [r, g, b], read from a pixel painted with it. */
+/** Any CSS colour as [r, g, b]. */
 function pixelOf(colour) {
   PROBE.fillStyle = colour;
   PROBE.fillRect(0, 0, 1, 1);
@@ -194,24 +192,23 @@ function shorten(pen, text, width) {
   return letters.join("") + "…";
 }
 
-/** Panels, cell size and the tokens as they fit, for the heads on show in `width` pixels. */
+/** Panels, cell size and tokens as they fit. */
 function layOut(pen, width, heads, { queries, keys }) {
   pen.font = FONT;
+  const few = width < 420 ? 2 : width < 600 ? 3 : 4, count = heads.length;
+  const plan = (margins) =>
+    place(width, heads, queries.length, keys.length, count === 4 ? 2 : Math.min(count, few), margins);
+  const bare = plan([0, 0, 2]);
+  if (count > 1 && bare.cell < READABLE) return bare;
   const most = Math.min(96, width * 0.26), cut = (text) => shorten(pen, text, most);
   const names = { queries: queries.map(cut), keys: keys.map(cut) };
   const wide = (texts) => texts.map((text) => pen.measureText(text).width);
-  const keyWidths = wide(names.keys), left = Math.max(...wide(names.queries)) + 6;
-  const top = Math.max(...keyWidths) * SLANT + 10;
-  const across = heads.length === 4 ? 2 : Math.min(heads.length, width < 420 ? 2 : width < 600 ? 3 : 4);
-  const plan = (labelled, right) => place(width, heads, queries.length, keys.length, across,
-    labelled ? [left, top, right] : [0, 0, 2]);
+  const left = Math.max(...wide(names.queries)) + 6, spans = wide(names.keys).map((w) => w * SLANT);
+  const top = Math.max(...spans) + 10, { cell } = plan([left, top, top]);
   // Slanted names reach beyond the last column, the further the smaller the cells.
-  let found = plan(true, Math.max(...keyWidths) * SLANT);
-  const beyond = keyWidths.map((w, j) => w * SLANT + 4 - (keys.length - j - 0.5) * found.cell);
-  found = plan(true, Math.max(2, ...beyond));
-  const labelled = heads.length === 1 || found.cell >= READABLE;
-  if (!labelled) found = plan(false);
-  return { ...found, labelled, names };
+  const right = Math.max(2, ...spans.map((span, j) => span + 4 - (keys.length - j - 0.5) * cell));
+  const found = plan([left, top, right]);
+  return count > 1 && found.cell < READABLE ? bare : { ...found, names };
 }
 
 function place(width, heads, rows, columns, across, [left, top, right]) {
@@ -219,15 +216,14 @@ function place(width, heads, rows, columns, across, [left, top, right]) {
   const room = (width - across * (x0 + right) - (across - 1) * GAP) / across;
   const cell = Math.max(Math.min(room / columns, 44, 560 / rows), 0.1);
   const stepX = x0 + columns * cell + right + GAP, stepY = y0 + rows * cell + GAP;
-  const panels = heads.map((head, at) => ({
-    head, x: (at % across) * stepX + x0, y: Math.floor(at / across) * stepY + y0,
-  }));
+  const panels = heads.map((head, at) =>
+    ({ head, x: (at % across) * stepX + x0, y: Math.floor(at / across) * stepY + y0 }));
   const height = Math.ceil(heads.length / across) * stepY;
   return { panels, cell, rows, columns, left, top, title, width, height };
 }
 
 function fit(canvas, { width, height }) {
-  const ratio = window.devicePixelRatio || 1;
+  const ratio = window.devicePixelRatio;
   canvas.width = Math.round(width * ratio);
   canvas.height = Math.round(height * ratio);
   canvas.style.height = `${height}px`;
@@ -244,7 +240,7 @@ function hatching(colour) {
   return pen.createPattern(tile, "repeat");
 }
 
-/** One pixel a cell, one head below the other; masked cells stay transparent. */
+/** One pixel a cell, heads one below the other; masked cells stay transparent. */
 function paintCells(atlas, cells, s, { rows, columns, panels }, most, colours) {
   Object.assign(atlas, { width: columns, height: rows * panels.length });
   const pen = atlas.getContext("2d"), image = pen.createImageData(columns, atlas.height);
@@ -265,7 +261,7 @@ function paintCells(atlas, cells, s, { rows, columns, panels }, most, colours) {
 
 function drawMap(pen, { plan, atlas, colours, data, cells, pixels, settings: s }) {
   const { cell, rows, columns } = plan;
-  pen.imageSmoothingEnabled = cell * (window.devicePixelRatio || 1) < 1;
+  pen.imageSmoothingEnabled = cell * window.devicePixelRatio < 1;
   const hatch = hatching(colours.hatch);
   plan.panels.forEach((panel, at) => {
     const box = [panel.x, panel.y, columns * cell, rows * cell];
@@ -276,7 +272,7 @@ function drawMap(pen, { plan, atlas, colours, data, cells, pixels, settings: s }
     pen.strokeRect(panel.x - 0.5, panel.y - 0.5, box[2] + 1, box[3] + 1);
     pen.font = FONT;
     pen.textBaseline = "middle";
-    if (plan.labelled) drawTokens(pen, panel, plan, colours.ink);
+    if (plan.names) drawTokens(pen, panel, plan, colours.ink);
     drawTitles(pen, panel, plan, colours, data.names[panel.head]);
     if (cell >= 9) drawCells(pen, panel, plan, s, colours, at * rows * columns, cells, pixels);
   });
@@ -286,18 +282,22 @@ function drawTokens(pen, { x, y }, { cell, names }, ink) {
   const step = Math.ceil(READABLE / cell);
   pen.fillStyle = ink;
   pen.textAlign = "right";
-  names.queries.forEach((text, i) => {
-    if (i % step === 0) pen.fillText(text, x - 5, y + (i + 0.5) * cell);
-  });
+  for (let i = 0; i < names.queries.length; i += step) {
+    pen.fillText(names.queries[i], x - 5, y + (i + 0.5) * cell);
+  }
   pen.textAlign = "left";
-  names.keys.forEach((text, j) => {
-    if (j % step) return;
-    pen.save();
-    pen.translate(x + (j + 0.5) * cell, y - 7);
-    pen.rotate(-Math.PI / 4);
-    pen.fillText(text, 0, 0);
-    pen.restore();
-  });
+  for (let j = 0; j < names.keys.length; j += step) {
+    turned(pen, names.keys[j], x + (j + 0.5) * cell, y - 7, 8);
+  }
+}
+
+/** Text at (x, y), turned left by a full turn's `part`. */
+function turned(pen, text, x, y, part) {
+  pen.save();
+  pen.translate(x, y);
+  pen.rotate(-2 * Math.PI / part);
+  pen.fillText(text, 0, 0);
+  pen.restore();
 }
 
 function drawTitles(pen, { x, y }, plan, colours, name) {
@@ -305,11 +305,7 @@ function drawTitles(pen, { x, y }, plan, colours, name) {
   pen.textAlign = "center";
   pen.fillStyle = colours.muted;
   pen.fillText("key", middle, y - top - AXIS / 2);
-  pen.save();
-  pen.translate(x - left - AXIS / 2, y + rows * cell / 2);
-  pen.rotate(-Math.PI / 2);
-  pen.fillText("query", 0, 0);
-  pen.restore();
+  turned(pen, "query", x - left - AXIS / 2, y + rows * cell / 2, 4);
   if (!title) return;
   pen.fillStyle = colours.ink;
   pen.font = `600 ${FONT}`;
@@ -346,12 +342,11 @@ function drawCursor(pen, plan, [head, query, key], pinned, colours) {
   pen.strokeRect(x + size / 2, panel.y - 4, 0, y - panel.y + 2);
   pen.setLineDash([]);
   for (const [strokeStyle, lineWidth] of [[colours.back, 5], [colours.accent, pinned ? 3 : 2]]) {
-    Object.assign(pen, { strokeStyle, lineWidth });
-    pen.strokeRect(x, y, size, size);
+    Object.assign(pen, { strokeStyle, lineWidth }).strokeRect(x, y, size, size);
   }
 }
 
-// ---- The controls: native inputs, each in its own label. Tokens only ever enter as text.
+// ---- The controls: native inputs, each in its own label.
 
 function make(tag, props = {}, ...children) {
   const node = Object.assign(document.createElement(tag), props);
@@ -364,7 +359,8 @@ const keys = (n) => `${n} key${n === 1 ? "" : "s"}`;
 
 /** A labelled native input: `show` puts the settings into it, `read` what it holds into them. */
 function control(label, input, name, show, read, write, ...rest) {
-  const element = make("label", {}, make("span", { textContent: label }), input, ...rest);
+  const element = make("label", {}, label, input, ...rest);
+  input.ariaLabel = label;
   return { element, input, show: (s) => show(s, element), read: () => write({ [name]: read() }) };
 }
 
@@ -426,18 +422,18 @@ const quoted = (token) => `“${token}”`;
 const short = (v) => String(Number(v.toPrecision(3)));
 const fixed = (v, digits = 3) => v.toFixed(digits).replace("-", "−");
 
-function describeCell({ queries, keys }, { scores, weights, from, to }, [, query, key]) {
-  const score = scores ? `score ${fixed(scores[key], 2)}, ` : "";
+function describeCell({ queries, keys }, { raw, at, factor, weights, from, to }, [, query, key]) {
+  const score = raw ? `score ${fixed(raw[at + key] * factor, 2)}, ` : "";
   return `query ${quoted(queries[query])}, key ${quoted(keys[key])}: ${score}` +
     (key >= from && key < to ? `weight ${fixed(weights[key])}` : "masked, weight 0");
 }
 
-function describeScore(data, s, { products, scores }, key) {
-  if (!scores) return "recorded weight";
+function describeScore(data, s, { raw, at, factor }, key) {
+  if (!raw) return "recorded weight";
   const scale = scaleOf(data, s) === 1 ? "" : ` × ${short(data.scale)}`;
   const heat = s.temperature === 1 ? "" : ` ÷ ${short(s.temperature)}`;
-  const product = `${data.kind === "qk" ? "q·k" : "given"} ${fixed(products[key], 2)}`;
-  return `score ${fixed(scores[key], 2)} = ${product}${scale}${heat}`;
+  return `score ${fixed(raw[at + key] * factor, 2)} = ${data.kind === "qk" ? "q·k" : "given"} ` +
+    fixed(raw[at + key], 2) + scale + heat;
 }
 
 function describeRow({ weights, from, to }) {
@@ -450,8 +446,7 @@ function describeRow({ weights, from, to }) {
 
 function describeView(data, s) {
   const { rows, columns } = sizeOf(data, s);
-  const how = data.frames ? "recorded weights" : `${s.stage}, mask ${MASKS[s.mask]}, temperature ` +
-    short(s.temperature) + (data.scale ? `, ${s.scaled ? "" : "not "}scaled` : "");
+  const how = data.frames ? "recorded weights" : `${s.stage}, mask ${MASKS[s.mask]}`;
   return `Attention heat map, ${s.head === "all" ? "all heads" : data.names[s.head]}: ${rows} ` +
     `queries by ${columns} keys, ${how}. Arrow keys, Home and End move between cells, Page Up and ` +
     "Page Down between heads. Enter pins a cell, Escape lets it go.";
@@ -463,17 +458,18 @@ const PAGE = `<p class="ak-title"></p><div class="ak-controls"></div><div class=
 <div class="ak-plot"><canvas class="ak-map" aria-hidden="true"></canvas>
 <canvas class="ak-cursor" tabindex="0" role="application"></canvas></div>
 <div class="ak-bar"><span class="ak-low"></span><i class="ak-ramp"></i><span class="ak-high"></span>
-<span class="ak-masked"><i></i>masked</span><span class="ak-nan"><i></i>not a number</span></div>
+<span class="ak-masked"><i></i>masked</span><span class="ak-nan"><i></i>not a number</span>
+<button class="ak-reset" type="button">Reset</button></div>
 <div class="ak-side"><p class="ak-pair"><span>query</span><span class="ak-query"></span>
 <span>key</span><span class="ak-key"></span></p><p class="ak-big"></p><p class="ak-score"></p>
 <p class="ak-head"></p>
 <ol class="ak-top">${"<li><span></span><i></i><span></span></li>".repeat(TOP_KEYS)}</ol>
 <p class="ak-row"></p></div></div><p class="ak-note"></p><p class="ak-live" role="status"></p>`;
 
-/** The page's parts by name. The markup is constant: words of the model only enter as text. */
+/** The page's parts by name. The markup is constant: tokens and names only enter as text. */
 function buildPage(title, note) {
   const root = make("div", { className: "attnkit-explorer", innerHTML: PAGE });
-  const page = { root, reset: make("button", { type: "button", textContent: "Reset" }) };
+  const page = { root };
   for (const part of root.querySelectorAll("[class]")) page[part.className.slice(3)] = part;
   root.setAttribute("role", "group");
   root.ariaLabel = title || "Attention explorer";
@@ -489,7 +485,7 @@ class View {
     this.settings = this.initial = readSettings(model);
     this.page = buildPage(model.get("title"), model.get("note"));
     this.controls = buildControls(this.data, model.get("controls"), (values) => this.write(values));
-    this.page.controls.append(...this.controls.map(({ element }) => element), this.page.reset);
+    this.page.controls.append(...this.controls.map(({ element }) => element));
     this.atlas = make("canvas");
     this.cells = new Float32Array(0);
     this.page.root.snapshot = () => this.snapshot();
@@ -504,19 +500,17 @@ class View {
     const on = (target, name, action) => target.addEventListener(name, action, { signal });
     for (const control of this.controls) on(control.input, "input", control.read);
     on(page.reset, "click", () => this.write(this.initial));
-    on(page.cursor, "pointermove", (event) => this.point(event));
-    on(page.cursor, "click", (event) => this.click(event));
-    on(page.cursor, "keydown", (event) => this.press(event));
-    // The style sheet gives the background a transition of 1 ms: it tells of a new theme.
+    for (const name of ["pointermove", "click", "keydown"]) {
+      on(page.cursor, name, (event) => this[name](event));
+    }
+    // The background has a transition of 1 ms, whose end tells of a new theme.
     on(page.root, "transitionend", ({ target }) => target === page.root && this.update());
     on(matchMedia("print"), "change", () => this.redraw());
     this.heard = () => this.update();
     for (const name of SETTINGS) this.model.on(`change:${name}`, this.heard);
     this.watchers = [new ResizeObserver(() => page.plot.clientWidth !== this.plan?.width && this.update()), new MutationObserver(this.heard)];
     this.watchers[0].observe(page.plot);
-    for (const node of [document.documentElement, document.body]) {
-      this.watchers[1].observe(node, { attributes: true });
-    }
+    this.watchers[1].observe(document.documentElement, { attributes: true });
   }
 
   close() {
@@ -561,7 +555,7 @@ class View {
     }
   }
 
-  point(event) {
+  pointermove(event) {
     const cell = this.under(event);
     if (cell) this.moveTo(cell);
   }
@@ -571,7 +565,7 @@ class View {
     if (cell) this.take(cell, String(this.settings.pinned) !== String(cell));
   }
 
-  press(event) {
+  keydown(event) {
     const { key, altKey, metaKey } = event, held = this.settings.pinned.length > 0;
     if (!MOVES[key] || altKey || metaKey || (key === "Escape" && !held)) return;
     event.preventDefault();
@@ -627,7 +621,7 @@ class View {
     this.drawBar(most);
   }
 
-  /** The colours are all in explorer.css, for a light page and for a dark one. */
+  /** All colours are in explorer.css, for light pages and dark ones. */
   readColours() {
     const { root } = this.page, style = getComputedStyle(root);
     root.toggleAttribute("data-dark", isDark(pixelOf(style.backgroundColor)));
@@ -669,14 +663,14 @@ class View {
     });
   }
 
-  /** The tokens, the settings and the weights on show: rows of numbers for one head, and such
-   *  rows for every head when all are. `scale` is the number in use: 1 when it is off. */
+  /** What is on show. `weights` are rows of numbers, or such rows for each of all heads; `scale`
+   *  is the number in use, 1 when it is off. */
   snapshot() {
     const s = readSettings(this.model), { data } = this, { queries, keys } = tokensOf(data, s);
     const weights = shownHeads(data, s).map((head) =>
       queries.map((_, i) => readRow(data, s, head, i).weights));
     return { ...s, tokens: keys, queryTokens: queries, keyTokens: keys, seqLen: s.seq_len,
-      kind: data.kind, scale: scaleOf(data, s), weights: s.head === "all" ? weights : weights[0] };
+      scale: scaleOf(data, s), weights: s.head === "all" ? weights : weights[0] };
   }
 }
 

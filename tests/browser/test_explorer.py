@@ -1,0 +1,476 @@
+"""The explorer in Chromium: what it shows is what torch computes, and every reader can use it."""
+
+import math
+import threading
+
+import numpy as np
+import pytest
+import torch
+from axe_playwright_python.sync_playwright import Axe
+
+from attnkit import masked_softmax, masks
+from attnkit.viz import AttentionExplorer
+from attnkit.viz.sphinx_ext import STATIC
+from booktools.serve import make_server
+from tests.browser.explorer_page import (
+    ATTACK,
+    WORDS,
+    control,
+    move,
+    settle,
+    snapshot,
+    state_of,
+    vectors,
+    wait_for_explorers,
+    write_page,
+)
+
+pytestmark = pytest.mark.browser
+
+LENGTH = len(WORDS)
+WINDOW, PREFIX, PADDING = 4, 3, 2
+
+
+@pytest.fixture
+def served(tmp_path):
+    """The address of `tmp_path` on a server of this machine."""
+    server = make_server(tmp_path)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}/index.html"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def show(open_page, tmp_path):
+    """`show(*widgets, **options)` opens a page of them and returns the page and the first."""
+
+    def show_(*widgets, theme="light", **options):
+        path = write_page(tmp_path, *widgets)
+        page, record = open_page(path.as_uri(), theme=theme, **options)
+        return page, wait_for_explorers(page, len(widgets)), record
+
+    return show_
+
+
+def an_explorer(**settings):
+    query, key = vectors(3, LENGTH, 16), vectors(3, LENGTH, 16, seed=1)
+    return AttentionExplorer(query, key, **{"tokens": WORDS, **settings})
+
+
+def torch_mask(kind: str, length: int) -> torch.Tensor:
+    """The mask by attnkit's own functions, (L, S) or broadcastable to it."""
+    return {
+        "none": lambda: torch.ones(length, length, dtype=torch.bool),
+        "causal": lambda: masks.causal(length),
+        "padding": lambda: masks.padding([length - PADDING], length)[0],
+        "window": lambda: masks.sliding_window(length, window=WINDOW),
+        "prefix": lambda: masks.prefix(length, PREFIX),
+    }[kind]()
+
+
+@pytest.mark.parametrize("scheme", ["http", "file"])
+def test_weights_are_torchs_for_every_mask_length_and_scale(open_page, tmp_path, served, scheme):
+    explorer = an_explorer(head="all", window=WINDOW, prefix_len=PREFIX, padding=PADDING)
+    path = write_page(tmp_path, explorer)
+    page, record = open_page(served if scheme == "http" else path.as_uri())
+    root = wait_for_explorers(page)
+    query, key = vectors(3, LENGTH, 16), vectors(3, LENGTH, 16, seed=1)
+    for kind in ("none", "causal", "padding", "window", "prefix"):
+        control(root, "Mask").select_option(kind)
+        for length in (3, 7, LENGTH):
+            move(root, "Length", length - 1)
+            for scaled in (True, False):
+                control(root, "scale by 1/√16").set_checked(scaled)
+                shown = snapshot(root)
+                scale = 16**-0.5 if scaled else 1.0
+                scores = query[:, :length] @ key[:, :length].transpose(1, 2) * scale
+                expected = masked_softmax(scores, torch_mask(kind, length))
+                assert (shown["mask"], shown["seqLen"]) == (kind, length)
+                assert shown["scale"] == pytest.approx(scale)
+                assert shown["tokens"] == WORDS[:length]
+                np.testing.assert_allclose(
+                    shown["weights"], expected.numpy(), rtol=0, atol=1e-6, equal_nan=False
+                )
+    assert not record.console
+
+
+def test_temperature_is_exact_too(show):
+    _, root, _ = show(an_explorer(head=1, mask="causal"))
+    query, key = vectors(3, LENGTH, 16), vectors(3, LENGTH, 16, seed=1)
+    for exponent in (-1, -0.35, 0, 0.6, 1):
+        move(root, "Temperature", exponent)
+        shown = snapshot(root)
+        scores = (query @ key.transpose(1, 2))[1].double() / 4 / shown["temperature"]
+        expected = masked_softmax(scores, masks.causal(LENGTH))
+        assert shown["temperature"] == pytest.approx(10**exponent, rel=5e-3)
+        np.testing.assert_allclose(shown["weights"], expected, rtol=0, atol=1e-6, equal_nan=False)
+
+
+def test_python_and_the_page_agree_on_extreme_scores(show):
+    """Scores of hundreds, and rows with NaN and infinities in masked and in visible places."""
+    scores = vectors(1, 6, 6) * 300
+    scores[0, 2, 4] = math.nan
+    scores[0, 1, 3] = math.inf
+    scores[0, 4, 2] = -math.inf
+    explorer = AttentionExplorer.from_scores(scores, mask="causal")
+    _, root, _ = show(explorer)
+    shown = np.array(snapshot(root)["weights"])
+    np.testing.assert_allclose(shown, explorer.values()[0], rtol=0, atol=1e-6, equal_nan=False)
+    control(root, "Mask").select_option("none")
+    explorer.mask = "none"
+    shown = np.array(snapshot(root)["weights"], dtype=float)
+    sick = np.isnan(explorer.values()[0])
+    assert sick[1:3].all()
+    assert (np.isnan(shown) == sick).all()
+    np.testing.assert_allclose(shown[~sick], explorer.values()[0][~sick], rtol=0, atol=1e-6)
+
+
+def test_cross_attention_shortens_keys_only_and_offers_fitting_masks(show):
+    query, key = vectors(2, 5, 8), vectors(2, 7, 8, seed=1)
+    _, root, _ = show(
+        AttentionExplorer(query, key, query_tokens=WORDS[:5], key_tokens=list("abcdefg"))
+    )
+    move(root, "Keys", 3)
+    control(root, "Mask").select_option("padding")
+    shown = snapshot(root)
+    assert shown["queryTokens"] == WORDS[:5]
+    assert shown["keyTokens"] == list("abcd")
+    scores = query[0] @ key[0, :4].T / 8**0.5
+    expected = masked_softmax(scores, masks.padding([2], 4)[0])
+    np.testing.assert_allclose(shown["weights"], expected, rtol=0, atol=1e-6, equal_nan=False)
+    disabled = root.locator("option:disabled").all_inner_texts()
+    assert len(disabled) == 3
+    assert all("same tokens" in text for text in disabled)
+
+
+def test_recorded_frames_are_shown_as_they_are(show):
+    frames = {n: vectors(2, n, n, seed=n).softmax(-1) for n in (2, 5, 9)}
+    _, root, _ = show(AttentionExplorer.from_frames(frames, tokens=WORDS[:9], head=1))
+    assert "Recorded" in root.locator(".ak-note").inner_text()
+    for place, length in enumerate((2, 5, 9)):
+        move(root, "Length", place)
+        shown = snapshot(root)
+        assert shown["tokens"] == WORDS[:length]
+        np.testing.assert_array_equal(shown["weights"], frames[length][1].numpy())
+    assert control(root, "Mask").count() == 0
+    assert control(root, "Temperature").count() == 0
+
+
+def test_frames_may_bring_their_own_tokens(show):
+    frames = {n: vectors(1, n + 1, n, seed=n).softmax(-1) for n in (2, 3)}
+    outputs = {2: ["le", "chat", "."], 3: ["le", "chat", "noir", "."]}
+    _, root, _ = show(
+        AttentionExplorer.from_frames(
+            frames, query_tokens=outputs, key_tokens=["the", "black", "cat"], seq_len=2
+        )
+    )
+    assert snapshot(root)["queryTokens"] == outputs[2]
+    move(root, "Length", 1)
+    assert snapshot(root)["queryTokens"] == outputs[3]
+    assert snapshot(root)["keyTokens"] == ["the", "black", "cat"]
+
+
+def test_every_stage_is_drawn_and_reset_returns_to_the_beginning(show):
+    page, root, _ = show(an_explorer(mask="causal", seq_len=8))
+    before, drawn = snapshot(root), set()
+    for stage in ("scores", "masked scores", "weights"):
+        control(root, "Show").select_option(stage)
+        settle(page)
+        drawn.add(root.evaluate("e => e.querySelector('.ak-map').toDataURL()"))
+        assert root.locator(".ak-low").inner_text().startswith(stage.split()[-1].rstrip("s"))
+        assert root.locator(".ak-masked").is_visible() == (stage != "scores")
+    assert len(drawn) == 3
+    move(root, "Length", 4)
+    control(root, "Head").select_option("all")
+    root.get_by_role("button", name="Reset").click()
+    assert snapshot(root) == before
+
+
+def test_the_parameter_of_a_mask_shows_with_it(show):
+    page, root, _ = show(an_explorer())
+    for mask, label in (("window", "Window"), ("prefix", "Prefix"), ("padding", "Padded")):
+        control(root, "Mask").select_option(mask)
+        settle(page)
+        shown = [n for n in ("Window", "Prefix", "Padded") if control(root, n).is_visible()]
+        assert shown == [label]
+    control(root, "Mask").select_option("window")
+    move(root, "Window", 1)
+    assert np.array(snapshot(root)["weights"]).tolist() == np.eye(LENGTH).tolist()
+
+
+def hover_cell(page, root, query: int, key: int) -> tuple[float, float]:
+    """Move over the canvas, along x and then along y, until the readout names the cell."""
+    box = root.locator(".ak-cursor").bounding_box()
+    x, y = box["x"], box["y"] + box["height"] - 40  # inside the last row
+    while f"“{WORDS[key]}”" != root.locator(".ak-key").inner_text():
+        x += 12
+        assert x < box["x"] + box["width"]
+        page.mouse.move(x, y)
+        settle(page)
+    while f"“{WORDS[query]}”" != root.locator(".ak-query").inner_text():
+        y -= 12
+        assert y > box["y"]
+        page.mouse.move(x, y)
+        settle(page)
+    return x, y
+
+
+def test_hover_shows_the_cell_and_click_pins_it(show):
+    page, root, _ = show(an_explorer(seq_len=4))
+    weights = snapshot(root)["weights"]
+    hover_cell(page, root, 1, 2)
+    assert float(root.locator(".ak-big").inner_text()) == pytest.approx(weights[1][2], abs=6e-4)
+    page.mouse.click(*hover_cell(page, root, 0, 1))
+    assert snapshot(root)["pinned"] == [0, 0, 1]
+    assert root.locator(".ak-live").inner_text().startswith("query “The”, key “animal”: score")
+    box = root.locator(".ak-cursor").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] - 40)
+    settle(page)
+    assert root.locator(".ak-query").inner_text() == "“The”"
+
+
+def test_the_row_is_summed_up_in_numbers(show):
+    _, root, _ = show(an_explorer(mask="causal"))
+    row = np.array(snapshot(root)["weights"][-1])
+    entropy = -(row * np.log(row)).sum()
+    text = root.locator(".ak-row").inner_text()
+    assert "Row sum 1.000" in text
+    assert f"entropy {entropy:.2f} nats of at most {math.log(LENGTH):.2f}" in text
+    assert f"over {math.exp(entropy):.1f} of {LENGTH} keys" in text
+    best = np.argsort(-row)[:5]
+    assert root.locator(".ak-top li span:first-child").all_inner_texts() == [WORDS[k] for k in best]
+    numbers = root.locator(".ak-top li span:last-child").all_inner_texts()
+    np.testing.assert_allclose([float(n) for n in numbers], row[best], atol=6e-4)
+
+
+def test_the_keyboard_reaches_every_cell_and_head(show):
+    page, root, _ = show(an_explorer(mask="causal"))
+    root.locator(".ak-cursor").focus()
+    live = root.locator(".ak-live")
+    page.keyboard.press("Home")
+    assert live.inner_text().startswith(f"query “{WORDS[-1]}”, key “The”: score ")
+    for key in ("ArrowUp", "ArrowRight", "ArrowRight", "ArrowLeft"):
+        page.keyboard.press(key)
+    assert live.inner_text().startswith(f"query “{WORDS[-2]}”, key “animal”")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("End")
+    assert live.inner_text().startswith(f"query “{WORDS[-1]}”, key “{WORDS[-1]}”")
+    page.keyboard.press("PageDown")
+    assert snapshot(root)["head"] == 1
+    page.keyboard.press("PageUp")
+    assert snapshot(root)["head"] == 0
+    page.keyboard.press("Enter")
+    assert snapshot(root)["pinned"] == [0, LENGTH - 1, LENGTH - 1]
+    page.keyboard.press("ArrowLeft")
+    assert snapshot(root)["pinned"] == [0, LENGTH - 1, LENGTH - 2]
+    page.keyboard.press("Escape")
+    assert snapshot(root)["pinned"] == []
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("End")
+    assert live.inner_text().endswith("masked, weight 0")
+
+
+def test_focus_is_visible_and_every_control_has_a_name(show):
+    page, _, _ = show(an_explorer(mask="window"))
+    names = []
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        focus = page.evaluate(
+            """() => { const e = document.activeElement, style = getComputedStyle(e);
+            return [e.ariaLabel || e.textContent, style.outlineStyle, style.outlineWidth] }"""
+        )
+        if page.evaluate("document.activeElement === document.body"):
+            break
+        names.append(focus[0])
+        assert focus[1:] == ["solid", "3px"], focus
+    assert names[:-2] == ["Length", "Head", "Mask", "Window", "Show", "Temperature", names[6]]
+    assert names[6] == "scale by 1/√16"
+    assert names[-2].startswith("Attention heat map, head 0: 12 queries by 12 keys")
+    assert names[-1] == "Reset"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 360])
+def test_no_axe_violation_and_no_sideways_scroll(show, theme, width):
+    page, _, record = show(
+        an_explorer(mask="prefix", title="A title"), an_explorer(head="all"),
+        theme=theme, width=width,
+    )  # fmt: skip
+    assert not record.console  # before axe, which asks for style sheets by XMLHttpRequest
+    tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
+    found = Axe().run(page, options={"runOnly": {"type": "tag", "values": tags}})
+    assert found.violations_count == 0, found.generate_report()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def pixel_sum(root) -> int:
+    return root.evaluate(
+        """e => { const c = e.querySelector('.ak-map');
+        return c.getContext('2d').getImageData(0, 0, c.width, c.height).data
+            .reduce((a, b) => a + b, 0) }"""
+    )
+
+
+def test_it_redraws_when_the_page_turns_dark(show):
+    page, root, _ = show(an_explorer())
+    light, background = pixel_sum(root), "e => getComputedStyle(e).backgroundColor"
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function("document.querySelector('.attnkit-explorer[data-dark]')")
+    settle(page)
+    assert pixel_sum(root) != light
+    page.emulate_media(color_scheme="light")
+    page.wait_for_function("!document.querySelector('.attnkit-explorer[data-dark]')")
+    settle(page)
+    assert pixel_sum(root) == light
+    page.add_style_tag(content="[data-theme=dark]{--pst-color-background:#14181e}")
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    page.wait_for_function("document.querySelector('.attnkit-explorer[data-dark]')")
+    assert root.evaluate(background) == "rgb(20, 24, 30)"
+
+
+def test_paper_is_white_even_when_the_page_is_dark(show):
+    page, root, _ = show(an_explorer(), theme="dark")
+    assert root.get_attribute("data-dark") is not None
+    page.emulate_media(media="print")
+    page.wait_for_function("!document.querySelector('.attnkit-explorer[data-dark]')")
+    assert root.evaluate("e => getComputedStyle(e).backgroundColor") == "rgb(255, 255, 255)"
+
+
+def test_token_text_is_text_everywhere(show):
+    tokens = [ATTACK, "</script><b>bold</b>", "&lt;i&gt;", "$x$"]
+    query = vectors(2, 4, 8)
+    page, root, record = show(
+        AttentionExplorer(
+            query, query, tokens=tokens, title=ATTACK, caption=ATTACK, head_names=[ATTACK, "b"]
+        )
+    )
+    alerts = []
+    page.on("dialog", lambda dialog: (alerts.append(dialog.message), dialog.dismiss()))
+    control(root, "Head").select_option("all")
+    root.locator(".ak-cursor").focus()
+    for key in ("Home", "ArrowUp", "ArrowUp", "ArrowUp", "PageUp", "Enter"):
+        page.keyboard.press(key)
+    settle(page)
+    assert root.locator(".ak-query").inner_text() == f"“{ATTACK}”"
+    assert ATTACK in root.locator(".ak-live").inner_text()
+    assert snapshot(root)["tokens"] == tokens
+    assert root.locator("img, b, i:not([class]):not(span i):not(li i)").count() == 0
+    assert not alerts
+    assert not record.console
+    assert not record.missing
+
+
+def test_two_views_of_one_model_stay_in_step(show):
+    explorer = an_explorer()
+    page, first, _ = show(explorer, explorer)
+    second = page.locator(".attnkit-explorer").nth(1)
+    move(first, "Length", 4)
+    control(second, "Mask").select_option("causal")
+    settle(page)
+    assert snapshot(first) == snapshot(second)
+    assert control(second, "Length").input_value() == "4"
+    assert control(first, "Mask").input_value() == "causal"
+
+
+COUNT_LISTENERS = """() => {
+    window.alive = new Set();
+    const add = EventTarget.prototype.addEventListener;
+    EventTarget.prototype.addEventListener = function (name, action, options) {
+        const entry = { name, target: this };
+        window.alive.add(entry);
+        options?.signal && add.call(options.signal, "abort", () => window.alive.delete(entry));
+        return add.call(this, name, action, options);
+    };
+    for (const kind of ["ResizeObserver", "MutationObserver"]) {
+        const Base = window[kind];
+        window[kind] = class extends Base {
+            observe(...args) { window.alive.add(this); super.observe(...args); }
+            disconnect() { window.alive.delete(this); super.disconnect(); }
+        };
+    }
+}"""
+
+
+RENDER_AND_CLOSE = """
+    async ([source, { state, buffers }]) => {
+        for (const { path: [name], data } of buffers) {
+            state[name] = new DataView(
+                Uint8Array.from(atob(data), letter => letter.charCodeAt(0)).buffer);
+        }
+        const heard = [];
+        const model = {
+            get: name => state[name],
+            set: (name, value) => { state[name] = value; },
+            save_changes: () => {},
+            on: (...pair) => heard.push(pair),
+            off: (name, action) => {
+                const at = heard.findIndex(([n, f]) => n === name && f === action);
+                if (at >= 0) heard.splice(at, 1);
+            },
+        };
+        const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+        const { default: explorer } = await import(url);
+        const el = document.body.appendChild(document.createElement("div"));
+        const names = new Set(Object.getOwnPropertyNames(window));
+        const close = explorer.render({ model, el });
+        await new Promise(requestAnimationFrame);
+        const during = [window.alive.size, heard.length, el.childNodes.length];
+        close();
+        await new Promise(requestAnimationFrame);
+        const added = Object.getOwnPropertyNames(window).filter(name => !names.has(name));
+        return { during, after: [window.alive.size, heard.length, el.childNodes.length], added };
+    }
+"""
+
+
+def test_closing_a_view_lets_go_of_everything(browser):
+    """Render by hand, as Jupyter does, with a model and a page that count their listeners."""
+    (explorer_state,) = (
+        model for model in state_of(an_explorer()).values() if model["model_module"] == "anywidget"
+    )
+    page = browser.new_page()
+    page.evaluate(COUNT_LISTENERS)
+    source = (STATIC / "explorer.js").read_text("utf-8")
+    found = page.evaluate(RENDER_AND_CLOSE, [source, explorer_state])
+    page.close()
+    listeners, heard, nodes = found["during"]
+    assert listeners >= 12
+    assert heard == 10
+    assert nodes == 1
+    assert found["after"] == [0, 0, 0]
+    assert found["added"] == []
+
+
+def test_twelve_heads_stay_below_200_nodes(show):
+    many = vectors(12, 24, 8)
+    _, root, _ = show(AttentionExplorer(many, many, head="all", mask="window", title="Many"))
+    assert root.evaluate("e => e.querySelectorAll('*').length + 1") < 200
+
+
+def test_it_follows_the_width_of_its_place(show):
+    page, root, _ = show(an_explorer())
+    wide = root.locator(".ak-map").bounding_box()
+    page.set_viewport_size({"width": 420, "height": 800})
+    page.wait_for_function(
+        "old => document.querySelector('.ak-map').getBoundingClientRect().width < old",
+        arg=wide["width"],
+    )
+    settle(page)
+    canvas = root.locator(".ak-map")
+    ratio = canvas.evaluate("c => c.width / c.clientWidth / devicePixelRatio")
+    assert ratio == pytest.approx(1, abs=0.01)
+
+
+def test_a_hidden_explorer_draws_when_it_is_opened(open_page, tmp_path):
+    path = write_page(tmp_path, an_explorer())
+    text = path.read_text().replace("<main>", "<main><details><summary>Open</summary>")
+    path.write_text(text.replace("</main>", "</details></main>"))
+    page, record = open_page(path.as_uri())
+    root = wait_for_explorers(page)
+    page.locator("summary").click()
+    settle(page)
+    settle(page)
+    assert root.locator(".ak-map").bounding_box()["height"] > 100
+    assert pixel_sum(root) > 0
+    assert not record.console
