@@ -59,6 +59,9 @@ lint: $(READY) ## ruff and codespell, as before every commit
 linkcheck: $(READY) ## follow every link that leaves the book (needs a network)
 	$(BIN)/jupyter-book build . --builder linkcheck
 
+picture: book ## draw the picture in the README (needs Chromium)
+	$(BIN)/python -m booktools.picture chapters/05_scaled_dot_product_attention
+
 clean: ## remove what was built; the environment stays
 	rm -rf _build build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import shutil
 import subprocess
 import sys
 import threading
@@ -15,33 +14,16 @@ from pathlib import Path
 
 import pytest
 
+from booktools import chromium
 from booktools.serve import make_server
 
 ROOT = Path(__file__).resolve().parents[2]
-CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-CHROMIUM_ARGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-    # The network is cut: no name and no address but this machine's leads anywhere.
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
-)
-
-
-def find_chromium() -> str | None:
-    """The Chromium to drive: ``$CHROMIUM``, or the first that is installed."""
-    if named := os.environ.get("CHROMIUM"):
-        return named
-    return next((path for name in CHROMIUM_NAMES if (path := shutil.which(name))), None)
 
 
 @pytest.fixture(scope="session")
-def chromium() -> str:
+def chromium_path() -> str:
     """The path of Chromium; without one the test is skipped, in CI it fails."""
-    path = find_chromium()
+    path = chromium.find()
     if path is None:
         message = "no Chromium found; install it (apt install chromium) or name it in $CHROMIUM"
         if os.environ.get("CI"):
@@ -51,11 +33,13 @@ def chromium() -> str:
 
 
 @pytest.fixture(scope="session")
-def browser(chromium):
+def browser(chromium_path):
     """One browser for all the tests of a worker."""
     playwright = pytest.importorskip("playwright.sync_api")
     with playwright.sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=chromium, args=list(CHROMIUM_ARGS))
+        started = driver.chromium.launch(
+            executable_path=chromium_path, args=list(chromium.ARGUMENTS)
+        )
         yield started
         started.close()
 
