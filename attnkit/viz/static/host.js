@@ -1,5 +1,5 @@
-// Takes the kernel's place in a built page: finds the widget views that MyST-NB wrote, gives the
-// explorer a model with the page's saved state, and lets it draw. The build appends the call.
+// Takes the kernel's place in a built page: gives the explorer, at each widget view that MyST-NB
+// wrote, a model with the page's saved state. The build appends the call.
 async function host(source, explorerId) {
   const type = "application/vnd.jupyter.widget-";
   const saved = document.querySelector(`script[type="${type}state+json"]`);
@@ -43,17 +43,14 @@ async function host(source, explorerId) {
     for (const { value, format, tooltip } of pictures(id)) {
       const image = new Image();
       image.src = URL.createObjectURL(new Blob([value], { type: `image/${format || "png"}` }));
-      image.alt = tooltip || "The recorded result of the control below.";
+      image.alt = tooltip || "The recorded result of this control.";
       box.append(image);
     }
     const line = document.createElement("p");
     line.textContent = "This control needs a kernel: run the notebook to use it. ";
     const colab = document.querySelector('a[href*="colab.research.google.com"]');
-    if (colab) {
-      const link = document.createElement("a");
-      Object.assign(link, { href: colab.href, textContent: "Open it in Colab." });
-      line.append(link);
-    }
+    const link = document.createElement("a");
+    if (colab) line.append(Object.assign(link, { href: colab.href, textContent: "Open in Colab." }));
     box.append(line);
     return box;
   }
