@@ -10,6 +10,7 @@ from attnkit import (
     masks,
     metrics,
     positions,
+    predictions,
     regularizers,
     rnn,
     tasks,
@@ -23,6 +24,8 @@ from attnkit.luong import LuongAttention
 from attnkit.multihead import MultiHeadAttention
 from attnkit.projected import ProjectedAttention, time_first
 from attnkit.selfattention import SelfAttention
+from attnkit.summarizer import Summarizer
+from attnkit.translator import Translator
 
 __version__ = "0.1.0"
 
@@ -33,6 +36,8 @@ __all__ = [
     "MultiHeadAttention",
     "ProjectedAttention",
     "SelfAttention",
+    "Summarizer",
+    "Translator",
     "checkpoint",
     "decoding",
     "device",
@@ -43,6 +48,7 @@ __all__ = [
     "masks",
     "metrics",
     "positions",
+    "predictions",
     "regularizers",
     "rnn",
     "scaled_dot_product_attention",

@@ -53,7 +53,12 @@ def teacher_forced_weights(model: Any, batch: Any) -> Tensor:
     """Weights (B, T, S) while the model is told the right targets: those of an RNN's decoder, or
     a Transformer's cross-attention, averaged over layers and heads."""
     weights = model.weights(batch.source, batch.source_lengths, batch.target_in)
-    return weights if isinstance(weights, Tensor) else weights.cross.mean((1, 2))  # (B, T, S)
+    return mean_heads(weights if isinstance(weights, Tensor) else weights.cross)  # (B, T, S)
+
+
+def mean_heads(weights: Tensor) -> Tensor:
+    """Average weights (B, ..., T, S) over all dimensions between: layers and heads. (B, T, S)"""
+    return weights.flatten(1, -3).mean(1) if weights.dim() > 3 else weights
 
 
 def align(

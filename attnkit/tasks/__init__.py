@@ -4,8 +4,23 @@ from attnkit.tasks.copying import copy, reverse
 from attnkit.tasks.dates import dates
 from attnkit.tasks.draw import Draw, every
 from attnkit.tasks.multi30k import multi30k
-from attnkit.tasks.pairs import Batch, Batches, Pair, collate, reverse_source, split, vocabs
-from attnkit.tasks.salient import Document, salient
+from attnkit.tasks.pairs import (
+    Batch,
+    Batches,
+    Pair,
+    collate,
+    reverse_source,
+    split,
+    text_pairs,
+    vocabs,
+)
+from attnkit.tasks.salient import (
+    Document,
+    DocumentBatch,
+    DocumentBatches,
+    salient,
+    stack_sentences,
+)
 from attnkit.tasks.toy_french import noun_phrases, toy_french
 from attnkit.tasks.vocab import BOS, EOS, PAD, UNK, Vocab, detokenize, pad, tokenize
 
@@ -17,6 +32,8 @@ __all__ = [
     "Batch",
     "Batches",
     "Document",
+    "DocumentBatch",
+    "DocumentBatches",
     "Draw",
     "Pair",
     "Vocab",
@@ -32,6 +49,8 @@ __all__ = [
     "reverse_source",
     "salient",
     "split",
+    "stack_sentences",
+    "text_pairs",
     "tokenize",
     "toy_french",
     "vocabs",

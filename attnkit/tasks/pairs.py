@@ -1,14 +1,14 @@
 """Source and target with their gold alignment, and how they become batches."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from attnkit import checks
 from attnkit.tasks.draw import Draw
-from attnkit.tasks.vocab import BOS, EOS, Vocab, pad
+from attnkit.tasks.vocab import BOS, EOS, Vocab, pad, tokenize
 
 Links = frozenset[tuple[int, int]]
 
@@ -121,11 +121,12 @@ class Batches:
         self.batch_size = checks.integer("batch_size", batch_size, minimum=1)
         self.seed = checks.integer("seed", seed)
         self.shuffle = checks.flag("shuffle", shuffle)
+        self._lengths = [(len(pair.source), len(pair.target)) for pair in self.pairs]
 
     def epoch(self, number: int) -> Iterator[Batch]:
         """Yield the batches of one epoch; the first has number 0."""
         checks.integer("number", number, minimum=0)
-        for places in self._order(number):
+        for places in order(self._lengths, self.batch_size, self.seed, number, self.shuffle):
             batch = collate(
                 [self.pairs[place] for place in places], self.source_vocab, self.target_vocab
             )
@@ -137,17 +138,23 @@ class Batches:
     def __len__(self) -> int:
         return -(-len(self.pairs) // self.batch_size)
 
-    def _order(self, number: int) -> list[list[int]]:
-        draw = Draw(self.seed, number)
-        places = list(range(len(self.pairs)))
-        if self.shuffle:
-            places = draw.shuffled(places)
-        places.sort(
-            key=lambda place: (len(self.pairs[place].source), len(self.pairs[place].target))
-        )
-        cuts = range(0, len(places), self.batch_size)
-        batches = [places[start : start + self.batch_size] for start in cuts]
-        return draw.shuffled(batches) if self.shuffle else batches
+
+def order(
+    lengths: Sequence[Any], batch_size: int, seed: int, epoch: int, shuffle: bool
+) -> list[list[int]]:
+    """Deal places out into batches of similar lengths: shuffle, sort by length, so that the order
+    among equals is random, cut, and shuffle the batches.
+
+    >>> sorted(map(sorted, order([3, 1, 3, 1, 2], 2, seed=0, epoch=0, shuffle=True)))
+    [[0, 4], [1, 3], [2]]
+    """
+    draw = Draw(seed, epoch)
+    places = list(range(len(lengths)))
+    if shuffle:
+        places = draw.shuffled(places)
+    places.sort(key=lambda place: lengths[place])
+    batches = [places[start : start + batch_size] for start in range(0, len(places), batch_size)]
+    return draw.shuffled(batches) if shuffle else batches
 
 
 def vocabs(pairs: Sequence[Pair], **limits: int) -> tuple[Vocab, Vocab]:
@@ -182,6 +189,15 @@ def reverse_source(pairs: Sequence[Pair]) -> list[Pair]:
         )
         for pair in pairs
     ]
+
+
+def text_pairs(lines: Sequence[tuple[str, str]]) -> list[Pair]:
+    """Tokenize (source, target) lines of text, such as those of `multi30k`; no gold links.
+
+    >>> text_pairs([("Ein Hund.", "A dog.")])[0].target
+    ('a', 'dog', '.')
+    """
+    return [Pair(tuple(tokenize(source)), tuple(tokenize(target))) for source, target in lines]
 
 
 def split(pairs: Sequence[Pair], *sizes: int, seed: int = 0) -> list[list[Pair]]:

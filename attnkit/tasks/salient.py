@@ -1,9 +1,15 @@
 """`salient`: documents whose important sentences are known, for summarization."""
 
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
+
+import torch
+from torch import Tensor
 
 from attnkit import checks
 from attnkit.tasks.draw import Draw
+from attnkit.tasks.pairs import order
+from attnkit.tasks.vocab import PAD, Vocab
 
 NAMES = (
     "alice", "bruno", "clara", "david", "elena", "felix", "grace", "hugo",
@@ -101,3 +107,85 @@ def _filler(draw: Draw, strangers: list[str]) -> tuple[str, ...]:
         return (draw.choice(BACKGROUND),)
     doing = EVENTS if kind == "event" else ROUTINES
     return (strangers.pop(), draw.choice(doing), draw.choice(WHEN))  # each stranger once
+
+
+class DocumentBatch(NamedTuple):
+    """B documents of at most N sentences of at most W tokens: `sentences` (B, N, W) ids, `PAD`
+    where there is nothing, `salient` (B, N) True for important sentences, `index` (B,) as in
+    `Batch`."""
+
+    sentences: Tensor
+    salient: Tensor
+    index: Tensor
+
+    def to(self, device: torch.device | str) -> "DocumentBatch":
+        """Return the batch on `device`, the index left where it is."""
+        return self._replace(sentences=self.sentences.to(device), salient=self.salient.to(device))
+
+
+class DocumentBatches:
+    """Documents in batches of similar length; order and arguments are those of `Batches`.
+
+    >>> documents = salient(10)
+    >>> vocab = Vocab.build(sentence for item in documents for sentence in item.sentences)
+    >>> [len(batch.index) for batch in DocumentBatches(documents, vocab, batch_size=5)]
+    [5, 5]
+    """
+
+    def __init__(
+        self,
+        documents: Sequence[Document],
+        vocab: Vocab,
+        *,
+        batch_size: int,
+        seed: int = 0,
+        shuffle: bool = True,
+    ):
+        for document in documents:
+            checks.instance("documents", document, Document, "Document objects")
+        if not len(documents):
+            checks.fail("documents", "at least one document", "none")
+        self.documents = list(documents)
+        self.vocab = checks.instance("vocab", vocab, Vocab, "a Vocab")
+        self.batch_size = checks.integer("batch_size", batch_size, minimum=1)
+        self.seed = checks.integer("seed", seed)
+        self.shuffle = checks.flag("shuffle", shuffle)
+        self._lengths = [len(document.sentences) for document in self.documents]
+
+    def epoch(self, number: int) -> Iterator[DocumentBatch]:
+        """Yield the batches of one epoch; the first has number 0."""
+        checks.integer("number", number, minimum=0)
+        for places in order(self._lengths, self.batch_size, self.seed, number, self.shuffle):
+            documents = [self.documents[place] for place in places]
+            sentences = stack_sentences([item.sentences for item in documents], self.vocab)
+            important = torch.zeros(sentences.shape[:2], dtype=torch.bool)  # (B, N)
+            for row, document in enumerate(documents):
+                important[row, list(document.salient)] = True
+            yield DocumentBatch(sentences, important, torch.tensor(places))
+
+    def __iter__(self) -> Iterator[DocumentBatch]:
+        return self.epoch(0)
+
+    def __len__(self) -> int:
+        return -(-len(self.documents) // self.batch_size)
+
+
+def stack_sentences(documents: Sequence[Sequence[Sequence[str]]], vocab: Vocab) -> Tensor:
+    """Stack tokenized documents into ids (B, N, W), `PAD` where there is no token.
+
+    Raises:
+        ValueError: there are no documents, or one has no sentences.
+
+    >>> stack_sentences([[["a"], ["a", "b"]]], Vocab(["a", "b"]))
+    tensor([[[4, 0],
+             [4, 5]]])
+    """
+    if not len(documents) or not all(len(sentences) for sentences in documents):
+        checks.fail("documents", "documents of at least one sentence", "none")
+    most = max(len(sentences) for sentences in documents)
+    longest = max(len(sentence) for sentences in documents for sentence in sentences)
+    ids = torch.full((len(documents), most, max(1, longest)), PAD)  # (B, N, W)
+    for row, sentences in enumerate(documents):
+        for place, sentence in enumerate(sentences):
+            ids[row, place, : len(sentence)] = torch.tensor(vocab.encode(sentence))
+    return ids
