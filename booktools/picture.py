@@ -28,13 +28,17 @@ def draw(page_file: Path, target: Path) -> None:
         raise RuntimeError("no Chromium found; install it or name it in $CHROMIUM")
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=path, args=list(chromium.ARGUMENTS))
-        page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
+        page = browser.new_page(
+            viewport={"width": WIDTH, "height": HEIGHT},
+            color_scheme="light",
+            reduced_motion="reduce",
+        )
         page.goto(page_file.as_uri())
         explorer = page.locator(".attnkit-explorer").first
         explorer.wait_for()
         page.evaluate("window.MathJax?.startup?.promise")
-        explorer.evaluate("element => element.scrollIntoView({block: 'center'})")
-        page.wait_for_timeout(500)
+        explorer.evaluate("e => e.scrollIntoView({block: 'center', behavior: 'instant'})")
+        page.wait_for_timeout(1000)
         target.parent.mkdir(exist_ok=True)
         page.screenshot(path=target)
         browser.close()
