@@ -212,8 +212,12 @@ def test_self_attention_projects_once_and_gives_the_same(attention):
     apart = attention(x, x.clone(), x.clone(), need_weights=True)
     assert calls == [1]
     assert_close(once, apart, atol=1e-6, rtol=0)
-    half = attention(x, x, x.clone(), need_weights=True)
-    assert_close(once, half, atol=1e-6, rtol=0)
+    value = x.flip(1)
+    half = attention(x, x, value, need_weights=True)
+    expected = attention(x, x.clone(), value, need_weights=True)
+    assert_close(half, expected, atol=1e-6, rtol=0)
+    assert_close(half.weights, once.weights, atol=1e-6, rtol=0)
+    assert not torch.equal(half.output, once.output)
 
 
 def test_one_object_stays_one_when_junk_is_set_aside(attention):
