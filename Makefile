@@ -44,12 +44,12 @@ notebooks: $(READY) ## execute every chapter and write its outputs (ONLY=05 for 
 	$(BIN)/python -m booktools.notebooks $(ONLY)
 
 bench: $(READY) ## measure speed and memory, as ratios
-	@set -e; for file in benchmarks/[a-z]*.py; do \
-	  name=$$(basename $$file .py); echo "== $$name"; $(BIN)/python -m benchmarks.$$name; done
+	@set -e; $(foreach file,$(wildcard benchmarks/[a-z]*.py),\
+	  echo "== $(file)"; $(BIN)/python -m benchmarks.$(basename $(notdir $(file)));)
 
 results: $(READY) ## run the long experiments and write results/
-	@set -e; for file in experiments/[a-z]*.py; do \
-	  name=$$(basename $$file .py); echo "== $$name"; $(BIN)/python -m experiments.$$name; done
+	@set -e; $(foreach file,$(wildcard experiments/[a-z]*.py),\
+	  echo "== $(file)"; $(BIN)/python -m experiments.$(basename $(notdir $(file)));)
 
 lint: $(READY) ## ruff and codespell, as before every commit
 	$(BIN)/ruff check .

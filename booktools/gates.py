@@ -21,7 +21,7 @@ from booktools.address import ROOT, Address, read_address
 CHAPTERS = ROOT / "chapters"
 
 _MACHINE_PATH = re.compile(
-    r"(?:/(?:home|Users|root|tmp|work|opt|usr|private|var|mnt|content)/[\w.\-/]+"
+    r"(?:(?<![\w.-])/(?:home|Users|root|tmp|work|opt|usr|private|var|mnt|content)/[\w.\-/]+"
     r"|[A-Za-z]:\\[\w.\-\\]+|site-packages|ipykernel_\d+)"
 )
 _MEMORY_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]{6,}")
