@@ -58,8 +58,6 @@ def source_mask(tokens: Tensor, lengths: Tensor | Sequence[int] | None) -> Tenso
     batch, max_len = tokens.shape
     if lengths is None:
         return torch.ones(batch, 1, max_len, dtype=torch.bool, device=tokens.device)
-    if isinstance(lengths, Tensor):
-        lengths = lengths.to(tokens.device)
     try:
         mask = masks.padding(lengths, max_len).to(tokens.device)  # (B, 1, S)
     except (TypeError, ValueError) as error:

@@ -21,7 +21,8 @@ class State(NamedTuple):
 
 
 class Taught(NamedTuple):
-    """A run over a whole target: `logits` (B, T, V) and `weights` (B, T, S) or None."""
+    """A run over a whole target: `logits` (B, T, V), and `weights` (B, T, S) or None; with
+    `MultiHeadAttention` the weights are (B, H, T, S)."""
 
     logits: Tensor
     weights: Tensor | None

@@ -116,10 +116,11 @@ def test_rotary_continues_at_an_offset():
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_rotary_in_half_precision_turns_in_float32(dtype):
-    x = torch.randn(1, 6, 8).to(dtype)
+    x = torch.randn(1, 60, 8).to(dtype)
     turned = positions.rotary(x, 30_000)
     assert turned.dtype == dtype
-    assert_close(turned, positions.rotary(x.double(), 30_000).to(dtype), atol=1e-2, rtol=1e-2)
+    # Turned in float32 and rounded once, it is the rounded truth but for ties.
+    assert (turned == positions.rotary(x.double(), 30_000).to(dtype)).double().mean() > 0.99
 
 
 def test_rotary_gradient():

@@ -363,6 +363,41 @@ def test_float64_agrees_with_float32(model):
     assert_close(single.double(), double, atol=1e-4, rtol=1e-4)
 
 
+def test_it_runs_in_half_precision_and_under_autocast(model):
+    source, lengths, target_in = batch()
+    lengths[3] = 0
+    logits = model(source, lengths, target_in)
+    with torch.autocast("cpu", torch.bfloat16):
+        mixed = model(source, lengths, target_in)
+        assert_close(mixed.float(), logits, atol=0.15, rtol=0.15)
+        assert model.beam(source, lengths, 4, beam_size=2).scores.dtype == torch.float32
+    mixed.float().pow(2).sum().backward()
+    assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
+    for dtype in (torch.bfloat16, torch.float16):
+        low = model.to(dtype)(source, lengths, target_in)
+        assert low.dtype == dtype
+        assert_close(low.float(), logits, atol=0.15, rtol=0.15)
+        assert model.greedy(source, lengths, 4).scores.dtype == torch.float32
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_gpu_gives_what_the_cpu_gives(model):
+    source, lengths, target_in = batch()
+    model = model.double()
+    expected, found = model(source, lengths, target_in), model.beam(source, lengths, 6)
+    model, source, target_in = model.cuda(), source.cuda(), target_in.cuda()
+    for placed in (lengths, lengths.cuda()):
+        assert_close(model(source, placed, target_in).cpu(), expected)
+        decoded = model.beam(source, placed, 6)
+        assert torch.equal(decoded.tokens.cpu(), found.tokens)
+        assert_close(decoded.scores.cpu(), found.scores)
+        assert torch.equal(
+            model.beam(source, placed, 6, beam_size=1).tokens,
+            model.greedy(source, placed, 6).tokens,
+        )
+
+
 def test_beam_search_runs_through_the_cache_and_matches_teacher_forcing(model):
     source, lengths, _ = batch()
     decoded = model.beam(source, lengths, 7, beam_size=3, need_weights=True)
@@ -376,6 +411,18 @@ def test_beam_search_runs_through_the_cache_and_matches_teacher_forcing(model):
     assert_close(picked.sum(1), decoded.scores, atol=1e-4, rtol=1e-5)
     expected = cross.masked_fill(~alive[:, None, None, :, None], 0.0)
     assert_close(decoded.weights, expected, atol=1e-5, rtol=0)
+
+
+def test_a_padded_batch_is_searched_as_its_sentences_one_by_one(model):
+    source, lengths, _ = batch()
+    for search in (lambda *x: model.greedy(*x, 6), lambda *x: model.beam(*x, 6, beam_size=3)):
+        together = search(source, lengths)
+        for row, length in enumerate((7, 5, 2, 1)):
+            alone = search(source[row : row + 1, :length], [length])
+            written = int(alone.lengths)
+            assert int(together.lengths[row]) == written
+            assert torch.equal(together.tokens[row, :written], alone.tokens[0])
+            assert_close(together.scores[row], alone.scores[0], atol=1e-5, rtol=1e-5)
 
 
 def test_order_matters_with_every_kind_of_positions_and_not_without():
