@@ -193,11 +193,11 @@ class LuongDecoder(_AttentionDecoder):
     and a whole target is read in one go.
 
     Args:
-        vocab_size, embed_dim, hidden_dim, memory_dim, context_dim, cell, num_layers, dropout,
-        pad: as in `BahdanauDecoder`.
+        vocab_size, embed_dim, hidden_dim, memory_dim: as in `BahdanauDecoder`.
         attention: a mechanism of attnkit, or a module called alike; in the paper
             `LuongAttention(hidden_dim, memory_dim, score=...)`.
         input_feeding: join the last attentional vector to the input.
+        context_dim, cell, num_layers, dropout, pad: as in `BahdanauDecoder`.
 
     Shapes: target_in (B, T) -> logits (B, T, V), weights (B, T, S). See `Decoder.forward`.
 

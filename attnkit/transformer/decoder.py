@@ -34,8 +34,10 @@ class DecoderLayer(Layer):
     itself: pass `mask=masks.causal(L)`.
 
     Args:
-        embed_dim, num_heads, hidden_dim, num_kv_heads, dropout, activation, norm_first, bias,
-        norm_eps: as in `EncoderLayer`.
+        embed_dim, num_heads, hidden_dim: as in `EncoderLayer`.
+        num_kv_heads: heads of key and value in both attentions.
+        dropout, activation, norm_first: as in `EncoderLayer`.
+        bias, norm_eps: as in `EncoderLayer`.
 
     Shapes: x (B, L, E), memory (B, S, E) -> output (B, L, E), weights (B, H, L, L),
     cross_weights (B, H, L, S). See `forward`.
