@@ -167,7 +167,9 @@ def test_setting_the_address_asks_for_new_set_up_cells():
 
 def test_fractions_and_web_addresses_are_not_taken_for_paths():
     nb = sound_notebook()
-    by_id(nb, "sum").outputs[0].text = "q/k, 1/2, https://arxiv.org/abs/1706.03762, a/tmp, https://x.org/home/a.html\n"
+    by_id(nb, "sum").outputs[
+        0
+    ].text = "q/k, 1/2, https://arxiv.org/abs/1706.03762, a/tmp, https://x.org/home/a.html\n"
     assert gates.faults(nb, None) == []
 
 
