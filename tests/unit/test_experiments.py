@@ -101,7 +101,7 @@ def test_a_sweep_starts_again_when_it_must(tmp_path, why, monkeypatch):
     assert calls == [0, 1, 2, 0, 1, 2, 3, 4]
 
 
-@pytest.mark.parametrize("n, low, high", [(10, 1, 8), (20, 5, 14), (6, 0, 5), (5, 0, 4)])
+@pytest.mark.parametrize("n, low, high", [(10, 1, 8), (20, 5, 14), (8, 0, 7), (6, 0, 5), (5, 0, 4)])
 def test_the_interval_is_the_narrowest_that_covers_enough(n, low, high):
     interval = record.median_interval([float(x) for x in reversed(range(n))])
     assert (interval["low"], interval["high"]) == (low, high)
