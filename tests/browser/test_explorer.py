@@ -201,19 +201,20 @@ def test_the_parameter_of_a_mask_shows_with_it(show):
 
 def hover_cell(page, root, query: int, key: int) -> tuple[float, float]:
     """Move over the canvas, along x and then along y, until the readout names the cell."""
+    root.locator(".ak-cursor").press("Home")  # begin at another cell than the one looked for
     box = root.locator(".ak-cursor").bounding_box()
-    x, y = box["x"], box["y"] + box["height"] - 40  # inside the last row
-    while f"“{WORDS[key]}”" != root.locator(".ak-key").inner_text():
-        x += 12
-        assert x < box["x"] + box["width"]
+    right, bottom = box["x"] + box["width"], box["y"] + box["height"]
+    for x in np.arange(box["x"] + 40, right, 20).tolist():
+        page.mouse.move(x, bottom - 40)  # in the last row
+        settle(page)
+        if root.locator(".ak-key").inner_text() == f"“{WORDS[key]}”":
+            break
+    for y in np.arange(bottom - 40, box["y"], -20).tolist():
         page.mouse.move(x, y)
         settle(page)
-    while f"“{WORDS[query]}”" != root.locator(".ak-query").inner_text():
-        y -= 12
-        assert y > box["y"]
-        page.mouse.move(x, y)
-        settle(page)
-    return x, y
+        if root.locator(".ak-query").inner_text() == f"“{WORDS[query]}”":
+            return x, y
+    raise AssertionError(f"no place on the canvas shows query {query} and key {key}")
 
 
 def test_hover_shows_the_cell_and_click_pins_it(show):

@@ -5,6 +5,7 @@ async function host(source, explorerId) {
   const saved = document.querySelector(`script[type="${type}state+json"]`);
   const state = saved ? JSON.parse(saved.textContent).state : {};
   const models = new Map();
+  const make = (tag, props) => Object.assign(document.createElement(tag), props);
 
   function modelOf(id) {
     if (!models.has(id)) models.set(id, makeModel(decode(state[id])));
@@ -38,19 +39,17 @@ async function host(source, explorerId) {
 
   // A control that needs a kernel: its recorded pictures, and a line that says so.
   function standIn(id) {
-    const box = document.createElement("div");
-    box.className = "attnkit-no-kernel";
+    const box = make("div", { className: "attnkit-no-kernel" });
     for (const { value, format, tooltip } of pictures(id)) {
       const image = new Image();
       image.src = URL.createObjectURL(new Blob([value], { type: `image/${format || "png"}` }));
       image.alt = tooltip || "The recorded result of this control.";
       box.append(image);
     }
-    const line = document.createElement("p");
-    line.textContent = "This control needs a kernel: run the notebook to use it. ";
+    const textContent = "This control needs a kernel: run the notebook to use it. ";
+    const line = make("p", { textContent });
     const colab = document.querySelector('a[href*="colab.research.google.com"]');
-    const link = document.createElement("a");
-    if (colab) line.append(Object.assign(link, { href: colab.href, textContent: "Open in Colab." }));
+    if (colab) line.append(make("a", { href: colab.href, textContent: "Open in Colab." }));
     box.append(line);
     return box;
   }
@@ -65,7 +64,7 @@ async function host(source, explorerId) {
   const { default: explorer } = await import(url);
   for (const tag of document.querySelectorAll(`script[type="${type}view+json"]`)) {
     const id = JSON.parse(tag.textContent).model_id;
-    const place = document.createElement("div");
+    const place = make("div");
     tag.before(place);
     if (state[id]?.state._anywidget_id !== explorerId) {
       place.append(standIn(id));

@@ -1,0 +1,132 @@
+"""The Sphinx extension: what it puts into built pages, and what makes it stop the build."""
+
+import base64
+import json
+import subprocess
+import sys
+
+import nbformat
+import pytest
+
+from attnkit.viz import AttentionExplorer
+from attnkit.viz.notebook import STATE_MIME, VIEW_MIME, strip_modules
+from tests.browser.explorer_page import ATTACK, snapshot, state_of, vectors, wait_for_explorers
+
+pytestmark = pytest.mark.browser
+
+CONFIGURATION = """
+project = "Trial"
+extensions = ["myst_nb", "attnkit.viz.sphinx_ext"]
+nb_execution_mode = "off"
+nb_ipywidgets_js = {}
+"""
+
+
+def a_notebook(*widgets) -> nbformat.NotebookNode:
+    """A notebook with the output of each widget and their states, as `make notebooks` leaves it."""
+    cells = [nbformat.v4.new_markdown_cell("# Trial")]
+    for widget in widgets:
+        bundle = widget._repr_mimebundle_()
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
+        output = nbformat.v4.new_output("display_data", data, metadata=metadata)
+        cells.append(nbformat.v4.new_code_cell("explorer", outputs=[output], execution_count=1))
+    saved = {STATE_MIME: {"state": state_of(*widgets), "version_major": 2, "version_minor": 0}}
+    language = {"name": "python", "pygments_lexer": "ipython3"}
+    metadata = {"widgets": saved, "language_info": language}
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
+    return strip_modules(notebook)
+
+
+def build(folder, notebook) -> subprocess.CompletedProcess:
+    """Build a book of this notebook and of a page without widgets, with warnings as errors."""
+    (folder / "conf.py").write_text(CONFIGURATION)
+    (folder / "words.md").write_text("# Words only\n")
+    notebook.cells[0].source = "# Trial\n\n```{toctree}\nwords\n```"
+    nbformat.write(notebook, folder / "index.ipynb")
+    command = [sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html", ".", "html"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory):
+    """A built book with one explorer and one control that needs a kernel; and the explorer."""
+    import ipywidgets
+
+    folder = tmp_path_factory.mktemp("book")
+    query = vectors(2, 4, 8)
+    explorer = AttentionExplorer(query, query, tokens=["a", "b", ATTACK, "</script>"], title="T")
+    picture = base64.b64decode(explorer._repr_mimebundle_()[0]["image/png"])
+    control = ipywidgets.VBox(
+        [ipywidgets.IntSlider(), ipywidgets.Image(value=picture, tooltip="What was recorded")]
+    )
+    done = build(folder, a_notebook(explorer, control))
+    assert done.returncode == 0, done.stderr
+    return folder / "html", explorer
+
+
+def test_the_page_comes_alive_from_file_and_keeps_no_picture(book, open_page):
+    folder, explorer = book
+    page, record = open_page((folder / "index.html").as_uri())
+    root = wait_for_explorers(page)
+    shown = snapshot(root)
+    assert shown["tokens"] == ["a", "b", ATTACK, "</script>"]
+    assert shown["weights"] == pytest.approx(explorer.values()[0], abs=1e-6)
+    assert page.locator(".attnkit-fallback").count() == 0
+    assert record.other_hosts() == []
+    assert not record.console
+
+
+def test_a_control_without_a_kernel_shows_its_recorded_picture_and_says_so(book, open_page):
+    page, _ = open_page((book[0] / "index.html").as_uri())
+    box = page.locator(".attnkit-no-kernel")
+    assert "needs a kernel" in box.inner_text()
+    image = box.locator("img")
+    assert image.get_attribute("alt") == "What was recorded"
+    image.evaluate("image => image.decode()")
+    assert page.locator(".attnkit-no-kernel input").count() == 0
+
+
+def test_without_javascript_the_picture_stands_with_words(book, open_page):
+    page, _ = open_page((book[0] / "index.html").as_uri(), java_script_enabled=False)
+    image = page.locator(".attnkit-fallback img")
+    assert image.is_visible()
+    assert image.get_attribute("alt") == book[1].description()
+    assert image.bounding_box()["width"] > 100
+    assert "needs JavaScript" in page.locator("noscript").inner_text()
+
+
+def test_only_pages_with_a_widget_load_the_script_once_and_deferred(book):
+    page, words = ((book[0] / name).read_text() for name in ("index.html", "words.html"))
+    assert page.count("attnkit-explorer.js") == page.count("attnkit-explorer.css") == 1
+    assert '<script defer="defer" src="_static/attnkit-explorer.js' in page
+    assert "attnkit-explorer" not in words
+    assert "requirejs" not in page
+    assert "embed-amd" not in page
+
+
+def test_a_view_without_state_stops_the_build(tmp_path):
+    query = vectors(1, 3, 4)
+    explorer = AttentionExplorer(query, query)
+    notebook = a_notebook(explorer)
+    del notebook.metadata.widgets[STATE_MIME]["state"][explorer.model_id]
+    done = build(tmp_path, notebook)
+    assert done.returncode != 0
+    assert f"index: widget view {explorer.model_id} has no state" in done.stderr
+
+
+def test_latex_gets_the_picture(tmp_path):
+    query = vectors(1, 3, 4)
+    assert build(tmp_path, a_notebook(AttentionExplorer(query, query))).returncode == 0
+    command = [sys.executable, "-m", "sphinx", "-q", "-b", "latex", ".", "latex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    tex = "".join(path.read_text() for path in (tmp_path / "latex").glob("*.tex"))
+    assert "includegraphics" in tex
+    assert VIEW_MIME not in tex
+
+
+def test_the_committed_notebook_holds_no_source(tmp_path):
+    query = vectors(1, 3, 4)
+    text = json.dumps(a_notebook(AttentionExplorer(query, query)))
+    assert "softmaxRow" not in text
+    assert "ak-plot" not in text
