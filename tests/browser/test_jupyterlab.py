@@ -1,0 +1,102 @@
+"""The explorer in a live JupyterLab: the page and the kernel move each other."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+import urllib.request
+
+import nbformat
+import pytest
+
+from tests.browser.explorer_page import control, move, snapshot
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+START = """
+import torch
+from attnkit.viz import AttentionExplorer
+query = torch.randn(2, 6, 4, generator=torch.Generator().manual_seed(0))
+explorer = AttentionExplorer(query, query, title="Live")
+explorer
+"""
+REPORT = """
+print("report", explorer.seq_len, explorer.mask, explorer.pinned)
+"""
+SET = """
+explorer.seq_len, explorer.mask = 3, "causal"
+print("set", abs(explorer.values()).sum().round(3))
+"""
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    """The address of a JupyterLab with one notebook, on this machine and without a token."""
+    pytest.importorskip("jupyterlab")
+    folder = tmp_path_factory.mktemp("lab")
+    cells = [nbformat.v4.new_code_cell(source.strip()) for source in (START, REPORT, SET)]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
+    nbformat.write(notebook, folder / "live.ipynb")
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--port=0",
+               "--IdentityProvider.token=", "--ServerApp.disable_check_xsrf=True",
+               "--LabApp.collaborative=False", f"--ServerApp.root_dir={folder}"]  # fmt: skip
+    environment = os.environ | {"JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
+                                "JUPYTERLAB_SETTINGS_DIR": str(folder / "settings"),
+                                "JUPYTERLAB_WORKSPACES_DIR": str(folder / "spaces")}  # fmt: skip
+    with open(folder / "log", "w") as log:
+        server = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
+    try:
+        yield _address(folder, server)
+    finally:
+        server.terminate()
+        server.wait(timeout=20)
+
+
+def _address(folder, server, seconds: float = 90.0) -> str:
+    """Wait until the server answers; its address is in a file that it writes."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and server.poll() is None:
+        for path in (folder / "runtime").glob("jpserver-*.json"):
+            with contextlib.suppress(OSError, json.JSONDecodeError):
+                address = json.loads(path.read_text())["url"]
+                urllib.request.urlopen(address + "api", timeout=5).read()
+                return address
+        time.sleep(0.2)
+    raise AssertionError("JupyterLab did not start:\n" + (folder / "log").read_text()[-2000:])
+
+
+def run_cell(page, index: int, result: str) -> str:
+    """Run a cell when the kernel is idle, and return what it shows at the selector `result`."""
+    page.get_by_text("| Idle").wait_for(timeout=60_000)
+    cell = page.locator(".jp-CodeCell").nth(index)
+    cell.locator(".jp-InputArea-editor").click()
+    page.keyboard.press("Control+Enter")
+    shown = cell.locator(result)
+    shown.wait_for(timeout=120_000)
+    return shown.inner_text()
+
+
+def test_the_slider_moves_the_trait_and_the_trait_moves_the_slider(lab, open_page):
+    page, _ = open_page(lab + "lab/tree/live.ipynb?reset")
+    run_cell(page, 0, ".attnkit-explorer")
+    root = page.locator(".attnkit-explorer")
+    move(root, "Length", 4)
+    control(root, "Mask").select_option("window")
+    cursor = root.locator(".ak-cursor")
+    cursor.press("Home")
+    cursor.press("Enter")
+    assert run_cell(page, 1, "pre").strip() == "report 5 window [0, 4, 0]"
+
+    said = run_cell(page, 2, "pre")
+    assert float(said.split()[1]) == pytest.approx(2 * 3)  # two heads of three rows that sum to 1
+    page.wait_for_function(
+        "document.querySelector('.attnkit-explorer').snapshot().seqLen === 3", timeout=30_000
+    )
+    page.wait_for_function(
+        "document.querySelector('.attnkit-explorer select[aria-label=Mask]').value === 'causal'"
+    )
+    assert control(root, "Length").input_value() == "2"
+    assert [row.count(0.0) for row in snapshot(root)["weights"]] == [2, 1, 0]
