@@ -5,7 +5,8 @@ Shapes: L queries, S keys, E features of query and key, Ev features of a value, 
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple
 
@@ -431,6 +432,19 @@ def _observe(**tensors: Tensor | None) -> None:
     if _watching():
         for observer in _observers.get():
             observer(**tensors)
+
+
+@contextmanager
+def _unobserved() -> Iterator[None]:
+    """For a mechanism that calls another for parts of its work: those are no calls of their own."""
+    if not _watching():
+        yield
+        return
+    token = _observers.set(())
+    try:
+        yield
+    finally:
+        _observers.reset(token)
 
 
 def _query_key(query: Tensor, key: Tensor) -> None:
