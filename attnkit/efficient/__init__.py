@@ -1,5 +1,38 @@
 """The same results for less: time, memory, or both."""
 
+from attnkit.efficient.block_sparse import block_sparse_attention, local_and_global_blocks
 from attnkit.efficient.cache import KVCache
+from attnkit.efficient.checkpoint import checkpointed_layers, chunked_attention
+from attnkit.efficient.features import RandomFeatures, elu_features, relu_features
+from attnkit.efficient.flash import Flash, flash_attention, flash_with_logsumexp
+from attnkit.efficient.linear import (
+    LinearState,
+    linear_attention,
+    linear_attention_recurrent,
+    linear_attention_segment,
+)
+from attnkit.efficient.online_softmax import online_attention
+from attnkit.efficient.tiled_additive import tiled_additive_attention, tiled_additive_scores
+from attnkit.efficient.window import sliding_window_attention
 
-__all__ = ["KVCache"]
+__all__ = [
+    "Flash",
+    "KVCache",
+    "LinearState",
+    "RandomFeatures",
+    "block_sparse_attention",
+    "checkpointed_layers",
+    "chunked_attention",
+    "elu_features",
+    "flash_attention",
+    "flash_with_logsumexp",
+    "linear_attention",
+    "linear_attention_recurrent",
+    "linear_attention_segment",
+    "local_and_global_blocks",
+    "online_attention",
+    "relu_features",
+    "sliding_window_attention",
+    "tiled_additive_attention",
+    "tiled_additive_scores",
+]

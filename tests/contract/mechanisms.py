@@ -16,7 +16,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 import attnkit
-from attnkit.efficient import pair_tanh, tiled_additive
+from attnkit import efficient
+from attnkit.efficient import flash, pair_tanh, tiled_additive, window
 
 
 class Mechanism(NamedTuple):
@@ -59,8 +60,8 @@ def _explicit_only(query, key, value, *, mask, need_weights, **options):
     return attnkit.Attended(output, weights if need_weights else None)
 
 
-class Tiled(nn.Module):
-    """A mechanism with additive scores, made to work in tiles however small the problem."""
+class InTiles(nn.Module):
+    """A mechanism made to work in many small tiles, however small the problem."""
 
     def __init__(self, module: nn.Module):
         super().__init__()
@@ -70,8 +71,34 @@ class Tiled(nn.Module):
         with (
             patch.multiple(tiled_additive, WORTH_TILING=0, FEW_PAIRS=0),
             patch.multiple(pair_tanh, TILE=64, BAND=2),
+            patch.multiple(flash, ROWS=2, KEYS=3),
+            patch.multiple(window, MIN_ROWS=2, MAX_ROWS=2),
         ):
             return self.module(*inputs, **options)
+
+
+def _all_blocks(query, key, value, **options):
+    """Block-sparse attention with nothing left out."""
+    blocks = torch.ones(-(-query.shape[-2] // 2), -(-key.shape[-2] // 2), dtype=torch.bool)
+    return efficient.block_sparse_attention(
+        query, key, value, blocks.to(query.device), block_size=2, **options
+    )
+
+
+def _in_chunks(query, key, value, **options):
+    return efficient.chunked_attention(
+        attnkit.scaled_dot_product_attention, query, key, value, chunk_size=2, **options
+    )
+
+
+def _efficient_sdpa_peer(module, query, key, value, mask):
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+
+
+def _linear_peer(module, query, key, value, mask):
+    scores = (F.elu(query) + 1) @ (F.elu(key) + 1).mT
+    scores = scores if mask is None else scores.masked_fill(~mask, 0.0)
+    return F.normalize(scores, p=1.0, dim=-1) @ value
 
 
 def _average(scores, value, mask):
@@ -197,17 +224,34 @@ MECHANISMS = [
     ),
     Mechanism(
         "additive-tiled",
-        lambda: Tiled(attnkit.AdditiveAttention(6, 8, 10)),
+        lambda: InTiles(attnkit.AdditiveAttention(6, 8, 10)),
         lambda module, *inputs: _additive_peer(module.module, *inputs),
         query_dim=6,
     ),
     Mechanism(
         "luong-concat-tiled",
-        lambda: Tiled(attnkit.LuongAttention(6, 7, score="concat")),
+        lambda: InTiles(attnkit.LuongAttention(6, 7, score="concat")),
         lambda module, *inputs: _concat_peer(module.module, *inputs),
         query_dim=6,
         key_dim=7,
     ),
+    Mechanism(
+        "flash",
+        lambda: InTiles(Function(efficient.flash_attention)),
+        _efficient_sdpa_peer,
+        value_dim=5,
+    ),
+    Mechanism(
+        "wide-window",
+        lambda: InTiles(
+            Function(efficient.sliding_window_attention, window=99, causal=False, offset=0)
+        ),
+        _efficient_sdpa_peer,
+        value_dim=5,
+    ),
+    Mechanism("all-blocks", lambda: Function(_all_blocks), _efficient_sdpa_peer, value_dim=5),
+    Mechanism("in-chunks", lambda: Function(_in_chunks), _efficient_sdpa_peer, value_dim=5),
+    Mechanism("linear", lambda: Function(efficient.linear_attention), _linear_peer, value_dim=5),
     Mechanism("projected", lambda: attnkit.ProjectedAttention(8, 8, 6), _projected_peer),
     Mechanism("self", lambda: attnkit.SelfAttention(8, 6, bias=True), _self_peer),
     Mechanism("multihead", lambda: _with_biases(attnkit.MultiHeadAttention(8, 2)), _multihead_peer),

@@ -1,0 +1,5 @@
+def takes(*inputs):
+    return False
+
+
+Attention = None

@@ -1,0 +1,187 @@
+"""Sliding-window attention that does only the work that its window asks for.
+
+Child et al. (2019), "Generating long sequences with sparse transformers", and Beltagy et al.
+(2020), "Longformer": a query that sees w keys costs w scores, so L queries cost L * w rather than
+L * L. A mask alone saves nothing. Here the queries are taken in blocks, and each block meets only
+the keys that one of its queries may see; on a GPU, PyTorch's FlexAttention does the same in a
+kernel.
+"""
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+
+from attnkit import checks
+from attnkit.efficient.spans import Spans, keys_alone, part_of, set_aside, spans, whole_mask
+from attnkit.functional import (
+    Attended,
+    _autocast,
+    _check_sdpa,
+    _unobserved,
+    _watching,
+    scaled_dot_product_attention,
+)
+
+# Queries of a block: with fewer, calls cost more than work; with more, hidden keys are read.
+MIN_ROWS, MAX_ROWS = 64, 512
+BACKENDS = ("auto", "blocks", "flex")
+
+
+def sliding_window_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    window: int,
+    causal: bool = True,
+    offset: int | None = None,
+    mask: Tensor | None = None,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+    need_weights: bool = False,
+    backend: str = "auto",
+) -> Attended:
+    """Attend to the keys near each query's own place, in time and memory linear in the length.
+
+    Equal to `scaled_dot_product_attention` with `masks.sliding_window`, and `window` counts as it
+    does there: the query's own key included, 2 * window - 1 keys in all without `causal`.
+
+    Args:
+        query: (..., L, E).
+        key: (..., S, E).
+        value: (..., S, Ev).
+        window: keys that a query sees, at least 1.
+        causal: False to look ahead as well.
+        offset: the key at query i's own place is i + offset; demanded when L != S.
+        mask: boolean, broadcastable to (..., L, S), on top of the window. A mask of the keys alone,
+            (..., 1, S), keeps the memory linear.
+        scale: factor of the scores; 1/sqrt(E) when left out.
+        enable_gqa: grouped heads in dimension -3, as in `scaled_dot_product_attention`.
+        need_weights: return the weights (..., L, S), zeros included: that is quadratic again.
+        backend: "blocks" runs anywhere; "flex" is FlexAttention, which takes a mask of the keys
+            alone; "auto" takes flex on a GPU where it can.
+
+    Returns:
+        `Attended(output, weights)`: output (..., L, Ev), weights or None.
+
+    Raises:
+        TypeError: an input is not a floating tensor, dtypes differ, or `mask` is not boolean.
+        ValueError: shapes, devices, heads or lengths do not fit, or `window` is below 1.
+
+    Example:
+        >>> import torch
+        >>> from attnkit import masks, scaled_dot_product_attention
+        >>> query, key, value = torch.randn(3, 2, 300, 16).unbind()
+        >>> near = sliding_window_attention(query, key, value, window=10).output
+        >>> mask = masks.sliding_window(300, window=10)
+        >>> full = scaled_dot_product_attention(query, key, value, mask=mask).output
+        >>> torch.allclose(near, full, atol=1e-5)
+        True
+    """
+    checks.integer("window", window, minimum=1)
+    target = _check_sdpa(query, key, value, scale, 0.0, enable_gqa, need_weights)
+    if mask is not None:
+        checks.mask(mask, target, device=query.device)
+    checks.choice("backend", backend, BACKENDS)
+    length, keys = target[-2:]
+    seen = spans(length, keys, causal=causal, window=window, offset=offset, device=query.device)
+    options = {"scale": scale, "enable_gqa": enable_gqa}
+    if need_weights or _watching():
+        whole = whole_mask(mask, seen, keys)
+        attended = scaled_dot_product_attention(
+            query, key, value, mask=whole, need_weights=True, **options
+        )
+        if need_weights:
+            return attended
+    if backend == "flex" or (backend == "auto" and query.is_cuda and keys_alone(mask)):
+        return Attended(_flex(query, key, value, mask, seen, target, options), None)
+    with _unobserved():
+        output = _in_blocks(query, key, value, mask, seen, _rows(length, window), options)
+    return Attended(output, None)
+
+
+def _in_blocks(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    seen: Spans,
+    block_rows: int,
+    options: dict[str, object],
+) -> Tensor:
+    """Blocks of queries, each against the one stretch of keys that its queries see."""
+    outputs = []
+    for begin in range(0, max(1, query.shape[-2]), block_rows):
+        rows = slice(begin, begin + block_rows)
+        some = seen.rows(rows)
+        span = some.span()
+        near = None if some.covers(span) else some.mask(span)  # (l, s)
+        if mask is not None:
+            part = part_of(mask, rows, span)
+            near = part if near is None else near & part
+        outputs.append(
+            scaled_dot_product_attention(
+                query[..., rows, :], key[..., span, :], value[..., span, :], mask=near, **options
+            ).output
+        )
+    return torch.cat(outputs, -2) if len(outputs) > 1 else outputs[0]
+
+
+def _flex(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    seen: Spans,
+    target: tuple[int, ...],
+    options: dict[str, object],
+) -> Tensor:
+    """FlexAttention, which skips whole blocks by a `BlockMask` and masks within the others."""
+    from torch.nn.attention.flex_attention import create_block_mask
+
+    if not keys_alone(mask):
+        checks.fail("mask", "shape (..., 1, S) with backend='flex'", f"{checks.shape(mask)}")
+    query, key, value = _autocast(query, key, value)
+    key, value, spoiled = set_aside(key, value, mask, seen, target)
+    *lead, length, keys = target
+    heads = lead[-1] if len(lead) > 1 else 1
+    batch = math.prod(lead) // max(1, heads)
+    shapes = [query.shape, key.shape, value.shape]
+    if not options["enable_gqa"]:
+        shapes = [(*lead, *shape[-2:]) for shape in shapes]
+    four = [
+        x.expand(shape).reshape(batch, -1, *shape[-2:])
+        for x, shape in zip((query, key, value), shapes, strict=True)
+    ]
+    keep = torch.ones((), dtype=torch.bool, device=query.device) if mask is None else mask
+    keep = keep.expand(*lead, 1, keys).reshape(batch, heads, keys)
+
+    def visible(b: Tensor, h: Tensor, q: Tensor, k: Tensor) -> Tensor:
+        return (k >= seen.first[q]) & (k < seen.last[q]) & keep[b, h, k]
+
+    shared = mask is None
+    block_mask = create_block_mask(
+        visible, None if shared else batch, None if shared else heads, length, keys,
+        device=query.device.type,
+    )  # fmt: skip
+    output = _flex_attention(query.device.type)(
+        *four, block_mask=block_mask, scale=options["scale"], enable_gqa=options["enable_gqa"]
+    )
+    output = output.reshape(*lead, *output.shape[-2:])
+    return output if spoiled is None else output.masked_fill(spoiled, math.nan)
+
+
+@lru_cache
+def _flex_attention(device: str) -> Callable[..., Tensor]:
+    from torch.nn.attention.flex_attention import flex_attention
+
+    # Only compiled does it skip anything; where there is no GPU it serves as a check of the mask.
+    return torch.compile(flex_attention) if device == "cuda" else flex_attention
+
+
+def _rows(length: int, window: int) -> int:
+    """Queries of a block: about the window, so that a block reads at most twice what it needs."""
+    return max(1, min(length, max(MIN_ROWS, min(MAX_ROWS, window))))
