@@ -129,7 +129,7 @@ def reference_beam(chain, row, beam_size, alpha, max_len):
     return max(finished or open_ones, key=lambda item: normalised(item[1], len(item[0]), alpha))
 
 
-@pytest.mark.parametrize("beam_size", [1, 2, 3, 5])
+@pytest.mark.parametrize("beam_size", [1, 2, 3, 5, 8, 30])
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 3.0])
 @pytest.mark.parametrize("end", [-4.0, 0.0, 3.0])
 def test_a_beam_is_the_textbooks_for_every_sentence_of_a_batch(beam_size, alpha, end):
