@@ -123,15 +123,19 @@ def copy_mathjax(app: Sphinx, error: Exception | None) -> None:
         copy_asset(source / part, target if (source / part).is_dir() else target.parent)
 
 
-def own_digest() -> str:
-    """A hash of this folder's code: pages written by an older one are written again."""
-    code = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
-    return hashlib.sha256(code).hexdigest()[:16]
+def digest(folder: Path) -> str:
+    """A hash of this folder's code and of ``_static``: a change to either writes every page anew.
+
+    Sphinx alone would see that no page's source has changed and copy nothing.
+    """
+    files = sorted(Path(__file__).parent.glob("*.py")) + sorted((folder / "_static").glob("*"))
+    content = b"".join(path.read_bytes() for path in files if path.is_file())
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension; Sphinx calls it."""
-    app.add_config_value("booktools_digest", own_digest(), "html")
+    app.add_config_value("booktools_digest", digest(Path(app.srcdir)), "html")
     app.setup_extension("sphinx.ext.mathjax")
     if (address := read_address(Path(app.srcdir) / "pyproject.toml")) and address.site:
         # Without a site address there is nothing that a sitemap could list.

@@ -87,6 +87,8 @@ def test_is_readable_on_paper(open_page, site_url, name):
             .map(e => e.outerHTML.slice(0, 160))"""
     )
     assert cut == []
+    for folded in page.locator("main details > *:not(summary)").all():
+        assert folded.evaluate("e => e.checkVisibility({contentVisibilityAuto: true})")
     for selector in (".bd-sidebar-primary", ".article-header-buttons", "button.copybtn"):
         for element in page.locator(selector).all():
             assert not element.is_visible(), selector
