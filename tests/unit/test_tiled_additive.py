@@ -4,7 +4,6 @@ import math
 
 import pytest
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 import attnkit
 from attnkit import masks, trace
@@ -13,6 +12,7 @@ from attnkit.efficient.pair_tanh import PairTanh
 from attnkit.efficient.tiled_additive import tiled_additive_attention, tiled_additive_scores
 from attnkit.functional import additive_scores, attend
 
+from .memory import largest_tensor
 from .wrong_calls import Wrong, assert_refused
 
 MASKS = {
@@ -175,32 +175,15 @@ def test_a_nan_that_is_seen_is_shown():
     assert tiled(*inputs).isnan().all()
 
 
-class Largest(TorchDispatchMode):
-    """Remember the most elements of any tensor that an operation makes."""
-
-    elements = 0
-
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        result = function(*args, **(kwargs or {}))
-        for x in result if isinstance(result, tuple | list) else [result]:
-            if isinstance(x, torch.Tensor):
-                self.elements = max(self.elements, x.untyped_storage().nbytes() // x.itemsize)
-        return result
-
-
-def test_memory_is_linear_in_the_lengths(monkeypatch):
+def test_memory_is_linear_in_the_lengths():
     largest = []
     for length in (64, 128, 256):
         inputs = problem((2,), length, length, 16, 4)
-        with Largest() as record:
-            tiled(*inputs).sum().backward()
-        largest.append(record.elements)
+        largest.append(largest_tensor(lambda x=inputs: tiled(*x).sum().backward()))
     inputs_size = [2 * length * 16 for length in (64, 128, 256)]
     bands = 2 * 256 * 4  # a band of four rows, at most
     assert all(x <= max(y, bands) for x, y in zip(largest, inputs_size, strict=True))
-    with Largest() as record:
-        plain(*inputs).sum().backward()
-    assert record.elements == 2 * 256 * 256 * 16
+    assert largest_tensor(lambda: plain(*inputs).sum().backward()) == 2 * 256 * 256 * 16
 
 
 def test_keys_that_nobody_sees_are_skipped():
@@ -237,14 +220,13 @@ def test_every_pair_is_visited_once():
 def test_modules_tile_by_themselves(module, monkeypatch):
     query = torch.randn(2, 31, 6, requires_grad=True)
     mask = masks.causal(31)
-    with Largest() as record:
-        output, weights = module(query, mask=mask)
+    output, weights = module(query, mask=mask)
     assert weights is None
-    assert record.elements < 2 * 31 * 31 * module.v.numel()
+    pairs = 2 * 31 * 31 * module.v.numel()
+    assert largest_tensor(lambda: module(query, mask=mask)) < pairs
     monkeypatch.setattr(tiled_additive, "WORTH_TILING", math.inf)
-    with Largest() as record:
-        whole = module(query, mask=mask).output
-    assert record.elements == 2 * 31 * 31 * module.v.numel()
+    assert largest_tensor(lambda: module(query, mask=mask)) == pairs
+    whole = module(query, mask=mask).output
     assert (output - whole).abs().max() < 1e-6
 
 
