@@ -1,10 +1,9 @@
-// The attention explorer, one dependency-free module with anywidget's interface: it draws the
-// controls and the heat map in Jupyter, in Colab and, through host.js, in the built book.
+// The attention explorer: one module with anywidget's interface, for Jupyter, Colab and, through
+// host.js, the built book.
 
 const SETTINGS = ["seq_len", "head", "mask", "padding", "window", "prefix_len", "scaled",
   "temperature", "stage", "pinned"];
-const MASKS = { none: "none", causal: "causal", padding: "padding", window: "sliding window",
-  prefix: "prefix" };
+const MASKS = ["none", "causal", "padding", "window", "prefix"];
 const STAGES = ["scores", "masked scores", "weights"];
 const TOP_KEYS = 5;
 
@@ -14,27 +13,27 @@ const MOVES = { ArrowLeft: [0, 0, -1], ArrowRight: [0, 0, 1], ArrowUp: [0, -1, 0
   ArrowDown: [0, 1, 0], Home: [0, 0, -FAR], End: [0, 0, FAR], PageUp: [-1, 0, 0],
   PageDown: [1, 0, 0], Enter: STAY, " ": STAY, Escape: STAY };
 
-// ---- What is computed: in float64 from float32, as attnkit.masks and attnkit.masked_softmax.
+// ---- What is computed, as by attnkit.masks and attnkit.masked_softmax.
 
 function floats(view) {
   const bytes = new Uint8Array(view.buffer || view, view.byteOffset || 0, view.byteLength);
   return new Float32Array(bytes.slice().buffer);
 }
 
-/** What a model holds: sizes, tokens, and raw scores by head or recorded weights by length. */
+/** Sizes, tokens, and raw scores by head or recorded weights by length. */
 function readData(model) {
-  const [heads, rows, columns, features] = model.get("shape");
+  const [heads, rows, cols, features] = model.get("shape");
   const kind = model.get("kind");
   const keys = model.get("key_tokens"), queries = model.get("query_tokens");
-  const data = { kind, heads, rows, columns, keys, queries: queries || keys, self: !queries,
+  const data = { kind, heads, rows, cols, keys, queries: queries || keys, self: !queries,
     names: model.get("head_names"), scale: model.get("scale"), scaleLabel: model.get("scale_label") };
   if (kind === "frames") return { ...data, ...readFrames(model, heads) };
   const given = kind === "scores" && floats(model.get("scores"));
   const query = floats(model.get("query")), key = floats(model.get("key"));
-  const size = rows * columns, made = [];
+  const size = rows * cols, made = [];
   data.raw = (head) => made[head] ||= given
     ? Float64Array.from(given.subarray(head * size, (head + 1) * size))
-    : dotProducts(query, key, head, rows, columns, features);
+    : dotProducts(query, key, head, rows, cols, features);
   data.lengths = keys.map((_, j) => j + 1);
   return data;
 }
@@ -42,24 +41,24 @@ function readData(model) {
 function readFrames(model, heads) {
   const all = floats(model.get("frames")), tokens = model.get("frame_tokens"), frames = new Map();
   let start = 0;
-  model.get("frame_shapes").forEach(([length, rows, columns], place) => {
-    const size = rows * columns, first = start;
+  model.get("frame_shapes").forEach(([length, rows, cols], place) => {
+    const size = rows * cols, first = start;
     const recorded = (head) => all.subarray(first + head * size, first + (head + 1) * size);
-    frames.set(length, { rows, columns, recorded, names: tokens[place] });
+    frames.set(length, { rows, cols, recorded, names: tokens[place] });
     start += heads * size;
   });
   return { frames, lengths: [...frames.keys()] };
 }
 
-function dotProducts(query, key, head, rows, columns, features) {
-  const scores = new Float64Array(rows * columns);
+function dotProducts(query, key, head, rows, cols, features) {
+  const scores = new Float64Array(rows * cols);
   for (let i = 0; i < rows; i++) {
     const q = (head * rows + i) * features;
-    for (let j = 0; j < columns; j++) {
-      const k = (head * columns + j) * features;
+    for (let j = 0; j < cols; j++) {
+      const k = (head * cols + j) * features;
       let sum = 0;
       for (let e = 0; e < features; e++) sum += query[q + e] * key[k + e];
-      scores[i * columns + j] = sum;
+      scores[i * cols + j] = sum;
     }
   }
   return scores;
@@ -67,39 +66,39 @@ function dotProducts(query, key, head, rows, columns, features) {
 
 const readSettings = (model) => Object.fromEntries(SETTINGS.map((name) => [name, model.get(name)]));
 
-/** Rows and columns on show. The length shortens keys, and queries too in self-attention. */
+/** The length shortens keys, and queries too in self-attention. */
 function sizeOf(data, s) {
   if (data.frames) return data.frames.get(s.seq_len);
-  return { rows: data.self ? s.seq_len : data.rows, columns: s.seq_len };
+  return { rows: data.self ? s.seq_len : data.rows, cols: s.seq_len };
 }
 
 function tokensOf(data, s) {
-  const { rows, columns, names } = sizeOf(data, s);
+  const { rows, cols, names } = sizeOf(data, s);
   const [queries, keys] = names || [data.queries, data.keys];
-  return { queries: queries.slice(0, rows), keys: keys.slice(0, columns) };
+  return { queries: queries.slice(0, rows), keys: keys.slice(0, cols) };
 }
 
 /** The keys [from, to) that query i may see: every mask here leaves one run a row. */
-function visibleKeys(s, i, columns) {
+function visibleKeys(s, i, cols) {
   switch (s.mask) {
     case "causal": return [0, i + 1];
     case "window": return [Math.max(0, i + 1 - s.window), i + 1];
-    case "prefix": return [0, Math.max(Math.min(s.prefix_len, columns), i + 1)];
-    case "padding": return [0, columns - Math.min(s.padding, columns - 1)];
+    case "prefix": return [0, Math.max(Math.min(s.prefix_len, cols), i + 1)];
+    case "padding": return [0, cols - Math.min(s.padding, cols - 1)];
   }
-  return [0, columns];
+  return [0, cols];
 }
 
-/** The keys of row i that have a colour: all of them before the mask, those it may see after. */
-const drawnKeys = (s, i, columns) =>
-  s.stage === "scores" ? [0, columns] : visibleKeys(s, i, columns);
+/** The keys of row i that have a colour: before the mask, all of them. */
+const drawnKeys = (s, i, cols) =>
+  s.stage === "scores" ? [0, cols] : visibleKeys(s, i, cols);
 
 const scaleOf = (data, s) => s.scaled && data.scale ? data.scale : 1;
 
-// exp(-x) for x >= 0 to 1 part in 10^11, faster than Math.exp: powers of two from tables, and a
-// short series for the rest.
-const STEPS = Float64Array.from({ length: 2048 }, (_, i) => 2 ** (-i / 2048));
-const HALVES = Float64Array.from({ length: 1024 }, (_, i) => 2 ** -i);
+// exp(-x) for x >= 0 to 1 part in 10^11, three times as fast as Math.exp: powers of two from
+// tables, and a short series for the rest.
+const STEPS = new Float64Array(2048).map((_, i) => 2 ** (-i / 2048));
+const HALVES = new Float64Array(1024).map((_, i) => 2 ** -i);
 
 function expMinus(x) {
   if (x > 700) return 0;
@@ -115,18 +114,17 @@ function softmaxRow(scores, at, from, to, factor, out, outAt) {
   for (let j = from; j < to; j++) sum += out[outAt + j] = expMinus((most - scores[at + j]) * factor);
   const share = 1 / sum;
   for (let j = from; j < to; j++) out[outAt + j] *= share;
-  return to > from ? share : 0;
+  return share;
 }
 
 /** One row of a head: raw scores from `at`, their factor, weights, the keys [from, to) it sees. */
 function readRow(data, s, head, i) {
-  const { columns, recorded } = sizeOf(data, s);
+  const { cols, recorded } = sizeOf(data, s);
   if (recorded) {
-    const weights = Array.from(recorded(head).subarray(i * columns, (i + 1) * columns));
-    return { weights, from: 0, to: columns };
+    return { weights: recorded(head).slice(i * cols, (i + 1) * cols), from: 0, to: cols };
   }
-  const raw = data.raw(head), at = i * data.columns, factor = scaleOf(data, s) / s.temperature;
-  const [from, to] = visibleKeys(s, i, columns), weights = new Array(columns).fill(0);
+  const raw = data.raw(head), at = i * data.cols, factor = scaleOf(data, s) / s.temperature;
+  const [from, to] = visibleKeys(s, i, cols), weights = new Float64Array(cols);
   softmaxRow(raw, at, from, to, factor, weights, 0);
   return { raw, at, factor, weights, from, to };
 }
@@ -135,14 +133,15 @@ const shownHeads = (data, s) => s.head === "all" ? [...data.names.keys()] : [s.h
 
 /** Fill `out` from `start` with what one head shows; returns the largest magnitude in it. */
 function fillHead(data, s, head, out, start) {
-  const { rows, columns, recorded } = sizeOf(data, s), factor = scaleOf(data, s) / s.temperature;
-  const raw = recorded ? recorded(head) : data.raw(head), width = recorded ? columns : data.columns;
+  const { rows, cols, recorded } = sizeOf(data, s), factor = scaleOf(data, s) / s.temperature;
+  const raw = recorded ? recorded(head) : data.raw(head), width = recorded ? cols : data.cols;
   let most = 0;
   for (let i = 0; i < rows; i++) {
-    const at = i * width, to = start + i * columns;
-    const [low, high] = drawnKeys(s, i, columns);
+    const at = i * width, to = start + i * cols;
+    const [low, high] = drawnKeys(s, i, cols);
     if (s.stage === "weights" && !recorded) {
-      most = Math.max(most, softmaxRow(raw, at, low, high, factor, out, to) || 0);
+      const peak = softmaxRow(raw, at, low, high, factor, out, to);
+      if (peak > most) most = peak;
       continue;
     }
     for (let j = low; j < high; j++) {
@@ -161,7 +160,7 @@ const packed = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 /** 256 colours between the anchors, as pixels. */
 function colourTable(anchors) {
   const stops = anchors.map(pixelOf), last = stops.length - 1;
-  return Uint32Array.from({ length: 256 }, (_, index) => {
+  return new Uint32Array(256).map((_, index) => {
     const place = (index / 255) * last, low = Math.min(Math.floor(place), last - 1);
     return packed(stops[low].map((v, c) => Math.round(v + (stops[low + 1][c] - v) * (place - low))));
   });
@@ -211,19 +210,19 @@ function layOut(pen, width, heads, { queries, keys }) {
   return count > 1 && found.cell < READABLE ? bare : { ...found, names };
 }
 
-function place(width, heads, rows, columns, across, [left, top, right]) {
+function place(width, heads, rows, cols, across, [left, top, right]) {
   const title = heads.length > 1 ? 20 : 0, x0 = AXIS + left, y0 = AXIS + title + top;
   const room = (width - across * (x0 + right) - (across - 1) * GAP) / across;
-  const cell = Math.max(Math.min(room / columns, 44, 560 / rows), 0.1);
-  const stepX = x0 + columns * cell + right + GAP, stepY = y0 + rows * cell + GAP;
+  const cell = Math.max(Math.min(room / cols, 44, 560 / rows), 0.1);
+  const stepX = x0 + cols * cell + right + GAP, stepY = y0 + rows * cell + GAP;
   const panels = heads.map((head, at) =>
     ({ head, x: (at % across) * stepX + x0, y: Math.floor(at / across) * stepY + y0 }));
   const height = Math.ceil(heads.length / across) * stepY;
-  return { panels, cell, rows, columns, left, top, title, width, height };
+  return { panels, cell, rows, cols, left, top, title, width, height };
 }
 
 function fit(canvas, { width, height }) {
-  const ratio = window.devicePixelRatio;
+  const ratio = devicePixelRatio;
   canvas.width = Math.round(width * ratio);
   canvas.height = Math.round(height * ratio);
   canvas.style.height = `${height}px`;
@@ -240,16 +239,16 @@ function hatching(colour) {
   return pen.createPattern(tile, "repeat");
 }
 
-/** One pixel a cell, heads one below the other; masked cells stay transparent. */
-function paintCells(atlas, cells, s, { rows, columns, panels }, most, colours) {
-  Object.assign(atlas, { width: columns, height: rows * panels.length });
-  const pen = atlas.getContext("2d"), image = pen.createImageData(columns, atlas.height);
+/** One pixel a cell, heads below each other; masked cells stay transparent. */
+function paintCells(atlas, cells, s, { rows, cols, panels }, most, hues) {
+  Object.assign(atlas, { width: cols, height: rows * panels.length });
+  const pen = atlas.getContext("2d"), image = pen.createImageData(cols, atlas.height);
   const pixels = new Uint32Array(image.data.buffer), signed = s.stage !== "weights";
-  const table = colourTable(colours.map.split(",")), nan = packed(pixelOf(colours.nan));
+  const table = colourTable(hues.map.split(",")), nan = packed(pixelOf(hues.nan));
   const gain = (signed ? 127.5 : 255) / (most || 1), shift = signed ? 128 : 0.5;
   for (let row = 0; row < atlas.height; row++) {
-    const [from, to] = drawnKeys(s, row % rows, columns);
-    for (let k = row * columns + from; k < row * columns + to; k++) {
+    const [from, to] = drawnKeys(s, row % rows, cols);
+    for (let k = row * cols + from; k < row * cols + to; k++) {
       const level = cells[k] * gain + shift;
       if (level >= 0) pixels[k] = table[level < 255 ? level | 0 : 255];
       else pixels[k] = level < 0 ? table[0] : nan;
@@ -259,22 +258,22 @@ function paintCells(atlas, cells, s, { rows, columns, panels }, most, colours) {
   return pixels;
 }
 
-function drawMap(pen, { plan, atlas, colours, data, cells, pixels, settings: s }) {
-  const { cell, rows, columns } = plan;
-  pen.imageSmoothingEnabled = cell * window.devicePixelRatio < 1;
-  const hatch = hatching(colours.hatch);
+function drawMap(pen, { plan, atlas, hues, data, cells, pixels, settings: s }) {
+  const { cell, rows, cols } = plan;
+  pen.imageSmoothingEnabled = cell * devicePixelRatio < 1;
+  const hatch = hatching(hues.hatch);
   plan.panels.forEach((panel, at) => {
-    const box = [panel.x, panel.y, columns * cell, rows * cell];
+    const box = [panel.x, panel.y, cols * cell, rows * cell];
     pen.fillStyle = hatch;
     pen.fillRect(...box);
-    pen.drawImage(atlas, 0, at * rows, columns, rows, ...box);
-    pen.strokeStyle = colours.line;
+    pen.drawImage(atlas, 0, at * rows, cols, rows, ...box);
+    pen.strokeStyle = hues.line;
     pen.strokeRect(panel.x - 0.5, panel.y - 0.5, box[2] + 1, box[3] + 1);
     pen.font = FONT;
     pen.textBaseline = "middle";
-    if (plan.names) drawTokens(pen, panel, plan, colours.ink);
-    drawTitles(pen, panel, plan, colours, data.names[panel.head]);
-    if (cell >= 9) drawCells(pen, panel, plan, s, colours, at * rows * columns, cells, pixels);
+    if (plan.names) drawTokens(pen, panel, plan, hues.ink);
+    drawTitles(pen, panel, plan, hues, data.names[panel.head]);
+    if (cell >= 9) drawCells(pen, panel, plan, s, hues, at * rows * cols, cells, pixels);
   });
 }
 
@@ -291,7 +290,7 @@ function drawTokens(pen, { x, y }, { cell, names }, ink) {
   }
 }
 
-/** Text at (x, y), turned left by a full turn's `part`. */
+/** Text turned left by a `part` of a full turn. */
 function turned(pen, text, x, y, part) {
   pen.save();
   pen.translate(x, y);
@@ -300,28 +299,28 @@ function turned(pen, text, x, y, part) {
   pen.restore();
 }
 
-function drawTitles(pen, { x, y }, plan, colours, name) {
-  const { cell, rows, columns, left, top, title } = plan, middle = x + columns * cell / 2;
+function drawTitles(pen, { x, y }, plan, hues, name) {
+  const { cell, rows, cols, left, top, title } = plan, middle = x + cols * cell / 2;
   pen.textAlign = "center";
-  pen.fillStyle = colours.muted;
+  pen.fillStyle = hues.muted;
   pen.fillText("key", middle, y - top - AXIS / 2);
   turned(pen, "query", x - left - AXIS / 2, y + rows * cell / 2, 4);
   if (!title) return;
-  pen.fillStyle = colours.ink;
+  pen.fillStyle = hues.ink;
   pen.font = `600 ${FONT}`;
-  pen.fillText(shorten(pen, name, columns * cell + left), middle, y - top - AXIS - 7);
+  pen.fillText(shorten(pen, name, cols * cell + left), middle, y - top - AXIS - 7);
 }
 
-/** What large cells add: gaps between them, and the numbers; a cross on one that has none. */
-function drawCells(pen, { x, y }, { cell, rows, columns }, s, colours, at, cells, pixels) {
-  pen.strokeStyle = colours.back;
+/** What large cells add: gaps, and the numbers, or a cross where there is none. */
+function drawCells(pen, { x, y }, { cell, rows, cols }, s, hues, at, cells, pixels) {
+  pen.strokeStyle = hues.back;
   pen.textAlign = "center";
   pen.font = FONT.replace("12px", "11px");
   pen.beginPath();
   for (let i = 0; i < rows; i++) {
-    const [from, to] = drawnKeys(s, i, columns);
+    const [from, to] = drawnKeys(s, i, cols);
     for (let j = from; j < to; j++) {
-      const k = at + i * columns + j, v = cells[k];
+      const k = at + i * cols + j, v = cells[k];
       pen.rect(x + j * cell, y + i * cell, cell, cell);
       if (cell < 30 && v === v) continue;
       pen.fillStyle = isDark([0, 8, 16].map((bits) => (pixels[k] >> bits) & 255)) ? "#fff" : "#000";
@@ -332,16 +331,16 @@ function drawCells(pen, { x, y }, { cell, rows, columns }, s, colours, at, cells
   pen.stroke();
 }
 
-function drawCursor(pen, plan, [head, query, key], pinned, colours) {
+function drawCursor(pen, plan, [head, query, key], pinned, hues) {
   const panel = plan.panels.find((shown) => shown.head === head);
   const size = Math.max(plan.cell, 4), middle = (n) => (n + 0.5) * plan.cell - size / 2;
   const x = panel.x + middle(key), y = panel.y + middle(query);
-  pen.strokeStyle = colours.accent;
-  pen.strokeRect(panel.x - 1.5, y - 0.5, plan.columns * plan.cell + 3, size + 1);
+  pen.strokeStyle = hues.accent;
+  pen.strokeRect(panel.x - 1.5, y - 0.5, plan.cols * plan.cell + 3, size + 1);
   pen.setLineDash([2, 3]);
   pen.strokeRect(x + size / 2, panel.y - 4, 0, y - panel.y + 2);
   pen.setLineDash([]);
-  for (const [strokeStyle, lineWidth] of [[colours.back, 5], [colours.accent, pinned ? 3 : 2]]) {
+  for (const [strokeStyle, lineWidth] of [[hues.back, 5], [hues.accent, pinned ? 3 : 2]]) {
     Object.assign(pen, { strokeStyle, lineWidth }).strokeRect(x, y, size, size);
   }
 }
@@ -355,9 +354,10 @@ function make(tag, props = {}, ...children) {
 }
 
 const same = (v) => v;
+const maskName = (mask) => mask === "window" ? "sliding window" : mask;
 const keys = (n) => `${n} key${n === 1 ? "" : "s"}`;
 
-/** A labelled native input: `show` puts the settings into it, `read` what it holds into them. */
+/** A labelled native input: `show` puts a setting into it, `read` takes it from there. */
 function control(label, input, name, show, read, write, ...rest) {
   const element = make("label", {}, label, input, ...rest);
   input.ariaLabel = label;
@@ -367,17 +367,17 @@ function control(label, input, name, show, read, write, ...rest) {
 function slider(label, name, write, { min = 0, max, step = 1, text, mask, from = same, to = same }) {
   const input = make("input", { type: "range", min, step }), output = make("output");
   return control(label, input, name, (s, element) => {
-    element.hidden = Boolean(mask) && s.mask !== mask;
+    element.hidden = mask && s.mask !== mask;
     input.max = max(s);
     input.value = from(s[name]);
     input.ariaValueText = output.textContent = text(s[name], s);
   }, () => to(Number(input.value)), write, output);
 }
 
-/** A choice among [value, text]; [value, text, true] is out of reach. */
+/** A choice among [value, text, whether out of reach]. */
 function chooser(label, name, write, options) {
-  const input = make("select", {}, ...options.map(([value, textContent, disabled = false]) =>
-    make("option", { value, textContent, disabled })));
+  const input = make("select", {}, ...options.map(([value, textContent, disabled]) =>
+    make("option", { value, textContent, disabled: !!disabled })));
   return control(label, input, name, (s) => { input.value = s[name]; },
     () => options[input.selectedIndex][0], write);
 }
@@ -388,16 +388,16 @@ function toggle(label, name, write) {
 }
 
 function maskControls(data, write) {
-  const columns = (s) => sizeOf(data, s).columns, most = (s) => columns(s) - 1;
+  const cols = (s) => sizeOf(data, s).cols, most = (s) => cols(s) - 1;
   const fits = (mask) => data.self || mask === "none" || mask === "padding";
   const why = ": needs queries and keys to be the same tokens";
   return [
-    chooser("Mask", "mask", write, Object.entries(MASKS).map(([mask, text]) =>
-      fits(mask) ? [mask, text] : [mask, text + why, true])),
+    chooser("Mask", "mask", write, MASKS.map((mask) =>
+      [mask, maskName(mask) + (fits(mask) ? "" : why), !fits(mask)])),
     slider("Padded", "padding", write,
       { mask: "padding", max: most, text: (n, s) => `last ${Math.min(n, most(s))}` }),
-    slider("Window", "window", write, { mask: "window", min: 1, max: columns, text: keys }),
-    slider("Prefix", "prefix_len", write, { mask: "prefix", max: columns, text: keys }),
+    slider("Window", "window", write, { mask: "window", min: 1, max: cols, text: keys }),
+    slider("Prefix", "prefix_len", write, { mask: "prefix", max: cols, text: keys }),
   ];
 }
 
@@ -445,10 +445,10 @@ function describeRow({ weights, from, to }) {
 }
 
 function describeView(data, s) {
-  const { rows, columns } = sizeOf(data, s);
-  const how = data.frames ? "recorded weights" : `${s.stage}, mask ${MASKS[s.mask]}`;
+  const { rows, cols } = sizeOf(data, s);
+  const how = data.frames ? "recorded weights" : `${s.stage}, mask ${maskName(s.mask)}`;
   return `Attention heat map, ${s.head === "all" ? "all heads" : data.names[s.head]}: ${rows} ` +
-    `queries by ${columns} keys, ${how}. Arrow keys, Home and End move between cells, Page Up and ` +
+    `queries by ${cols} keys, ${how}. Arrow keys, Home and End move between cells, Page Up and ` +
     "Page Down between heads. Enter pins a cell, Escape lets it go.";
 }
 
@@ -466,7 +466,7 @@ const PAGE = `<p class="ak-title"></p><div class="ak-controls"></div><div class=
 <ol class="ak-top">${"<li><span></span><i></i><span></span></li>".repeat(TOP_KEYS)}</ol>
 <p class="ak-row"></p></div></div><p class="ak-note"></p><p class="ak-live" role="status"></p>`;
 
-/** The page's parts by name. The markup is constant: tokens and names only enter as text. */
+/** The page's parts by name. The markup is constant; tokens and names enter as text. */
 function buildPage(title, note) {
   const root = make("div", { className: "attnkit-explorer", innerHTML: PAGE });
   const page = { root };
@@ -478,6 +478,8 @@ function buildPage(title, note) {
   return page;
 }
 
+const clamp = (at, count) => Math.max(0, Math.min(at, count - 1));
+
 class View {
   constructor(model, el) {
     this.model = model;
@@ -487,7 +489,7 @@ class View {
     this.controls = buildControls(this.data, model.get("controls"), (values) => this.write(values));
     this.page.controls.append(...this.controls.map(({ element }) => element));
     this.atlas = make("canvas");
-    this.cells = new Float32Array(0);
+    this.cells = new Float64Array(0);
     this.page.root.snapshot = () => this.snapshot();
     this.placeCursor();
     this.listen();
@@ -508,7 +510,8 @@ class View {
     on(matchMedia("print"), "change", () => this.redraw());
     this.heard = () => this.update();
     for (const name of SETTINGS) this.model.on(`change:${name}`, this.heard);
-    this.watchers = [new ResizeObserver(() => page.plot.clientWidth !== this.plan?.width && this.update()), new MutationObserver(this.heard)];
+    const sized = () => page.plot.clientWidth !== this.plan?.width && this.update();
+    this.watchers = [new ResizeObserver(sized), new MutationObserver(this.heard)];
     this.watchers[0].observe(page.plot);
     this.watchers[1].observe(document.documentElement, { attributes: true });
   }
@@ -526,19 +529,18 @@ class View {
     this.model.save_changes();
   }
 
-  /** Begin at the last query and the key that it attends to most. */
+  /** Begin at the last query and its strongest key. */
   placeCursor() {
     const { data, settings: s } = this, [head] = shownHeads(data, s), query = sizeOf(data, s).rows - 1;
     const { weights } = readRow(data, s, head, query);
     this.cursor = [head, query, weights.indexOf(Math.max(...weights))];
   }
 
-  /** Take the pinned cell, or else `cell`, kept inside what is on show. */
+  /** Go to the pinned cell, or else to `cell`, inside what is on show. */
   moveTo(cell) {
     const { data } = this, s = this.settings = readSettings(this.model), size = sizeOf(data, s);
-    const counts = [data.heads, size.rows, size.columns];
-    this.cursor = (s.pinned.length ? s.pinned : cell).map((value, dim) =>
-      Math.max(0, Math.min(value, counts[dim] - 1)));
+    const counts = [data.heads, size.rows, size.cols];
+    this.cursor = (s.pinned.length ? s.pinned : cell).map((at, dim) => clamp(at, counts[dim]));
     if (s.head !== "all") this.cursor[0] = s.head;
     this.update(false);
   }
@@ -546,12 +548,12 @@ class View {
   /** The cell below a pointer. */
   under({ clientX, clientY }) {
     if (!this.plan) return;
-    const { panels, cell, rows, columns } = this.plan;
+    const { panels, cell, rows, cols } = this.plan;
     const box = this.page.cursor.getBoundingClientRect();
     for (const { head, x, y } of panels) {
       const key = Math.floor((clientX - box.left - x) / cell);
       const query = Math.floor((clientY - box.top - y) / cell);
-      if (key >= 0 && key < columns && query >= 0 && query < rows) return [head, query, key];
+      if (key >= 0 && key < cols && query >= 0 && query < rows) return [head, query, key];
     }
   }
 
@@ -577,8 +579,7 @@ class View {
   /** Move to a cell, pin it or not, and say what is in it. */
   take(cell, pin) {
     const { data, model, page } = this;
-    const head = Math.max(0, Math.min(cell[0], data.heads - 1));
-    if (this.settings.head !== "all") model.set("head", head);
+    if (this.settings.head !== "all") model.set("head", clamp(cell[0], data.heads));
     model.set("pinned", []);
     this.moveTo(cell);
     if (pin) model.set("pinned", this.cursor);
@@ -587,7 +588,7 @@ class View {
     page.live.textContent = describeCell(tokensOf(data, s), row, this.cursor);
   }
 
-  /** Draw in the next frame, the map only when more than the cursor changed. */
+  /** Draw in the next frame, and the map only when more than the cursor changed. */
   update(map = true) {
     this.stale ||= Boolean(map);
     this.frame ||= requestAnimationFrame(() => this.redraw(this.stale));
@@ -599,7 +600,7 @@ class View {
     if (map) this.draw();
     if (this.plan) {
       drawCursor(fit(this.page.cursor, this.plan), this.plan, this.cursor,
-        this.settings.pinned.length > 0, this.colours);
+        this.settings.pinned.length > 0, this.hues);
     }
     this.showRow();
   }
@@ -613,41 +614,41 @@ class View {
     if (!width) return;
     this.readColours();
     this.plan = layOut(page.map.getContext("2d"), width, heads, tokensOf(data, s));
-    const count = this.plan.rows * this.plan.columns;
-    if (this.cells.length < count * heads.length) this.cells = new Float32Array(count * heads.length);
+    const count = this.plan.rows * this.plan.cols;
+    if (this.cells.length < count * heads.length) this.cells = new Float64Array(count * heads.length);
     const most = Math.max(...heads.map((head, at) => fillHead(data, s, head, this.cells, at * count)));
-    this.pixels = paintCells(this.atlas, this.cells, s, this.plan, most, this.colours);
+    this.pixels = paintCells(this.atlas, this.cells, s, this.plan, most, this.hues);
     drawMap(fit(page.map, this.plan), this);
     this.drawBar(most);
   }
 
-  /** All colours are in explorer.css, for light pages and dark ones. */
+  /** All colours are in explorer.css. */
   readColours() {
     const { root } = this.page, style = getComputedStyle(root);
     root.toggleAttribute("data-dark", isDark(pixelOf(style.backgroundColor)));
     const named = (name) => style.getPropertyValue(`--ak-${name}`).trim();
-    this.colours = { ink: style.color, back: style.backgroundColor,
+    this.hues = { ink: style.color, back: style.backgroundColor,
       map: named(this.settings.stage === "weights" ? "weights" : "scores") };
-    for (const name of ["muted", "line", "accent", "hatch", "nan"]) this.colours[name] = named(name);
+    for (const name of ["muted", "line", "accent", "hatch", "nan"]) this.hues[name] = named(name);
   }
 
   drawBar(most) {
-    const { page, settings: s, colours } = this, weights = s.stage === "weights";
+    const { page, settings: s, hues } = this, weights = s.stage === "weights";
     const end = fixed(most, most < 0.1 ? 3 : 2);
     page.low.textContent = weights ? "weight 0" : `score −${end}`;
     page.high.textContent = weights ? end : `+${end}`;
-    page.ramp.style.background = `linear-gradient(to right,${colours.map})`;
+    page.ramp.style.background = `linear-gradient(to right,${hues.map})`;
     page.masked.hidden = s.mask === "none" || s.stage === "scores";
-    page.nan.hidden = !this.pixels.includes(packed(pixelOf(colours.nan)));
+    page.nan.hidden = !this.pixels.includes(packed(pixelOf(hues.nan)));
   }
 
   showRow() {
     const { page, data, settings: s, cursor: [head, query, key] } = this;
     const { queries, keys } = tokensOf(data, s), row = readRow(data, s, head, query);
-    const { weights, from, to } = row, seen = key >= from && key < to;
+    const { weights, from, to } = row;
     page.query.textContent = quoted(queries[query]);
     page.key.textContent = quoted(keys[key]);
-    page.big.textContent = seen ? fixed(weights[key]) : "masked";
+    page.big.textContent = key >= from && key < to ? fixed(weights[key]) : "masked";
     page.score.textContent = describeScore(data, s, row, key);
     page.head.textContent = `${quoted(queries[query])} attends to` +
       (s.head === "all" ? ` in ${data.names[head]}` : "");
@@ -655,8 +656,7 @@ class View {
     const best = [...weights.keys()].slice(from, to).sort((a, b) => weights[b] - weights[a]);
     [...page.top.children].forEach((item, place) => {
       const found = best[place], [token, bar, number] = item.children;
-      item.hidden = found === undefined;
-      if (item.hidden) return;
+      if (item.hidden = found === undefined) return;
       token.textContent = keys[found];
       bar.style.setProperty("--ak-share", `${100 * weights[found]}%`);
       number.textContent = fixed(weights[found]);
@@ -668,15 +668,15 @@ class View {
   snapshot() {
     const s = readSettings(this.model), { data } = this, { queries, keys } = tokensOf(data, s);
     const weights = shownHeads(data, s).map((head) =>
-      queries.map((_, i) => readRow(data, s, head, i).weights));
+      queries.map((_, i) => Array.from(readRow(data, s, head, i).weights)));
     return { ...s, tokens: keys, queryTokens: queries, keyTokens: keys, seqLen: s.seq_len,
       scale: scaleOf(data, s), weights: s.head === "all" ? weights : weights[0] };
   }
 }
 
-function render({ model, el }) {
-  const view = new View(model, el);
-  return () => view.close();
-}
-
-export default { render };
+export default {
+  render({ model, el }) {
+    const view = new View(model, el);
+    return () => view.close();
+  },
+};

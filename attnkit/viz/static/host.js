@@ -1,5 +1,5 @@
 // Takes the kernel's place in a built page: gives the explorer, at each widget view that MyST-NB
-// wrote, a model with the page's saved state. The build appends the call.
+// wrote, a model with the page's saved state. The build adds the call.
 async function host(source, explorerId) {
   const type = "application/vnd.jupyter.widget-";
   const saved = document.querySelector(`script[type="${type}state+json"]`);
@@ -15,7 +15,7 @@ async function host(source, explorerId) {
   function decode({ state: values, buffers = [] }) {
     const traits = { ...values };
     for (const { path, data } of buffers) {
-      const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
+      const bytes = Uint8Array.from(atob(data), (byte) => byte.charCodeAt(0));
       traits[path[0]] = new DataView(bytes.buffer);
     }
     return traits;
@@ -37,14 +37,12 @@ async function host(source, explorerId) {
     };
   }
 
-  // A control that needs a kernel: its recorded pictures, and a line that says so.
+  // For what needs a kernel: its recorded pictures, and words.
   function standIn(id) {
     const box = make("div", { className: "attnkit-no-kernel" });
     for (const { value, format, tooltip } of pictures(id)) {
-      const image = new Image();
-      image.src = URL.createObjectURL(new Blob([value], { type: `image/${format || "png"}` }));
-      image.alt = tooltip || "The recorded result of this control.";
-      box.append(image);
+      const src = URL.createObjectURL(new Blob([value], { type: `image/${format || "png"}` }));
+      box.append(make("img", { src, alt: tooltip || "The recorded result of this control." }));
     }
     const textContent = "This control needs a kernel: run the notebook to use it. ";
     const line = make("p", { textContent });
