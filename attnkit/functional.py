@@ -5,9 +5,6 @@ Shapes: L queries, S keys, E features of query and key, Ev features of a value, 
 """
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import NamedTuple
 
 import torch
@@ -15,11 +12,20 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attnkit import checks
+from attnkit.numerics import as_autocast, set_aside_nonfinite, widen
+from attnkit.observers import observe, watching
+from attnkit.scores import additive_scores, concat_scores, dot_scores, general_scores
 
-_HALF = (torch.float16, torch.bfloat16)
-
-# `attnkit.trace` puts its recorders here, so that nothing below it has to know of it.
-_observers: ContextVar[tuple[Callable[..., None], ...]] = ContextVar("_observers", default=())
+__all__ = [
+    "Attended",
+    "additive_scores",
+    "attend",
+    "concat_scores",
+    "dot_scores",
+    "general_scores",
+    "masked_softmax",
+    "scaled_dot_product_attention",
+]
 
 
 class Attended(NamedTuple):
@@ -53,7 +59,7 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     """
     checks.floating("scores", scores)
     checks.dims("scores", scores, 1, "(..., S)")
-    wide = scores.float() if scores.dtype in _HALF else scores
+    (wide,) = widen(scores)
     if mask is None:
         return wide.softmax(-1).to(scores.dtype)
     checks.mask(mask, scores.shape, device=scores.device)
@@ -62,103 +68,6 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     fill = torch.zeros_like(sees_something, dtype=wide.dtype).masked_fill(sees_something, -math.inf)
     weights = torch.where(mask, wide, fill).softmax(-1)
     return weights.masked_fill(~mask, 0.0).to(scores.dtype)
-
-
-def dot_scores(query: Tensor, key: Tensor, *, scale: float = 1.0) -> Tensor:
-    r"""Score a key by its dot product with the query.
-
-    .. math:: s_{ij} = \mathrm{scale} \cdot q_i^\top k_j
-
-    Luong et al. (2015), equation 8; with scale 1/sqrt(E), Vaswani et al. (2017), equation 1.
-
-    query (..., L, E), key (..., S, E) -> (..., L, S)
-
-    Raises:
-        TypeError: an input is not a floating tensor, or `scale` is not a number.
-        ValueError: the feature sizes differ, or `scale` is not finite.
-
-    Example:
-        >>> dot_scores(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 0.0], [0.0, 1.0]]))
-        tensor([[3., 2.]])
-    """
-    _query_key(query, key)
-    checks.size("key", key, -1, query.shape[-1], "the feature size of query")
-    checks.number("scale", scale)
-    return (query * scale) @ key.transpose(-2, -1)  # (..., L, S)
-
-
-def general_scores(query: Tensor, key: Tensor, weight: Tensor) -> Tensor:
-    r"""Score a key by a dot product with a learned matrix between.
-
-    .. math:: s_{ij} = q_i^\top W k_j
-
-    Luong et al. (2015), equation 8, "general".
-
-    query (..., L, Eq), key (..., S, Ek), weight (Eq, Ek) -> (..., L, S)
-
-    Raises:
-        TypeError: an input is not a floating tensor.
-        ValueError: `weight` is not (Eq, Ek).
-
-    Example:
-        >>> query, key = torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 0.0], [0.0, 1.0]])
-        >>> general_scores(query, key, torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
-        tensor([[6., 1.]])
-    """
-    _query_key(query, key)
-    _weight("weight", weight, (query.shape[-1], key.shape[-1]), "(Eq, Ek)")
-    return (query @ weight) @ key.transpose(-2, -1)  # (..., L, S)
-
-
-def additive_scores(query: Tensor, key: Tensor, v: Tensor) -> Tensor:
-    r"""Score projected keys against projected queries with one hidden layer.
-
-    .. math:: s_{ij} = v^\top \tanh(q_i + k_j)
-
-    Bahdanau et al. (2015), appendix A.1.2.
-
-    query (..., L, A), key (..., S, A), v (A,) -> (..., L, S). This plain form holds a tensor of
-    (..., L, S, A); that is what makes additive attention dear.
-
-    Raises:
-        TypeError: an input is not a floating tensor.
-        ValueError: the three do not share their last dimension.
-
-    Example:
-        >>> additive_scores(torch.zeros(1, 2), torch.zeros(3, 2), torch.ones(2))
-        tensor([[0., 0., 0.]])
-    """
-    _query_key(query, key)
-    checks.size("key", key, -1, query.shape[-1], "the hidden size of query")
-    _weight("v", v, (query.shape[-1],), "(A,)")
-    hidden = torch.tanh(query[..., :, None, :] + key[..., None, :, :])  # (..., L, S, A)
-    return hidden @ v  # (..., L, S)
-
-
-def concat_scores(query: Tensor, key: Tensor, weight: Tensor, v: Tensor) -> Tensor:
-    r"""Score the pair of query and key with one hidden layer.
-
-    .. math:: s_{ij} = v^\top \tanh(W [q_i; k_j])
-
-    Luong et al. (2015), equation 8, "concat".
-
-    query (..., L, Eq), key (..., S, Ek), weight (A, Eq + Ek), v (A,) -> (..., L, S). W [q; k] is
-    the sum of two projections, W_q q + W_k k, so nothing is ever concatenated.
-
-    Raises:
-        TypeError: an input is not a floating tensor.
-        ValueError: `weight` is not (A, Eq + Ek), or `v` is not (A,).
-
-    Example:
-        >>> query, key = torch.ones(1, 2), torch.ones(3, 4)
-        >>> concat_scores(query, key, torch.ones(5, 6), torch.ones(5)).shape
-        torch.Size([1, 3])
-    """
-    _query_key(query, key)
-    query_dim = query.shape[-1]
-    _weight("v", v, (v.shape[-1] if isinstance(v, Tensor) and v.dim() else 0,), "(A,)")
-    _weight("weight", weight, (v.shape[0], query_dim + key.shape[-1]), "(A, Eq + Ek)")
-    return additive_scores(query @ weight[:, :query_dim].T, key @ weight[:, query_dim:].T, v)
 
 
 def attend(
@@ -187,7 +96,7 @@ def attend(
     checks.probability("dropout_p", dropout_p)
     weights = masked_softmax(scores, mask)
     output = F.dropout(weights, dropout_p) @ value  # (..., L, Ev)
-    _observe(scores=scores, mask=mask, weights=weights, output=output)
+    observe(scores=scores, mask=mask, weights=weights, output=output)
     return Attended(output, weights)
 
 
@@ -255,7 +164,7 @@ def scaled_dot_product_attention(
         visible = bias != -math.inf
         mask = visible if mask is None else mask & visible
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    query, key, value = _autocast(query, key, value)
+    query, key, value = as_autocast(query, key, value)
 
     spoiled = None
     if mask is not None:
@@ -266,45 +175,10 @@ def scaled_dot_product_attention(
     else:
         output = _fused(query, key, value, mask, bias, scale, None if enable_gqa else target[:-2])
         weights = None
-        if _watching():
+        if watching():
             with torch.no_grad():
                 _explicit(query, key, value, mask, bias, scale, 0.0, enable_gqa)
     return Attended(output if spoiled is None else output.masked_fill(spoiled, math.nan), weights)
-
-
-def set_aside_nonfinite(
-    key: Tensor, value: Tensor, mask: Tensor, *, query_heads: tuple[int, ...] = ()
-) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Zero the keys and values that hold NaN or Inf, and say which queries see one of them.
-
-    A weight of 0 does not stop a NaN, since 0 * NaN is NaN: neither in the output nor in the
-    gradients. So a mechanism that takes a mask computes with what this returns and writes NaN
-    into the rows that it names.
-
-    Args:
-        key: (..., S, E).
-        value: (..., S, Ev).
-        mask: boolean, broadcastable to (..., L, S).
-        query_heads: with grouped heads, (H,): the rows are then named for each query head.
-
-    Returns:
-        key, value, and a boolean (..., L, 1), True for queries that see a non-finite key or value;
-        None when everything is finite.
-    """
-    # Asking costs little here; on a GPU it would stall the stream, and it cannot be compiled.
-    if key.is_cpu and not torch.compiler.is_compiling() and _finite(key) and _finite(value):
-        return key, value, None
-    key_ok, value_ok = key.isfinite(), value.isfinite()
-    bad = ~(key_ok.all(-1) & value_ok.all(-1))  # (..., S)
-    if query_heads and bad.dim() > 1 and bad.shape[-2] not in (1, *query_heads):
-        bad = bad.repeat_interleave(query_heads[0] // bad.shape[-2], dim=-2)  # (..., H, S)
-    spoiled = (mask & bad[..., None, :]).any(-1, keepdim=True)  # (..., L, 1)
-    return torch.where(key_ok, key, 0.0), torch.where(value_ok, value, 0.0), spoiled
-
-
-def _finite(tensor: Tensor) -> bool:
-    # The sum of finite numbers may overflow, so a false alarm is possible; a miss is not.
-    return math.isfinite(tensor.detach().sum().item())
 
 
 def _explicit(
@@ -319,8 +193,7 @@ def _explicit(
 ) -> Attended:
     """The three lines of equation 1, in at least float32."""
     dtype = query.dtype
-    if dtype in _HALF:
-        query, key, value = query.float(), key.float(), value.float()
+    query, key, value = widen(query, key, value)
     if enable_gqa:
         groups = query.shape[-3] // key.shape[-3]
         key = key.repeat_interleave(groups, dim=-3)  # (..., H, S, E)
@@ -412,50 +285,3 @@ def _grouped_heads(query: Tensor, key: Tensor, value: Tensor) -> torch.Size:
             f"key {checks.shape(key)} and value {checks.shape(value)}",
         )
     return query.shape[:-2]
-
-
-def _autocast(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """Cast as autocast casts the inputs of the fused kernel, so that both forms see the same."""
-    device = tensors[0].device.type
-    if not torch.is_autocast_enabled(device):
-        return tensors
-    dtype = torch.get_autocast_dtype(device)
-    return tuple(x if x.dtype == torch.float64 else x.to(dtype) for x in tensors)
-
-
-def _watching() -> bool:
-    # A compiled graph cannot hold a recorder, so nothing is recorded inside one.
-    return not torch.compiler.is_compiling() and bool(_observers.get())
-
-
-def _observe(**tensors: Tensor | None) -> None:
-    if _watching():
-        for observer in _observers.get():
-            observer(**tensors)
-
-
-@contextmanager
-def _unobserved() -> Iterator[None]:
-    """For a mechanism that calls another for parts of its work: those are no calls of their own."""
-    if not _watching():
-        yield
-        return
-    token = _observers.set(())
-    try:
-        yield
-    finally:
-        _observers.reset(token)
-
-
-def _query_key(query: Tensor, key: Tensor) -> None:
-    for name, item in {"query": query, "key": key}.items():
-        checks.floating(name, item)
-        checks.dims(name, item, 2, "(..., length, features)")
-    checks.same_device(query=query, key=key)
-    checks.leading_dims(query=query, key=key)
-
-
-def _weight(name: str, value: Tensor, expected: tuple[int, ...], layout: str) -> None:
-    checks.floating(name, value)
-    if tuple(value.shape) != expected:
-        checks.fail(name, f"shape {layout} = {expected}", f"shape {checks.shape(value)}")

@@ -7,8 +7,9 @@ from torch import Tensor, nn
 
 from attnkit import checks
 from attnkit.efficient.tiled_additive import tiled_additive_attention
-from attnkit.functional import Attended, additive_scores, dot_scores
+from attnkit.functional import Attended
 from attnkit.mechanism import ScoredAttention
+from attnkit.scores import additive_scores, dot_scores
 
 SCORES = ("dot", "general", "concat")
 

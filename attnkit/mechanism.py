@@ -3,22 +3,13 @@ base class of every mechanism that is a score followed by a masked softmax.
 """
 
 import math
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from attnkit import checks
-from attnkit.functional import _HALF, Attended, _autocast, _finite, attend
-
-
-class Inputs(NamedTuple):
-    """The tensors of one call, safe to project, and the rows (..., L, 1) to spoil afterwards."""
-
-    query: Tensor
-    key: Tensor
-    value: Tensor
-    spoiled: Tensor | None
+from attnkit.functional import Attended, attend
+from attnkit.numerics import as_autocast, set_aside, widen
 
 
 class ScoredAttention(nn.Module):
@@ -56,9 +47,9 @@ class ScoredAttention(nn.Module):
 
         The weights come back whether needed or not; a subclass that can do without them may.
         """
-        (value,) = _autocast(value)
+        (value,) = as_autocast(value)
         dtype = value.dtype
-        query, key, value = (x.float() if x.dtype in _HALF else x for x in (query, key, value))
+        query, key, value = widen(query, key, value)
         with torch.autocast(value.device.type, enabled=False):
             output, weights = attend(self.scores(query, key), value, mask=mask)
         return Attended(output.to(dtype), weights.to(dtype))
@@ -145,32 +136,6 @@ def check_inputs(
     if parameter is not None:
         _check_parameter(query, parameter)
     return (*lead, query.shape[-2], key.shape[-2])
-
-
-def set_aside(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Inputs:
-    """Zero what holds NaN or Inf before it is projected, and say which queries it spoils.
-
-    Once a NaN has been through a projection, the gradient of the weights is NaN whatever the mask
-    does afterwards, since 0 * NaN is NaN. That goes for padded queries as well, which see real
-    keys. Tensors that were one object remain one, so that a packed projection can tell.
-
-    Args:
-        query, key, value: (..., length, features), not yet projected.
-        mask: boolean, broadcastable to (..., L, S), or None: then nothing can be hidden, and the
-            tensors come back as they are.
-    """
-    if mask is None:
-        return Inputs(query, key, value, None)
-    given = {id(x): x for x in (query, key, value)}
-    # Asking costs little here; on a GPU it would stall the stream, and it cannot be compiled.
-    if query.is_cpu and not torch.compiler.is_compiling() and all(map(_finite, given.values())):
-        return Inputs(query, key, value, None)
-    finite = {name: x.isfinite() for name, x in given.items()}
-    clean = {name: torch.where(finite[name], x, 0.0) for name, x in given.items()}
-    bad_key = ~(finite[id(key)].all(-1) & finite[id(value)].all(-1))[..., None, :]  # (..., 1, S)
-    bad_query = ~finite[id(query)].all(-1, keepdim=True)  # (..., L, 1)
-    spoiled = (mask & (bad_key | bad_query)).any(-1, keepdim=True)  # (..., L, 1)
-    return Inputs(clean[id(query)], clean[id(key)], clean[id(value)], spoiled)
 
 
 def spoil(

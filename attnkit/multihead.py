@@ -9,7 +9,8 @@ from torch import Tensor, nn
 
 from attnkit import checks
 from attnkit.functional import Attended, scaled_dot_product_attention
-from attnkit.mechanism import check_inputs, default_key_value, set_aside, spoil
+from attnkit.mechanism import check_inputs, default_key_value, spoil
+from attnkit.numerics import set_aside
 
 Rotate = Callable[[Tensor, int], Tensor]
 

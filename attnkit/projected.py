@@ -6,8 +6,9 @@ from collections.abc import Callable
 from torch import Tensor, nn
 
 from attnkit import checks
-from attnkit.functional import Attended, dot_scores
+from attnkit.functional import Attended
 from attnkit.mechanism import ScoredAttention
+from attnkit.scores import dot_scores
 
 
 class ProjectedAttention(ScoredAttention):

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
 from attnkit import checks
-from attnkit.functional import _observers
+from attnkit.observers import observers
 
 
 class Call(dict[str, Tensor]):
@@ -65,11 +65,11 @@ def record(module: nn.Module | None = None) -> Iterator[list[Call]]:
         copies = {name: item.detach().clone() for name, item in tensors.items()}
         calls.append(Call(running[-1] if running else "", copies))
 
-    token = _observers.set((*_observers.get(), observe))
+    token = observers.set((*observers.get(), observe))
     try:
         yield calls
     finally:
-        _observers.reset(token)
+        observers.reset(token)
         for handle in handles:
             handle.remove()
 

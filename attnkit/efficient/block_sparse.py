@@ -12,13 +12,8 @@ from torch import Tensor
 
 from attnkit import checks
 from attnkit.efficient.spans import part_of
-from attnkit.functional import (
-    Attended,
-    _check_sdpa,
-    _unobserved,
-    _watching,
-    scaled_dot_product_attention,
-)
+from attnkit.functional import Attended, _check_sdpa, scaled_dot_product_attention
+from attnkit.observers import unobserved, watching
 
 
 def block_sparse_attention(
@@ -69,7 +64,7 @@ def block_sparse_attention(
         checks.mask(mask, target, device=query.device)
     block_mask = _check_blocks(block_mask, target, block_size, query.device)
     options = {"scale": scale, "enable_gqa": enable_gqa}
-    if need_weights or _watching():
+    if need_weights or watching():
         whole = _unblock(block_mask, block_size, target)
         whole = whole if mask is None else whole & mask
         attended = scaled_dot_product_attention(
@@ -77,7 +72,7 @@ def block_sparse_attention(
         )
         if need_weights:
             return attended
-    with _unobserved():
+    with unobserved():
         output = _sparse(query, key, value, block_mask, block_size, mask, options)
     return Attended(output, None)
 
@@ -124,8 +119,10 @@ def _sparse(
     """Blocks of queries, each against the gathered blocks of keys that any head lets it see."""
     used = block_mask.flatten(0, -3).any(0) if block_mask.dim() > 2 else block_mask  # (nL, nS)
     places = torch.arange(key.shape[-2], device=key.device)
+    if not len(used):
+        return scaled_dot_product_attention(query, key, value, **options).output
     outputs = []
-    for block in range(max(1, len(used))):
+    for block in range(len(used)):
         rows = slice(block * block_size, (block + 1) * block_size)
         columns = places[used[block][places // block_size]]  # (s,)
         parts = [] if mask is None else [part_of(mask, rows, columns)]

@@ -13,7 +13,8 @@ from torch.utils.checkpoint import checkpoint
 
 from attnkit import checks
 from attnkit.efficient.spans import keys_alone
-from attnkit.functional import Attended, _unobserved, _watching
+from attnkit.functional import Attended
+from attnkit.observers import unobserved, watching
 
 
 def chunked_attention(
@@ -69,11 +70,11 @@ def chunked_attention(
     def attend(some: Tensor, key: Tensor, value: Tensor, part: Tensor | None) -> tuple:
         return tuple(attention(some, key, value, mask=part, need_weights=need_weights))
 
-    if _watching():
+    if watching():
         with torch.no_grad():
             attention(query, key, value, mask=mask)
     chunks = []
-    with _unobserved():
+    with unobserved():
         for begin in range(0, max(1, query.shape[-2]), chunk_size):
             rows = slice(begin, begin + chunk_size)
             part = mask if keys_alone(mask) else mask[..., rows, :]

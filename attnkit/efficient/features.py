@@ -46,8 +46,11 @@ class RandomFeatures:
         blocks = -(-num_features // dim)
         gaussian = torch.randn(blocks, dim, dim, generator=generator, dtype=torch.float64)
         lengths = torch.randn(blocks, dim, dim, generator=generator, dtype=torch.float64)
-        directions = torch.linalg.qr(gaussian).Q.mT * lengths.norm(dim=-1, keepdim=True)
-        self.weight = directions.flatten(0, 1)[:num_features]  # (F, E)
+        rotation, triangle = torch.linalg.qr(gaussian)
+        # QR leaves the signs to the algorithm; settled, every direction is equally likely.
+        rotation = rotation * triangle.diagonal(dim1=-2, dim2=-1).sign()[:, None]
+        rows = rotation.mT * lengths.norm(dim=-1, keepdim=True)  # (blocks, E, E)
+        self.weight = rows.flatten(0, 1)[:num_features]  # (F, E)
 
     def __call__(self, x: Tensor) -> Tensor:
         checks.size("x", x, -1, self.dim, "dim of these features")

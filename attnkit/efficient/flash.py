@@ -25,14 +25,9 @@ from attnkit import checks
 from attnkit.efficient import triton_flash
 from attnkit.efficient.online_softmax import finish, finite_or_zero, start, update
 from attnkit.efficient.spans import Spans, set_aside, spans, whole_mask
-from attnkit.functional import (
-    _HALF,
-    Attended,
-    _autocast,
-    _check_sdpa,
-    _watching,
-    scaled_dot_product_attention,
-)
+from attnkit.functional import Attended, _check_sdpa, scaled_dot_product_attention
+from attnkit.numerics import HALF, as_autocast
+from attnkit.observers import watching
 
 # Queries and keys of a block. On a CPU these keep a block of one head's scores in cache.
 ROWS, KEYS = 128, 512
@@ -97,7 +92,7 @@ def flash_attention(
         query, key, value, mask=mask, scale=scale, enable_gqa=enable_gqa, **options
     )
     weights = None
-    if need_weights or _watching():
+    if need_weights or watching():
         seen = spans(query.shape[-2], key.shape[-2], **options, device=query.device)
         whole = whole_mask(mask, seen, key.shape[-2])
         weights = scaled_dot_product_attention(
@@ -133,7 +128,7 @@ def flash_with_logsumexp(
         checks.mask(mask, target, device=query.device)
         mask = mask.expand(*mask.shape[:-2], length, keys)
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else float(scale)
-    query, key, value = _autocast(query, key, value)
+    query, key, value = as_autocast(query, key, value)
     key, value, spoiled = set_aside(key, value, mask, seen, target)
 
     with torch.autocast(query.device.type, enabled=False):
@@ -158,7 +153,7 @@ class _Flash(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, query, key, value, mask, seen, scale) -> tuple[Tensor, Tensor]:
-        wide = torch.float32 if query.dtype in _HALF else query.dtype
+        wide = torch.float32 if query.dtype in HALF else query.dtype
         output = value.new_zeros(*query.shape[:-1], value.shape[-1])
         logsumexp = query.new_full(query.shape[:-1], -math.inf, dtype=wide)
         for rows, blocks in _blocks(query, key, mask, seen):

@@ -15,7 +15,6 @@ not grow. It is another function than softmax attention, not a faster way to it.
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -24,7 +23,9 @@ from torch import Tensor
 from attnkit import checks
 from attnkit.efficient.features import FeatureMap, elu_features
 from attnkit.efficient.spans import Spans, keys_alone, set_aside, spans, whole_mask
-from attnkit.functional import _HALF, Attended, _autocast, _observe, _watching
+from attnkit.functional import Attended
+from attnkit.numerics import as_autocast, widen
+from attnkit.observers import observe, watching
 
 # Queries that the causal form works on at a time: within a chunk it is quadratic.
 CHUNK = 64
@@ -90,20 +91,20 @@ def linear_attention(
     if mask is not None:
         checks.mask(mask, target, device=query.device)
     seen = _causal_spans(query) if causal else None
-    query, key, value = _autocast(query, key, value)
+    query, key, value = as_autocast(query, key, value)
     key, value, spoiled = set_aside(key, value, mask, seen, target)
     dtype, weights = value.dtype, None
     with torch.autocast(query.device.type, enabled=False):
-        query, key, value = (x.float() if x.dtype in _HALF else x for x in (query, key, value))
+        query, key, value = widen(query, key, value)
         features = feature_map(query), feature_map(key)  # (..., L, F), (..., S, F)
-        whole = partial(_explicit, *features, value, whole_mask(mask, seen, key.shape[-2]))
         if need_weights or not keys_alone(mask):
-            output, weights = whole()
+            whole = whole_mask(mask, seen, target[-1])
+            output, weights = _explicit(*features, value, whole)
         else:
             output, _ = _linear(*features, value, _key_mask(mask, key), causal, None)
-            if _watching():
+            if watching():
                 with torch.no_grad():
-                    whole()
+                    _explicit(*features, value, whole_mask(mask, seen, target[-1]))
     output = output.to(dtype)
     output = output if spoiled is None else output.masked_fill(spoiled, math.nan)
     return Attended(output, weights.to(dtype) if need_weights else None)
@@ -168,7 +169,7 @@ def _segment(
     checks.size("key", key, -2, query.shape[-2], "L: a segment has one key for each query")
     if state is not None and not isinstance(state, LinearState):
         checks.fail("state", "a LinearState or None", type(state).__name__, TypeError)
-    query, key, value = _autocast(query, key, value)
+    query, key, value = as_autocast(query, key, value)
     target = (*lead, query.shape[-2], key.shape[-2])
     # Nothing hides a NaN from the next segment, so the state keeps what it holds.
     spoiled = None
@@ -176,7 +177,7 @@ def _segment(
         key, value, spoiled = set_aside(key, value, None, _causal_spans(query), target)
     dtype = value.dtype
     with torch.autocast(query.device.type, enabled=False):
-        query, key, value = (x.float() if x.dtype in _HALF else x for x in (query, key, value))
+        query, key, value = widen(query, key, value)
         features = feature_map(query), feature_map(key)
         _check_state(state, features[1], value)
         output, state = form(*features, value, None, True, state)
@@ -243,7 +244,7 @@ def _explicit(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) ->
     weights = _read(visible, total)
     output = weights @ value
     # Whoever records scores expects weights = softmax(scores), which the logarithm gives.
-    _observe(scores=scores.log(), mask=mask, weights=weights, output=output)
+    observe(scores=scores.log(), mask=mask, weights=weights, output=output)
     return Attended(output, weights)
 
 

@@ -25,7 +25,7 @@ import torch
 from torch import Tensor
 
 from attnkit import checks
-from attnkit.functional import dot_scores
+from attnkit.scores import dot_scores
 
 
 class Running(NamedTuple):

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from attnkit import checks
-from attnkit.functional import _finite, set_aside_nonfinite
+from attnkit.numerics import finite, set_aside_nonfinite
 
 
 class Spans(NamedTuple):
@@ -81,7 +81,7 @@ def spans(
 def set_aside(
     key: Tensor, value: Tensor, mask: Tensor | None, seen: Spans | None, target: tuple[int, ...]
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """`functional.set_aside_nonfinite`, in linear memory where `seen` and a mask of keys allow it.
+    """`numerics.set_aside_nonfinite`, in linear memory where `seen` and a mask of keys allow it.
 
     Args:
         key: (..., S, E).
@@ -95,7 +95,7 @@ def set_aside(
     if seen is None or not keys_alone(mask):
         whole = whole_mask(mask, seen, target[-1])
         return set_aside_nonfinite(key, value, whole, query_heads=tuple(target[-3:-2]))
-    if key.is_cpu and not torch.compiler.is_compiling() and _finite(key) and _finite(value):
+    if key.is_cpu and not torch.compiler.is_compiling() and finite(key) and finite(value):
         return key, value, None
     key_ok, value_ok = key.isfinite(), value.isfinite()
     bad = ~(key_ok.all(-1) & value_ok.all(-1))  # (..., S)

@@ -17,8 +17,11 @@ from torch import Tensor
 from attnkit import checks
 from attnkit.efficient import triton_additive
 from attnkit.efficient.pair_tanh import PairGrads, PairTanh
-from attnkit.functional import _HALF, Attended, _autocast, _watching, additive_scores, attend
-from attnkit.mechanism import set_aside, spoil
+from attnkit.functional import Attended, attend
+from attnkit.mechanism import spoil
+from attnkit.numerics import as_autocast, set_aside, widen
+from attnkit.observers import watching
+from attnkit.scores import additive_scores
 
 # Below this many pairs times hidden features the plain form is as fast, since nothing leaves cache.
 WORTH_TILING = 1 << 19
@@ -51,7 +54,7 @@ def tiled_additive_scores(query: Tensor, key: Tensor, v: Tensor) -> Tensor:
     """
     lead = _check(query, key, v)
     dtype = query.dtype
-    query, key, v = (x.float() if x.dtype in _HALF else x for x in (query, key, v))
+    query, key, v = widen(query, key, v)
     if not _worth_tiling(lead, query, key):
         return additive_scores(query, key, v).to(dtype)
     with torch.autocast(query.device.type, enabled=False):
@@ -102,16 +105,16 @@ def tiled_additive_attention(
     lead = checks.leading_dims(query=query, key=key, value=value)
     if mask is not None:
         checks.mask(mask, (*lead, query.shape[-2], key.shape[-2]), device=query.device)
-    query, key, v, value = _autocast(query, key, v, value)
+    query, key, v, value = as_autocast(query, key, v, value)
     query, key, value, spoiled = set_aside(query, key, value, mask)
     dtype = value.dtype
-    query, key, v, value = (x.float() if x.dtype in _HALF else x for x in (query, key, v, value))
+    query, key, v, value = widen(query, key, v, value)
     with torch.autocast(query.device.type, enabled=False):
         if need_weights or not _worth_tiling(lead, query, key):
             output, weights = attend(tiled_additive_scores(query, key, v), value, mask=mask)
         else:
             output, weights = _fused(query, key, v, value, mask, lead), None
-            if _watching():
+            if watching():
                 with torch.no_grad():
                     attend(tiled_additive_scores(query, key, v), value, mask=mask)
     weights = weights.to(dtype) if need_weights else None

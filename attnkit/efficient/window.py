@@ -16,14 +16,9 @@ from torch import Tensor
 
 from attnkit import checks
 from attnkit.efficient.spans import Spans, keys_alone, part_of, set_aside, spans, whole_mask
-from attnkit.functional import (
-    Attended,
-    _autocast,
-    _check_sdpa,
-    _unobserved,
-    _watching,
-    scaled_dot_product_attention,
-)
+from attnkit.functional import Attended, _check_sdpa, scaled_dot_product_attention
+from attnkit.numerics import as_autocast
+from attnkit.observers import unobserved, watching
 
 # Queries of a block: with fewer, calls cost more than work; with more, hidden keys are read.
 MIN_ROWS, MAX_ROWS = 64, 512
@@ -89,7 +84,7 @@ def sliding_window_attention(
     length, keys = target[-2:]
     seen = spans(length, keys, causal=causal, window=window, offset=offset, device=query.device)
     options = {"scale": scale, "enable_gqa": enable_gqa}
-    if need_weights or _watching():
+    if need_weights or watching():
         whole = whole_mask(mask, seen, keys)
         attended = scaled_dot_product_attention(
             query, key, value, mask=whole, need_weights=True, **options
@@ -98,7 +93,7 @@ def sliding_window_attention(
             return attended
     if backend == "flex" or (backend == "auto" and query.is_cuda and keys_alone(mask)):
         return Attended(_flex(query, key, value, mask, seen, target, options), None)
-    with _unobserved():
+    with unobserved():
         output = _in_blocks(query, key, value, mask, seen, _rows(length, window), options)
     return Attended(output, None)
 
@@ -144,7 +139,7 @@ def _flex(
 
     if not keys_alone(mask):
         checks.fail("mask", "shape (..., 1, S) with backend='flex'", f"{checks.shape(mask)}")
-    query, key, value = _autocast(query, key, value)
+    query, key, value = as_autocast(query, key, value)
     key, value, spoiled = set_aside(key, value, mask, seen, target)
     *lead, length, keys = target
     heads = lead[-1] if len(lead) > 1 else 1

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 import attnkit
-from attnkit import functional, masks, trace
+from attnkit import masks, observers, trace
 
 
 class Layer(nn.Module):
@@ -67,14 +67,14 @@ def test_recorders_nest_and_end():
         attnkit.scaled_dot_product_attention(x, x, x)
     attnkit.scaled_dot_product_attention(x, x, x)
     assert (len(inner), len(outer)) == (1, 2)
-    assert functional._observers.get() == ()
+    assert observers.observers.get() == ()
 
 
 def test_an_error_inside_leaves_nothing_behind():
     model, x = Model(), torch.randn(2, 3, 4)
     with pytest.raises(ValueError, match="mask"), trace.record(model) as calls:
         model(x, torch.ones(9, 9, dtype=torch.bool))
-    assert functional._observers.get() == ()
+    assert observers.observers.get() == ()
     assert not any(m._forward_hooks or m._forward_pre_hooks for m in model.modules())
     with trace.record(model) as calls:
         model(x)
