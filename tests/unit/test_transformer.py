@@ -220,6 +220,7 @@ VARIANTS = {
     "grouped": {"num_kv_heads": 2, "positions": "rotary"},
     "multi-query": {"num_kv_heads": 1},
     "window": {"window": 3, "positions": "rotary"},
+    "window sinusoidal": {"window": 3},
     "window alibi": {"window": 2, "positions": "alibi"},
 }
 
@@ -432,6 +433,15 @@ def test_order_matters_with_every_kind_of_positions_and_not_without():
         model = make(kind).double()
         one, other = (model(x, None, target_in) for x in (source, shuffled))
         assert torch.allclose(one, other) == (kind == "none"), kind
+
+
+def test_relative_positions_look_both_ways_in_the_encoder_alone():
+    model = make("relative")
+    assert model.source_positions.relative.bidirectional
+    assert not model.target_positions.relative.bidirectional
+    # Causal buckets spend none on keys ahead, so that 16 distances have one each, not 8.
+    near = model.target_positions.bias(17, 17, offset=0)[0, 16, :]  # (S,)
+    assert len(set(near.tolist())) == 17
 
 
 def test_shared_embeddings_are_one_matrix():
