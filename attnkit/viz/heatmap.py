@@ -15,7 +15,8 @@ from attnkit import checks
 from attnkit.viz import inputs, palette
 
 KINDS = ("weights", "scores")
-_MOST_LABELS = 40
+_LABEL_HEIGHT = 0.16  # inches
+_LONGEST_LABEL = 16
 
 
 def heatmap(
@@ -57,6 +58,10 @@ def heatmap(
     Raises:
         TypeError: an argument of the wrong kind.
         ValueError: shapes that do not fit, negative weights, a `vmax` that is not positive.
+
+    Example:
+        >>> import torch
+        >>> drawn = heatmap(torch.eye(2), query_tokens=["le", "chat"], key_tokens=["the", "cat"])
     """
     array = inputs.by_head("values", values, "(H, L, S)")
     checks.choice("kind", kind, KINDS)
@@ -69,13 +74,23 @@ def heatmap(
     if ax is not None:
         if heads > 1:
             checks.fail("ax", "values of one head, (L, S)", f"{heads} heads")
-        image = _draw(ax, array[0], visible[0], queries, keys, names[0] or title, norm, cmap)
+        step = math.ceil(max(rows, columns) / 40)
+        image = _draw(ax, array[0], visible[0], queries, keys, step, names[0] or title, norm, cmap)
         ax.figure.colorbar(image, ax=ax, label=_bar_label(kind))
         return ax
-    figure, axes = _grid(heads, rows, columns)
+    figure, axes, across, step = _grid(heads, rows, columns, queries, keys)
     for place, head_ax in enumerate(axes):
-        labelled = (queries, keys if place < axes[0].get_gridspec().ncols or heads == 1 else [])
-        image = _draw(head_ax, array[place], visible[place], *labelled, names[place], norm, cmap)
+        image = _draw(
+            head_ax,
+            array[place],
+            visible[place],
+            queries if place % across == 0 else None,
+            keys if place < across else None,
+            step,
+            names[place],
+            norm,
+            cmap,
+        )
     figure.colorbar(image, ax=axes, label=_bar_label(kind), shrink=0.8, pad=0.02)
     if title:
         figure.suptitle(title, parse_math=False)
@@ -130,24 +145,27 @@ def _bar_label(kind: str) -> str:
     return "attention weight" if kind == "weights" else "score"
 
 
-def _grid(heads: int, rows: int, columns: int):
-    """A figure with one axes a head, cells square, no wider than a page."""
-    across = min(heads, 4 if heads > 6 else 3)
+def _grid(heads: int, rows: int, columns: int, queries: Sequence[str], keys: Sequence[str]):
+    """A figure with one axes a head, cells square, no wider than a page, and room for tokens.
+
+    Returns the figure, its axes, how many stand side by side, and which token in how many is named.
+    """
+    across = 2 if heads == 4 else min(heads, 4 if heads > 6 else 3)
     down = math.ceil(heads / across)
     cell = min(0.42, 6.4 / (across * columns), 7.0 / rows)
-    width = max(across * columns * cell, 2.6) + 1.9
-    height = max(down * rows * cell, 1.8 * down) + 1.3
+    left, top = (0.075 * max(len(_cut(text)) for text in names) for names in (queries, keys))
+    width = across * max(columns * cell + 0.35, 1.2) + left + 1.5
+    height = down * max(rows * cell + 0.55, 1.2) + 0.75 * top + 0.8
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots(down, across, squeeze=False).ravel()
     for spare in axes[heads:]:
         spare.remove()
-    return figure, list(axes[:heads])
+    return figure, list(axes[:heads]), across, math.ceil(_LABEL_HEIGHT / cell)
 
 
-def _draw(ax, values, visible, queries, keys, name, norm, cmap):
-    ax.set_facecolor("white")
+def _draw(ax, values, visible, queries, keys, step, name, norm, cmap):
+    """One head on `ax`; `queries` or `keys` of None leaves that side without names."""
     rows, columns = values.shape
-    ax.imshow(np.zeros((rows, columns)), cmap="Greys", vmin=0, vmax=1, alpha=0.0, aspect="equal")
     ax.fill_between(
         [-0.5, columns - 0.5],
         -0.5,
@@ -158,32 +176,30 @@ def _draw(ax, values, visible, queries, keys, name, norm, cmap):
         linewidth=0,
     )
     bad = visible & np.isnan(values)
-    image = ax.imshow(
-        np.ma.array(values, mask=~visible | bad),
-        cmap=cmap,
-        norm=norm,
-        aspect="equal",
-        interpolation="nearest",
-        zorder=2,
-    )
+    shown = np.ma.array(values, mask=~visible | bad)
+    image = ax.imshow(shown, cmap=cmap, norm=norm, interpolation="nearest", zorder=2)
     ax.plot(*np.nonzero(bad)[::-1], linestyle="none", marker="x", color=palette.NAN, zorder=3)
-    _ticks(ax.xaxis, keys, columns)
-    _ticks(ax.yaxis, queries, rows)
     ax.xaxis.tick_top()
     ax.xaxis.set_label_position("top")
+    ax.tick_params(length=0, labelsize=8)
+    _name_ticks(ax.yaxis, queries, range(0, rows, step))
+    _name_ticks(ax.xaxis, keys, range(0, columns, step))
     for label in ax.get_xticklabels():
         label.set(rotation=45, ha="left", rotation_mode="anchor")
-    ax.tick_params(length=0, labelsize=8)
     ax.set(xlabel="key", ylabel="query")
     if name:
         ax.set_title(name, fontsize=9, parse_math=False)
     return image
 
 
-def _ticks(axis, labels: Sequence[str], count: int) -> None:
-    step = math.ceil(count / _MOST_LABELS)
-    axis.set_ticks(range(0, count, step))
-    axis.set_ticklabels(labels[::step] or [""] * len(range(0, count, step)), parse_math=False)
+def _name_ticks(axis, names: Sequence[str] | None, places: range) -> None:
+    axis.set_ticks(places if names else [])
+    if names:
+        axis.set_ticklabels([_cut(names[place]) for place in places], parse_math=False)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_LABEL else text[: _LONGEST_LABEL - 1] + "…"
 
 
 def _legend(figure, array, visible) -> None:
