@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from attnkit import checks
-from attnkit.efficient.tiled_additive import tiled_additive_attention
+from attnkit.efficient.tiled_additive import tiled_additive_attention, worth_tiling
 from attnkit.functional import Attended
 from attnkit.mechanism import ScoredAttention
 from attnkit.scores import additive_scores
@@ -78,6 +78,8 @@ class AdditiveAttention(ScoredAttention):
         self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, need_weights: bool
     ) -> Attended:
         """The same, tile by tile where that is faster, so that no pair's hidden features stay."""
+        if not worth_tiling(query, key):
+            return super().attend(query, key, value, mask, need_weights)
         return tiled_additive_attention(
             query, key, self.v, value, mask=mask, need_weights=need_weights
         )

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from attnkit import checks
-from attnkit.efficient.tiled_additive import tiled_additive_attention
+from attnkit.efficient.tiled_additive import tiled_additive_attention, worth_tiling
 from attnkit.functional import Attended
 from attnkit.mechanism import ScoredAttention
 from attnkit.scores import additive_scores, dot_scores
@@ -98,7 +98,7 @@ class LuongAttention(ScoredAttention):
         self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, need_weights: bool
     ) -> Attended:
         """As the base does; "concat" tile by tile where that is faster."""
-        if self.score != "concat":
+        if self.score != "concat" or not worth_tiling(query, key):
             return super().attend(query, key, value, mask, need_weights)
         return tiled_additive_attention(
             query, key, self.v, value, mask=mask, need_weights=need_weights

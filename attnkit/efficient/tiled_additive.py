@@ -29,8 +29,18 @@ WORTH_TILING = 1 << 19
 FEW_PAIRS = 8
 
 
+def worth_tiling(query: Tensor, key: Tensor) -> bool:
+    """Whether tiles pay for projected queries (..., L, A) and keys (..., S, A)."""
+    if torch.compiler.is_compiling():  # it fuses the plain form by itself, and would unroll ours
+        return False
+    length, keys = query.shape[-2], key.shape[-2]
+    if length * keys < FEW_PAIRS * (length + keys):
+        return False
+    return max(query.numel() * keys, key.numel() * length) >= max(1, WORTH_TILING)
+
+
 def tiled_additive_scores(query: Tensor, key: Tensor, v: Tensor) -> Tensor:
-    """Scores v^T tanh(q + k), equal to `functional.additive_scores`, in the memory of the scores.
+    """Scores v^T tanh(q + k), equal to `scores.additive_scores`, in the memory of the scores.
 
     Args:
         query: projected queries (..., L, A).
@@ -46,7 +56,7 @@ def tiled_additive_scores(query: Tensor, key: Tensor, v: Tensor) -> Tensor:
 
     Example:
         >>> import torch
-        >>> from attnkit.functional import additive_scores
+        >>> from attnkit.scores import additive_scores
         >>> query, key, v = torch.randn(2, 300, 8), torch.randn(2, 400, 8), torch.randn(8)
         >>> plain, tiled = additive_scores(query, key, v), tiled_additive_scores(query, key, v)
         >>> torch.allclose(plain, tiled, atol=1e-5)
@@ -55,7 +65,7 @@ def tiled_additive_scores(query: Tensor, key: Tensor, v: Tensor) -> Tensor:
     lead = _check(query, key, v)
     dtype = query.dtype
     query, key, v = widen(query, key, v)
-    if not _worth_tiling(lead, query, key):
+    if not worth_tiling(query, key):
         return additive_scores(query, key, v).to(dtype)
     with torch.autocast(query.device.type, enabled=False):
         scores = _Scores.apply(_batched(query, lead), _batched(key, lead), v)  # (N, L, S)
@@ -110,7 +120,7 @@ def tiled_additive_attention(
     dtype = value.dtype
     query, key, v, value = widen(query, key, v, value)
     with torch.autocast(query.device.type, enabled=False):
-        if need_weights or not _worth_tiling(lead, query, key):
+        if need_weights or not worth_tiling(query, key):
             output, weights = attend(tiled_additive_scores(query, key, v), value, mask=mask)
         else:
             output, weights = _fused(query, key, v, value, mask, lead), None
@@ -229,14 +239,6 @@ def _check(query: Tensor, key: Tensor, v: Tensor) -> torch.Size:
     checks.same_device(query=query, key=key, v=v)
     checks.same_dtype(query=query, key=key, v=v)
     return checks.leading_dims(query=query, key=key)
-
-
-def _worth_tiling(lead: torch.Size, query: Tensor, key: Tensor) -> bool:
-    if torch.compiler.is_compiling():  # it fuses the plain form by itself, and would unroll ours
-        return False
-    length, keys, hidden = query.shape[-2], key.shape[-2], query.shape[-1]
-    many_pairs = length * keys >= FEW_PAIRS * (length + keys)
-    return many_pairs and math.prod(lead) * length * keys * hidden >= max(1, WORTH_TILING)
 
 
 def _batched(x: Tensor, lead: torch.Size) -> Tensor:

@@ -251,9 +251,11 @@ def test_a_recorder_sees_the_weights_and_changes_nothing():
 
 def test_small_problems_and_decoder_steps_take_the_plain_form(monkeypatch):
     monkeypatch.undo()
-    assert not tiled_additive._worth_tiling((8,), torch.empty(16, 64), torch.empty(16, 64))
-    assert not tiled_additive._worth_tiling((512,), torch.empty(1, 256), torch.empty(64, 256))
-    assert tiled_additive._worth_tiling((8,), torch.empty(256, 128), torch.empty(256, 128))
+    worth = tiled_additive.worth_tiling
+    assert not worth(torch.empty(8, 16, 64), torch.empty(8, 16, 64))
+    assert not worth(torch.empty(512, 1, 256), torch.empty(512, 64, 256))
+    assert worth(torch.empty(8, 256, 128), torch.empty(8, 256, 128))
+    assert worth(torch.empty(256, 128), torch.empty(8, 256, 128))
 
 
 def test_a_compiler_gets_the_plain_form():

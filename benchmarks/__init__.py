@@ -1,0 +1,1 @@
+"""Speed and memory, always as ratios against named peers in one run: `python -m benchmarks`."""
