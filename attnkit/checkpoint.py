@@ -27,6 +27,13 @@ def save_tensors(path: str | Path, tensors: dict[str, Tensor], state: Any = None
 
     Raises:
         TypeError: `state` holds something that JSON cannot.
+
+    Example:
+        >>> import torch
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> save_tensors(folder / "a.safetensors", {"x": torch.ones(2)}, {"step": 3})
+        >>> load_tensors(folder / "a.safetensors")
+        ({'x': tensor([1., 1.])}, {'step': 3})
     """
     path = Path(path)
     try:
@@ -43,6 +50,13 @@ def load_tensors(path: str | Path) -> tuple[dict[str, Tensor], Any]:
     Raises:
         FileNotFoundError: there is no such file.
         ValueError: the file is not a whole safetensors file.
+
+    Example:
+        >>> import torch
+        >>> path = Path(tempfile.mkdtemp()) / "b.safetensors"
+        >>> save_tensors(path, {"x": torch.zeros(1)})
+        >>> load_tensors(path)
+        ({'x': tensor([0.])}, None)
     """
     path = Path(path)
     if not path.is_file():
@@ -56,7 +70,14 @@ def load_tensors(path: str | Path) -> tuple[dict[str, Tensor], Any]:
 
 
 def save_json(path: str | Path, value: Any) -> None:
-    """Write a JSON file, all of it or nothing."""
+    """Write a JSON file, all of it or nothing.
+
+    Example:
+        >>> path = Path(tempfile.mkdtemp()) / "c.json"
+        >>> save_json(path, {"seed": 1})
+        >>> json.loads(path.read_text())
+        {'seed': 1}
+    """
     _replace(Path(path), json.dumps(value, ensure_ascii=False, indent=1).encode())
 
 
@@ -67,6 +88,12 @@ def load_weights(model: nn.Module, path: str | Path) -> Any:
         FileNotFoundError: there is no such file.
         TypeError: `model` is not a module.
         ValueError: the file is broken, or its weights are not those of this model.
+
+    Example:
+        >>> path, model = Path(tempfile.mkdtemp()) / "d.safetensors", nn.Linear(2, 2)
+        >>> save_tensors(path, dict(model.state_dict()), "epoch 3")
+        >>> load_weights(nn.Linear(2, 2), path)
+        'epoch 3'
     """
     if not isinstance(model, nn.Module):
         checks.fail("model", "an nn.Module", type(model).__name__, TypeError)
@@ -80,6 +107,13 @@ def put_weights(model: nn.Module, tensors: dict[str, Tensor]) -> None:
 
     Raises:
         ValueError: a name is missing, surplus, or has another shape.
+
+    Example:
+        >>> import torch
+        >>> model = nn.Linear(1, 1)
+        >>> put_weights(model, {"weight": torch.ones(1, 1), "bias": torch.zeros(1)})
+        >>> model.weight.item()
+        1.0
     """
     own = {name: tuple(value.shape) for name, value in model.state_dict().items()}
     given = {name: tuple(value.shape) for name, value in tensors.items()}
@@ -100,6 +134,13 @@ def flatten(state: Any, prefix: str, tensors: dict[str, Tensor]) -> Any:
     Returns:
         The state for JSON, with a marker where each tensor was; dicts as lists of pairs, since
         JSON would turn their numbers into strings. `unflatten` is the way back.
+
+    Example:
+        >>> import torch
+        >>> tensors = {}
+        >>> state = flatten({"step": 3, "mean": torch.ones(2)}, "adam", tensors)
+        >>> list(tensors), unflatten(state, tensors)
+        (['adam.mean'], {'step': 3, 'mean': tensor([1., 1.])})
     """
     if isinstance(state, Tensor):
         tensors[prefix] = state

@@ -126,11 +126,13 @@ def alignment_error_rate(
     sure: Sequence[Collection[Link]],
     possible: Sequence[Collection[Link]],
 ) -> float:
-    """Alignment error rate of a whole corpus, 0 to 1, less is better.
+    r"""Alignment error rate of a whole corpus, 0 to 1, less is better.
 
-    AER = 1 - (|A & S| + |A & P|) / (|A| + |S|), over links A found, S sure and P possible (Och
-    and Ney 2003, equation 20). Sure links count as possible too. One link a target word, as
-    argmax gives it, cannot reach 0 when a word has two sure links.
+    .. math:: \mathrm{AER} = 1 - \frac{|A \cap S| + |A \cap P|}{|A| + |S|}
+
+    over links A found, S sure and P possible (Och and Ney 2003, equation 20). Sure links count as
+    possible too. One link a target word, as argmax gives it, cannot reach 0 when a word has two
+    sure links.
 
     Args:
         links: for each example, the links found.

@@ -32,6 +32,14 @@ def predict(
     Raises:
         TypeError: an argument has the wrong type.
         ValueError: a number is out of range.
+
+    Example:
+        >>> from attnkit import rnn, tasks
+        >>> pairs = tasks.copy(3, max_length=2)
+        >>> batches = tasks.Batches(pairs, *tasks.vocabs(pairs), batch_size=2)
+        >>> model = rnn.seq2seq(len(batches.source_vocab), len(batches.target_vocab), hidden_dim=8)
+        >>> len(predict(model, batches, max_len=4))
+        3
     """
     _check(model, batches)
     checks.integer("beam_size", beam_size, minimum=1)
@@ -51,13 +59,27 @@ def predict(
 
 def teacher_forced_weights(model: Any, batch: Any) -> Tensor:
     """Weights (B, T, S) while the model is told the right targets: those of an RNN's decoder, or
-    a Transformer's cross-attention, averaged over layers and heads."""
+    a Transformer's cross-attention, averaged over layers and heads.
+
+    Example:
+        >>> from attnkit import rnn, tasks
+        >>> pairs = tasks.copy(2, min_length=3, max_length=3)
+        >>> batches = tasks.Batches(pairs, *tasks.vocabs(pairs), batch_size=2)
+        >>> model = rnn.seq2seq(len(batches.source_vocab), len(batches.target_vocab), hidden_dim=8)
+        >>> teacher_forced_weights(model, next(iter(batches))).shape[0]
+        2
+    """
     weights = model.weights(batch.source, batch.source_lengths, batch.target_in)
     return mean_heads(weights if isinstance(weights, Tensor) else weights.cross)  # (B, T, S)
 
 
 def mean_heads(weights: Tensor) -> Tensor:
-    """Average weights (B, ..., T, S) over all dimensions between: layers and heads. (B, T, S)"""
+    """Average weights (B, ..., T, S) over all dimensions between: layers and heads. (B, T, S)
+
+    Example:
+        >>> mean_heads(torch.ones(2, 8, 5, 7)).shape
+        torch.Size([2, 5, 7])
+    """
     return weights.flatten(1, -3).mean(1) if weights.dim() > 3 else weights
 
 
@@ -82,6 +104,14 @@ def align(
     Raises:
         TypeError: an argument has the wrong type.
         ValueError: the model has no attention, or `weigh` gives another shape.
+
+    Example:
+        >>> from attnkit import rnn, tasks
+        >>> pairs = tasks.copy(3, min_length=2, max_length=2)
+        >>> batches = tasks.Batches(pairs, *tasks.vocabs(pairs), batch_size=2)
+        >>> model = rnn.seq2seq(len(batches.source_vocab), len(batches.target_vocab), hidden_dim=8)
+        >>> [len(links) for links in align(model, batches)]
+        [2, 2, 2]
     """
     _check(model, batches)
     checks.function("weigh", weigh, "a function of model and batch")

@@ -122,7 +122,9 @@ def stacked_rank(layers: Sequence[Tensor]) -> Tensor:
 
 
 def rank_one_residual(x: Tensor) -> Tensor:
-    """How far the rows of x are from all being the same: |x - 1 m^T| / |x|, 0 to 1.
+    r"""How far the rows of x are from all being the same, 0 to 1.
+
+    .. math:: \frac{\lVert x - 1 m^\top \rVert}{\lVert x \rVert}
 
     The norm is Frobenius', and m, the mean row, is the best single row (Dong et al. 2021 follow
     the same residual through depth in another norm). 0 for a matrix of zeros.

@@ -76,6 +76,15 @@ def beam_search(
     Raises:
         TypeError: an argument is not of the type named.
         ValueError: a number is out of range.
+
+    Example:
+        >>> import torch
+        >>> from attnkit.decoding import Stepped, beam_search
+        >>> rows = torch.tensor([[0, 0, 0, 0.6, 0.4], [0, 0, 0.5, 0.5, 0], [0, 0, 0.9, 0.1, 0]])
+        >>> def step(tokens, state):  # after BOS 3 is likelier than 4, but 4 ends well
+        ...     return Stepped(rows[(tokens - 2).clamp(min=0)].log(), state, None)
+        >>> [beam_search(step, None, 1, 3, beam_size=k).tokens.tolist() for k in (1, 2)]
+        [[[3, 2]], [[4, 2]]]
     """
     checks.integer("batch", batch, minimum=1)
     checks.integer("max_len", max_len, minimum=1)

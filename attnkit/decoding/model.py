@@ -17,6 +17,14 @@ class SequenceModel(nn.Module):
     """A model from one sequence to another that can be searched, greedily or with a beam.
 
     A subclass has the ids `pad`, `bos` and `eos`, and defines `begin`.
+
+    Example:
+        >>> from attnkit import rnn
+        >>> model = rnn.seq2seq(10, 12, hidden_dim=8)
+        >>> isinstance(model, SequenceModel)
+        True
+        >>> model.greedy(torch.tensor([[4, 5]]), torch.tensor([2]), 3).tokens.shape[1] <= 3
+        True
     """
 
     pad: int
@@ -89,7 +97,16 @@ class SequenceModel(nn.Module):
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """Put a model into eval mode without gradients, and every part back into its own mode."""
+    """Put a model into eval mode without gradients, and every part back into its own mode.
+
+    Example:
+        >>> model = nn.Linear(2, 2).train()
+        >>> with evaluating(model):
+        ...     model.training, torch.is_grad_enabled()
+        (False, False)
+        >>> model.training
+        True
+    """
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
     try:

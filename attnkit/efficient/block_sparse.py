@@ -95,6 +95,13 @@ def local_and_global_blocks(
     Raises:
         TypeError: an argument is not of the type named.
         ValueError: an argument is out of its range.
+
+    Example:
+        >>> local_and_global_blocks(4, window=1, num_global=1).int()
+        tensor([[1, 1, 1, 1],
+                [1, 1, 0, 0],
+                [1, 0, 1, 0],
+                [1, 0, 0, 1]], dtype=torch.int32)
     """
     checks.integer("num_blocks", num_blocks, minimum=0)
     checks.integer("window", window, minimum=1)

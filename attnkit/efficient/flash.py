@@ -120,6 +120,14 @@ def flash_with_logsumexp(
 
     Raises:
         TypeError, ValueError: as `flash_attention`.
+
+    Example:
+        >>> import torch
+        >>> query, key = torch.randn(5, 8), torch.randn(7, 8)
+        >>> output, logsumexp = flash_with_logsumexp(query, key, key)
+        >>> scores = query @ key.T / 8**0.5
+        >>> torch.allclose(logsumexp, scores.logsumexp(-1), atol=1e-5)
+        True
     """
     target = _check_sdpa(query, key, value, scale, 0.0, enable_gqa, False)
     length, keys = target[-2:]

@@ -136,6 +136,15 @@ def linear_attention_segment(
     Raises:
         TypeError: an input is not a floating tensor, or dtypes differ.
         ValueError: shapes, devices or lengths do not fit.
+
+    Example:
+        >>> import torch
+        >>> query, key, value = torch.randn(3, 10, 4).unbind()
+        >>> first, state = linear_attention_segment(query[:6], key[:6], value[:6])
+        >>> second, state = linear_attention_segment(query[6:], key[6:], value[6:], state)
+        >>> whole, _ = linear_attention_segment(query, key, value)
+        >>> torch.allclose(torch.cat([first, second]), whole, atol=1e-5)
+        True
     """
     return _segment(query, key, value, state, feature_map, _linear)
 
@@ -153,6 +162,14 @@ def linear_attention_recurrent(
     Each step adds phi(k) v^T and phi(k) to the state, and reads it with phi(q)
     (Katharopoulos et al. 2020, equations 16 to 20). Arguments, results and errors are those of
     `linear_attention_segment`.
+
+    Example:
+        >>> import torch
+        >>> query, key, value = torch.randn(3, 10, 4).unbind()
+        >>> steps, _ = linear_attention_recurrent(query, key, value)
+        >>> whole, _ = linear_attention_segment(query, key, value)
+        >>> torch.allclose(steps, whole, atol=1e-5)
+        True
     """
     return _segment(query, key, value, state, feature_map, _steps)
 

@@ -40,6 +40,15 @@ class Decoder(nn.Module):
 
     Raises:
         TypeError, ValueError: an argument is not of the type named, or out of range.
+
+    Example:
+        >>> import torch
+        >>> from attnkit.rnn import Encoder, FixedVectorDecoder
+        >>> encoded = Encoder(vocab_size=10, embed_dim=4, hidden_dim=8)(torch.randint(10, (2, 3)))
+        >>> decoder = FixedVectorDecoder(vocab_size=12, embed_dim=4, hidden_dim=8, memory_dim=16)
+        >>> target_in = torch.ones(2, 5, dtype=torch.long)
+        >>> isinstance(decoder, Decoder), decoder(target_in, encoded).logits.shape
+        (True, torch.Size([2, 5, 12]))
     """
 
     #: Whether `run` takes many tokens at once; False when a step needs what the last one gave.

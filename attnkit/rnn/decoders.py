@@ -185,8 +185,10 @@ class BahdanauDecoder(_AttentionDecoder):
 class LuongDecoder(_AttentionDecoder):
     r"""Look at the source after each step, with its own state as the query.
 
-    .. math:: s_t = f(s_{t-1}, [y_{t-1}; \tilde s_{t-1}]) \qquad c_t = \mathrm{attend}(s_t, h)
-        \qquad \tilde s_t = \tanh(W_c [c_t; s_t]) \qquad p(y_t) = \mathrm{softmax}(W_o \tilde s_t)
+    .. math::
+
+        s_t &= f(s_{t-1}, [y_{t-1}; \tilde s_{t-1}]) & c_t &= \mathrm{attend}(s_t, h) \\
+        \tilde s_t &= \tanh(W_c [c_t; s_t]) & p(y_t) &= \mathrm{softmax}(W_o \tilde s_t)
 
     Luong et al. (2015), equations 5 and 6, where s is called h and h is called :math:`\bar h`.
     Without input feeding (their section 3.3) :math:`\tilde s_{t-1}` is not joined to the input,

@@ -58,6 +58,10 @@ def multi30k(
         FileNotFoundError: a file is missing from the folder named, or from the cache and
             `download` is False.
         OSError: a download failed.
+
+    Example:
+        >>> if available():  # or download=True, once
+        ...     assert len(multi30k("valid", "de", "en", download=False)) == 1014
     """
     checks.choice("split", split, tuple(SPLITS))
     checks.choice("source", source, LANGUAGES)

@@ -23,6 +23,15 @@ def sequence_loss(model: nn.Module, batch: Any) -> Tensor:
 
     Returns:
         (N,), one loss in nats for each of the N target tokens, EOS included.
+
+    Example:
+        >>> import torch
+        >>> from attnkit import rnn, tasks
+        >>> pairs = tasks.reverse(4, min_length=3, max_length=5)
+        >>> batches = tasks.Batches(pairs, *tasks.vocabs(pairs), batch_size=4)
+        >>> model = rnn.seq2seq(len(batches.source_vocab), len(batches.target_vocab), hidden_dim=8)
+        >>> sequence_loss(model, next(iter(batches))).dim()
+        1
     """
     logits = model(batch.source, batch.source_lengths, batch.target_in)  # (B, T, V)
     losses = F.cross_entropy(logits.float().transpose(1, 2), batch.target_out, reduction="none")

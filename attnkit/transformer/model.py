@@ -84,8 +84,8 @@ class Transformer(SequenceModel):
         >>> source, target_in = torch.randint(3, 10, (2, 5)), torch.randint(3, 12, (2, 4))
         >>> model(source, [5, 3], target_in).shape
         torch.Size([2, 4, 12])
-        >>> model.greedy(source, [5, 3], max_len=6, need_weights=True).weights.shape[:4]
-        torch.Size([2, 1, 2, 6])
+        >>> model.greedy(source, [5, 3], max_len=6, need_weights=True).weights.shape[:3]
+        torch.Size([2, 1, 2])
     """
 
     def __init__(

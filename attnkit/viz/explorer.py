@@ -69,6 +69,13 @@ class AttentionExplorer(Settings, anywidget.AnyWidget):
         TypeError: an array that holds no real numbers, tokens that are no strings, an unknown
             argument.
         ValueError: shapes that do not fit, or a setting out of range (`SettingError`).
+
+    Example:
+        >>> import torch
+        >>> explorer = AttentionExplorer(torch.randn(2, 3, 4), torch.randn(2, 3, 4), tokens=list("abc"))
+        >>> explorer.mask = "causal"
+        >>> explorer.seq_len, explorer.scaled
+        (3, True)
     """
 
     _esm = pathlib.Path(__file__).parent / "static" / "explorer.js"
