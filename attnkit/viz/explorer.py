@@ -16,13 +16,12 @@ from collections.abc import Mapping, Sequence
 
 import anywidget
 import numpy as np
-import torch
 import traitlets as t
 
-from attnkit import checks, functional, masks
-from attnkit.viz import inputs
-from attnkit.viz.heatmap import heatmap, png
-from attnkit.viz.settings import CONTROLS, STAGES, Settings
+from attnkit import checks
+from attnkit.viz import inputs, shown
+from attnkit.viz.heatmap import png
+from attnkit.viz.settings import CONTROLS, Settings
 
 _PROVENANCE = {
     "qk": "Computed here from the model's queries and keys, for the settings above.",
@@ -72,7 +71,8 @@ class AttentionExplorer(Settings, anywidget.AnyWidget):
 
     Example:
         >>> import torch
-        >>> explorer = AttentionExplorer(torch.randn(2, 3, 4), torch.randn(2, 3, 4), tokens=list("abc"))
+        >>> query = torch.randn(2, 3, 4)
+        >>> explorer = AttentionExplorer(query, query, tokens=list("abc"))
         >>> explorer.mask = "causal"
         >>> explorer.seq_len, explorer.scaled
         (3, True)
@@ -88,14 +88,14 @@ class AttentionExplorer(Settings, anywidget.AnyWidget):
     scores = t.Bytes().tag(sync=True)  # float32 (H, L, S)
     frames = t.Bytes().tag(sync=True)  # float32, one (H, L, S) after another
     frame_shapes = t.List().tag(sync=True)  # [length, L, S] of each
-    frame_tokens = t.List().tag(sync=True)  # [query tokens, key tokens] of each, where they differ
+    frame_tokens = t.List().tag(sync=True)  # [query tokens, key tokens] of each, or none
     key_tokens = t.List(t.Unicode()).tag(sync=True)
     query_tokens = t.List(t.Unicode(), allow_none=True, default_value=None).tag(sync=True)
     head_names = t.List(t.Unicode()).tag(sync=True)
     scale = t.Float(None, allow_none=True).tag(sync=True)
     controls = t.List(t.Enum(CONTROLS)).tag(sync=True)
     title = t.Unicode().tag(sync=True)
-    note = t.Unicode().tag(sync=True)  # the caption, and whether weights are computed or recorded
+    note = t.Unicode().tag(sync=True)  # caption and provenance
     scale_label = t.Unicode().tag(sync=True)
 
     def __init__(
@@ -181,6 +181,11 @@ class AttentionExplorer(Settings, anywidget.AnyWidget):
         """
         arrays = inputs.frames_by_length(frames)
         heads, rows, columns = (max(a.shape[d] for a in arrays.values()) for d in range(3))
+        square = all(array.shape[1] == array.shape[2] for array in arrays.values())
+        if tokens is not None and not square:
+            checks.fail("tokens", "frames with L == S (or query_tokens and key_tokens)", "others")
+        if tokens is query_tokens is key_tokens is None and not square:
+            query_tokens, key_tokens = inputs.numbered(rows), inputs.numbered(columns)
         per_frame = isinstance(query_tokens, Mapping) or isinstance(key_tokens, Mapping)
         if per_frame:
             names = inputs.frame_tokens(arrays, query_tokens, key_tokens)
@@ -242,8 +247,7 @@ class AttentionExplorer(Settings, anywidget.AnyWidget):
 
     def visible(self) -> np.ndarray:
         """The mask on show, boolean (L, S) for the length on show; True may be attended."""
-        rows, columns = self._size()
-        return _mask(self, rows, columns).expand(rows, columns).numpy()
+        return shown.mask(self).numpy()
 
     def values(self, stage: str | None = None) -> np.ndarray:
         """What is on show, by torch: float64 (H, L, S) for the settings now set.
@@ -251,57 +255,19 @@ class AttentionExplorer(Settings, anywidget.AnyWidget):
         `stage` is "scores", "masked scores" (masked cells are -inf) or "weights"; the one on show
         when left out. Recorded weights are returned as they are.
         """
-        stage = self.stage if stage is None else checks.choice("stage", stage, STAGES)
-        rows, columns = self._size()
-        if self.kind == "frames":
-            return self._frame().astype(np.float64)
-        scores = torch.from_numpy(self._raw_scores()[:, :rows, :columns])
-        scores = scores * ((self.scale or 1.0) if self.scaled else 1.0) / self.temperature
-        mask = _mask(self, rows, columns)
-        if stage == "masked scores":
-            scores = scores.masked_fill(~mask, -math.inf)
-        elif stage == "weights":
-            scores = functional.masked_softmax(scores, mask)
-        return scores.numpy()
+        return shown.values(self, stage)
 
     def shown_tokens(self) -> tuple[list[str], list[str]]:
         """The query tokens and the key tokens on show."""
-        if self.frame_tokens:
-            return tuple(self.frame_tokens[self.lengths.index(self.seq_len)])
-        rows, columns = self._size()
-        queries = self.key_tokens if self.self_attention else self.query_tokens
-        return queries[:rows], self.key_tokens[:columns]
+        return shown.tokens(self)
 
     def figure(self):
         """A matplotlib Figure of what is on show: the picture for GitHub, PDF and print."""
-        heads = range(self.shape[0]) if self.head == "all" else [self.head]
-        stage = "weights" if self.kind == "frames" else self.stage
-        queries, keys = self.shown_tokens()
-        return heatmap(
-            self.values(stage)[list(heads)],
-            query_tokens=queries,
-            key_tokens=keys,
-            mask=None if stage == "scores" else self.visible(),
-            names=[self.head_names[h] for h in heads] if self.shape[0] > 1 else None,
-            title=self.title or None,
-            kind="weights" if stage == "weights" else "scores",
-        )
+        return shown.figure(self)
 
     def description(self) -> str:
         """What is on show, in words and without measured numbers: the picture's alt text."""
-        queries, keys = self.shown_tokens()
-        which = f"all {self.shape[0]} heads" if self.head == "all" else self.head_names[self.head]
-        settings = [f"mask {self.mask}"]
-        if self.scale is not None:
-            settings.append("scaled" if self.scaled else "not scaled")
-        settings.append(f"temperature {self.temperature:g}")
-        how = "recorded" if self.kind == "frames" else ", ".join(settings)
-        stage = "weights" if self.kind == "frames" else self.stage
-        about = f"{self.title}. " if self.title else ""
-        return (
-            f"{about}Heat map of attention {stage}, {which}: {len(queries)} queries by "
-            f"{len(keys)} keys, {how}."
-        )
+        return shown.description(self)
 
     def __repr__(self) -> str:
         return f"AttentionExplorer({self.description()!r})"
@@ -312,29 +278,6 @@ class AttentionExplorer(Settings, anywidget.AnyWidget):
         alt = self.description()
         data |= {"text/plain": alt, "image/png": png(self.figure())}
         return data, metadata | {"image/png": {"alt": alt}}
-
-    def _size(self) -> tuple[int, int]:
-        if self.kind == "frames":
-            return tuple(self._frame().shape[1:])
-        return (self.seq_len if self.self_attention else self.shape[1]), self.seq_len
-
-    def _raw_scores(self) -> np.ndarray:
-        heads, rows, columns = self.shape[:3]
-        if self.kind == "scores":
-            return np.frombuffer(self.scores, np.float32).reshape(self.shape).astype(np.float64)
-        query = np.frombuffer(self.query, np.float32).reshape(heads, rows, -1)
-        key = np.frombuffer(self.key, np.float32).reshape(heads, columns, -1)
-        return query.astype(np.float64) @ key.astype(np.float64).transpose(0, 2, 1)  # (H, L, S)
-
-    def _frame(self) -> np.ndarray:
-        start = 0
-        for length, rows, columns in self.frame_shapes:
-            count = self.shape[0] * rows * columns
-            if length == self.seq_len:
-                flat = np.frombuffer(self.frames, np.float32)[start : start + count]
-                return flat.reshape(-1, rows, columns)
-            start += count
-        raise AssertionError("seq_len is validated against frame_shapes")
 
 
 def _controls(data: dict, lengths: list[int]) -> list[str]:
@@ -348,21 +291,6 @@ def _controls(data: dict, lengths: list[int]) -> list[str]:
         "stage": data["kind"] != "frames",
     }
     return [name for name in CONTROLS if applies[name]]
-
-
-def _mask(explorer: AttentionExplorer, rows: int, columns: int) -> torch.Tensor:
-    """The mask on show from `attnkit.masks`, broadcastable to (L, S)."""
-    match explorer.mask:
-        case "causal":
-            return masks.causal(columns)
-        case "window":
-            return masks.sliding_window(columns, window=explorer.window)
-        case "prefix":
-            return masks.prefix(columns, min(explorer.prefix_len, columns))
-        case "padding":
-            real = columns - min(explorer.padding, columns - 1)
-            return masks.padding([real], columns)[0]  # (1, S)
-    return torch.ones(rows, columns, dtype=torch.bool)
 
 
 def _scale_label(data: dict) -> str:

@@ -19,6 +19,13 @@ _LABEL_HEIGHT = 0.16  # inches
 _LONGEST_LABEL = 16
 
 
+class Picture(Figure):
+    """A Figure that a notebook shows without pyplot, which would keep every figure open."""
+
+    def _repr_png_(self) -> str:
+        return png(self)
+
+
 def heatmap(
     values,
     *,
@@ -156,7 +163,7 @@ def _grid(heads: int, rows: int, columns: int, queries: Sequence[str], keys: Seq
     left, top = (0.075 * max(len(_cut(text)) for text in names) for names in (queries, keys))
     width = across * max(columns * cell + 0.35, 1.2) + left + 1.5
     height = down * max(rows * cell + 0.55, 1.2) + 0.75 * top + 0.8
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = Picture(figsize=(width, height), layout="constrained")
     axes = figure.subplots(down, across, squeeze=False).ravel()
     for spare in axes[heads:]:
         spare.remove()

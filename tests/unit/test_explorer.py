@@ -107,6 +107,15 @@ def test_frames_are_recorded_not_computed():
         shown.seq_len = 3
 
 
+def test_frames_of_other_shapes_are_cross_attention():
+    frames = {2: np.full((1, 3, 2), 0.5), 3: np.full((1, 4, 3), 1 / 3)}
+    shown = AttentionExplorer.from_frames(frames)
+    assert not shown.self_attention
+    assert shown.shown_tokens() == (list("0123"), list("012"))
+    with pytest.raises(ValueError, match="tokens: expected frames with L == S"):
+        AttentionExplorer.from_frames(frames, tokens=list("abcd"))
+
+
 def test_the_input_is_not_kept_by_reference():
     query, key = qk()
     shown = AttentionExplorer(query, key)

@@ -1,4 +1,4 @@
-// The attention explorer: one module with anywidget's interface, for Jupyter, Colab and, through
+// The explorer: one module with anywidget's interface, for Jupyter, Colab and, through
 // host.js, the built book.
 
 const SETTINGS = ["seq_len", "head", "mask", "padding", "window", "prefix_len", "scaled",
@@ -7,7 +7,7 @@ const MASKS = ["none", "causal", "padding", "window", "prefix"];
 const STAGES = ["scores", "masked scores", "weights"];
 const TOP_KEYS = 5;
 
-// What a key adds to [head, query, key] of the cell in hand.
+// What a key adds to [head, query, key].
 const FAR = 1e9, STAY = [0, 0, 0];
 const MOVES = { ArrowLeft: [0, 0, -1], ArrowRight: [0, 0, 1], ArrowUp: [0, -1, 0],
   ArrowDown: [0, 1, 0], Home: [0, 0, -FAR], End: [0, 0, FAR], PageUp: [-1, 0, 0],
@@ -182,7 +182,7 @@ function pixelOf(colour) {
 // ---- Where it is drawn: lengths are CSS pixels.
 
 const FONT = "12px system-ui, -apple-system, 'Segoe UI', sans-serif";
-const AXIS = 17, GAP = 14, SLANT = 0.72, READABLE = 12;
+const AXIS = 17, GAP = 14, SLANT = 0.72, READABLE = 12, NUMBERS = 30;
 
 function shorten(pen, text, width) {
   if (pen.measureText(text).width <= width) return text;
@@ -285,7 +285,7 @@ function drawTokens(pen, { x, y }, { cell, names }, ink) {
     pen.fillText(names.queries[i], x - 5, y + (i + 0.5) * cell);
   }
   pen.textAlign = "left";
-  for (let j = 0; j < names.keys.length; j += step) {
+  for (let j = 0; j < names.keys.length; j += Math.ceil(17 / cell)) {
     turned(pen, names.keys[j], x + (j + 0.5) * cell, y - 7, 8);
   }
 }
@@ -322,7 +322,7 @@ function drawCells(pen, { x, y }, { cell, rows, cols }, s, hues, at, cells, pixe
     for (let j = from; j < to; j++) {
       const k = at + i * cols + j, v = cells[k];
       pen.rect(x + j * cell, y + i * cell, cell, cell);
-      if (cell < 30 && v === v) continue;
+      if (cell < NUMBERS && v === v) continue;
       pen.fillStyle = isDark([0, 8, 16].map((bits) => (pixels[k] >> bits) & 255)) ? "#fff" : "#000";
       const text = v !== v ? "×" : s.stage !== "weights" ? v.toFixed(1) : v.toFixed(2).replace(/^0/, "");
       pen.fillText(text, x + (j + 0.5) * cell, y + (i + 0.5) * cell);
@@ -337,9 +337,7 @@ function drawCursor(pen, plan, [head, query, key], pinned, hues) {
   const x = panel.x + middle(key), y = panel.y + middle(query);
   pen.strokeStyle = hues.accent;
   pen.strokeRect(panel.x - 1.5, y - 0.5, plan.cols * plan.cell + 3, size + 1);
-  pen.setLineDash([2, 3]);
-  pen.strokeRect(x + size / 2, panel.y - 4, 0, y - panel.y + 2);
-  pen.setLineDash([]);
+  if (size < NUMBERS) pen.strokeRect(x + size / 2, panel.y - 4, 0, y - panel.y + 2);
   for (const [strokeStyle, lineWidth] of [[hues.back, 5], [hues.accent, pinned ? 3 : 2]]) {
     Object.assign(pen, { strokeStyle, lineWidth }).strokeRect(x, y, size, size);
   }
@@ -430,10 +428,10 @@ function describeCell({ queries, keys }, { raw, at, factor, weights, from, to },
 
 function describeScore(data, s, { raw, at, factor }, key) {
   if (!raw) return "recorded weight";
-  const scale = scaleOf(data, s) === 1 ? "" : ` × ${short(data.scale)}`;
-  const heat = s.temperature === 1 ? "" : ` ÷ ${short(s.temperature)}`;
-  return `score ${fixed(raw[at + key] * factor, 2)} = ${data.kind === "qk" ? "q·k" : "given"} ` +
-    fixed(raw[at + key], 2) + scale + heat;
+  const name = data.kind === "qk" ? "q·k " : "", scale = scaleOf(data, s), heat = s.temperature;
+  const steps = (scale === 1 ? "" : ` × ${short(scale)}`) + (heat === 1 ? "" : ` ÷ ${short(heat)}`);
+  return `score ${fixed(raw[at + key] * factor, 2)}` +
+    (name || steps ? ` = ${name}${fixed(raw[at + key], 2)}${steps}` : "");
 }
 
 function describeRow({ weights, from, to }) {
@@ -449,7 +447,7 @@ function describeView(data, s) {
   const how = data.frames ? "recorded weights" : `${s.stage}, mask ${maskName(s.mask)}`;
   return `Attention heat map, ${s.head === "all" ? "all heads" : data.names[s.head]}: ${rows} ` +
     `queries by ${cols} keys, ${how}. Arrow keys, Home and End move between cells, Page Up and ` +
-    "Page Down between heads. Enter pins a cell, Escape lets it go.";
+    "Page Down between heads. Enter pins a cell, Escape frees it.";
 }
 
 // ---- The view.
@@ -505,7 +503,7 @@ class View {
     for (const name of ["pointermove", "click", "keydown"]) {
       on(page.cursor, name, (event) => this[name](event));
     }
-    // The background has a transition of 1 ms, whose end tells of a new theme.
+    // The background's transition of 1 ms ends when the theme has changed.
     on(page.root, "transitionend", ({ target }) => target === page.root && this.update());
     on(matchMedia("print"), "change", () => this.redraw());
     this.heard = () => this.update();
