@@ -1,0 +1,207 @@
+"""Does every model learn, and do alignments come out right? One core, minutes a model.
+
+    python -m experiments.learning            three seeds of each, about 20 minutes of one core
+    python -m experiments.learning --quick    short sources and sentences, to see that it runs
+
+`reverse`: trained on lengths 4 to 16, how many fresh sources of each length are reversed without
+a mistake, and the alignment error rate at the longest. `toy_french`: the alignment error rate of
+argmax links, given the right targets, on sentences that were not trained on; the least that one
+link a target word can reach; and by how many places the wrong links miss.
+"""
+
+import math
+import time
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+
+import torch
+
+from attnkit import metrics, tasks, training
+from attnkit.decoding import SequenceModel
+from attnkit.intervals import wilson
+from attnkit.predictions import align, predict
+from attnkit.rnn import seq2seq
+from attnkit.tasks import Batches, Pair
+from attnkit.transformer import Transformer
+from experiments import _record as record
+
+SEEDS, BATCH = (0, 1, 2), 64
+LENGTHS = (4, 8, 12, 16)
+RNN = {"embed_dim": 64, "hidden_dim": 128}
+LUONG = RNN | {"cell": "lstm", "input_feeding": False}
+MODELS = {"additive": RNN, "dot": LUONG, "general": LUONG, "concat": LUONG,
+          "transformer": {"embed_dim": 64, "num_heads": 4, "num_layers": 2, "hidden_dim": 128,
+                          "dropout": 0.0, "norm_first": True}}  # fmt: skip
+STEPS = {
+    ("reverse", "additive"): 2000,
+    ("reverse", "dot"): 3000,
+    ("reverse", "general"): 3000,
+    ("reverse", "concat"): 2000,
+    ("reverse", "transformer"): 2000,
+    ("toy_french", "additive"): 1000,
+    ("toy_french", "dot"): 1000,
+}
+RATES = {"transformer": 0.002}
+
+
+def build(name: str, source_size: int, target_size: int) -> SequenceModel:
+    """Make an untrained model of the sizes above."""
+    if name == "transformer":
+        return Transformer(source_size, target_size, **MODELS[name])
+    return seq2seq(source_size, target_size, attention=name, **MODELS[name])
+
+
+def learn(
+    setting: dict, pairs: list[Pair], device: torch.device, *others: list[Pair]
+) -> tuple[SequenceModel, list[Batches], float]:
+    """Train a model on `pairs`; return it, batches of the other pairs, and the CPU seconds."""
+    name, steps, seed = setting["model"], setting["steps"], setting["seed"]
+    vocabs = tasks.vocabs([pair for part in (pairs, *others) for pair in part])
+    torch.manual_seed(seed)
+    model = build(name, *map(len, vocabs))
+    batches = Batches(pairs, *vocabs, batch_size=BATCH, seed=seed)
+
+    def schedule(step: int) -> float:
+        return min(1, (step + 1) / 50) * 0.5 * (1 + math.cos(math.pi * step / steps))
+
+    start = time.process_time()
+    training.fit(
+        model, batches, steps=steps, lr=RATES.get(name, 0.004), schedule=schedule, seed=seed,
+        device=device, progress=False,
+    )  # fmt: skip
+    seconds = time.process_time() - start
+    return model, [Batches(part, *vocabs, batch_size=100) for part in others], seconds
+
+
+def measure(setting: dict, *, device: torch.device) -> dict:
+    """Train and test one model of one seed."""
+    torch.set_num_threads(1)
+    task = {"reverse": _reverse, "toy_french": _toy_french}[setting["task"]]
+    return task(setting, device)
+
+
+def _reverse(setting: dict, device: torch.device) -> dict:
+    longest, seed = setting["longest"], setting["seed"]
+    count = BATCH * setting["steps"]  # no source is met twice on purpose
+    train = tasks.reverse(count, min_length=4, max_length=longest, seed=1000 + seed)
+    lengths = [length for length in LENGTHS if length <= longest]
+    tests = [
+        tasks.reverse(setting["tested"], min_length=length, max_length=length, seed=2000 + seed)
+        for length in lengths
+    ]
+    model, batches, seconds = learn(setting, train, device, *tests)
+    exact = {
+        str(length): _exact(model, part) for length, part in zip(lengths, batches, strict=True)
+    }
+    error = _error_rate(align(model, batches[-1]), batches[-1].pairs)
+    return {"exact": exact, "error_rate": error, "cpu_seconds": round(seconds, 1)}
+
+
+def _toy_french(setting: dict, device: torch.device) -> dict:
+    train, tested = setting["pairs"], setting["tested"]
+    corpus = tasks.toy_french(train + tested, seed=3000 + setting["seed"])
+    train, test = tasks.split(corpus, train, tested, seed=setting["seed"])
+    model, (batches,), seconds = learn(setting, train, device, test)
+    links = align(model, batches)
+    missed, words, all_words = _mistakes(links, test)
+    one_each = [_one_sure_link_each(pair) for pair in test]
+    return {
+        "exact": {"all": _exact(model, batches)},
+        "error_rate": _error_rate(links, test),
+        "least_error_rate": _error_rate(one_each, test),
+        "missed_by": {str(n): count for n, count in sorted(missed.items()) if abs(n) <= 3},
+        "missed": sum(missed.values()),
+        "links": sum(all_words.values()),
+        "words": [[word, count, all_words[word]] for word, count in words.most_common(12)],
+        "cpu_seconds": round(seconds, 1),
+    }
+
+
+def _exact(model: SequenceModel, batches: Batches) -> int:
+    expected = [pair.target for pair in batches.pairs]
+    return sum(metrics.exact_match(predicted=predict(model, batches), expected=expected))
+
+
+def _error_rate(links: Sequence, pairs: Sequence[Pair]) -> float:
+    sure, possible = [pair.sure for pair in pairs], [pair.possible for pair in pairs]
+    return round(metrics.alignment_error_rate(links, sure=sure, possible=possible), 5)
+
+
+def _one_sure_link_each(pair: Pair) -> set:
+    """The best that one link a target word can do."""
+    return set({row: (row, place) for row, place in sorted(pair.possible - pair.sure)
+                + sorted(pair.sure)}.values())  # fmt: skip
+
+
+def _mistakes(links: Sequence, pairs: Sequence[Pair]) -> tuple[Counter, Counter, Counter]:
+    """Distances of wrong links from the nearest right place; their words; all words."""
+    distances, words, all_words = Counter(), Counter(), Counter()
+    for found, pair in zip(links, pairs, strict=True):
+        for row, place in found:
+            all_words[pair.target[row]] += 1
+            if (row, place) not in pair.possible:
+                right = [column for other, column in pair.possible if other == row]
+                distances[min((place - column for column in right), key=abs)] += 1
+                words[pair.target[row]] += 1
+    return distances, words, all_words
+
+
+def settings(quick: bool) -> list[dict]:
+    """Every task, model and seed; seeds outermost, so that a first look comes early."""
+    sizes = {
+        "reverse": {"longest": 4 if quick else 16, "tested": 20 if quick else 500},
+        "toy_french": {"pairs": 300 if quick else 20_000, "tested": 20 if quick else 1000},
+    }
+    return [
+        {
+            "task": task,
+            "model": name,
+            "steps": 20 if quick else STEPS[task, name],
+            "seed": seed,
+            **sizes[task],
+        }
+        for seed in (SEEDS[:2] if quick else SEEDS)
+        for task, name in STEPS
+    ]
+
+
+def summarise(runs: list[dict]) -> list[dict]:
+    """One row for each task and model: over seeds, and all seeds' test sources together."""
+    rows = []
+    for task, name in STEPS:
+        group = [run for run in runs if (run["task"], run["model"]) == (task, name)]
+        tested = sum(run["tested"] for run in group)
+        row = {"task": task, "model": name, "steps": group[0]["steps"], "exact": {}}
+        for part in group[0]["exact"]:
+            right = sum(run["exact"][part] for run in group)
+            row["exact"][part] = wilson(right, tested)._asdict() | {"n": tested}
+        for number in ("error_rate", "least_error_rate", "cpu_seconds"):
+            if number in group[0]:
+                row[number] = record.median_interval([run[number] for run in group])
+        rows.append(row | {"runs": group})
+    return rows
+
+
+def main(argv: list[str] | None = None) -> dict:
+    """Run the experiment and write its results file; return what was written."""
+    chosen = record.options("learning", __doc__.splitlines()[0], argv)
+    wanted = settings(chosen.quick)
+    runs = record.sweep(
+        wanted,
+        partial(measure, device=chosen.device),
+        out=chosen.out,
+        restart=chosen.restart,
+        name="learning",
+    )
+    return record.write(
+        chosen.out,
+        command=record.command_line("learning", argv),
+        seeds=sorted({setting["seed"] for setting in wanted}),
+        device=chosen.device,
+        results={"rows": summarise(runs)},
+    )
+
+
+if __name__ == "__main__":
+    main()
