@@ -337,7 +337,7 @@ function drawCursor(pen, plan, [head, query, key], pinned, hues) {
   const x = panel.x + middle(key), y = panel.y + middle(query);
   pen.strokeStyle = hues.accent;
   pen.strokeRect(panel.x - 1.5, y - 0.5, plan.cols * plan.cell + 3, size + 1);
-  if (size < NUMBERS) pen.strokeRect(x + size / 2, panel.y - 4, 0, y - panel.y + 2);
+  pen.strokeRect(x + size / 2, panel.y - 7, 0, 6);
   for (const [strokeStyle, lineWidth] of [[hues.back, 5], [hues.accent, pinned ? 3 : 2]]) {
     Object.assign(pen, { strokeStyle, lineWidth }).strokeRect(x, y, size, size);
   }
