@@ -155,22 +155,36 @@ def test_layers_keep_only_the_inputs_of_segments():
 X = torch.randn(2, 7, 8)
 SDPA = attnkit.scaled_dot_product_attention
 WRONG = [
-    Wrong(lambda: chunked_attention(1, X, chunk_size=2), TypeError, "attention", "callable", "int"),
+    Wrong(
+        lambda: chunked_attention(1, X, chunk_size=2), TypeError, "attention", "a callable", "int"
+    ),
     Wrong(
         lambda: chunked_attention(SDPA, X, chunk_size=0),
         ValueError,
         "chunk_size",
-        "at least 1",
+        "an int of at least 1",
         "0",
     ),
     Wrong(
-        lambda: chunked_attention(SDPA, X, chunk_size=2.0), TypeError, "chunk_size", "an int", "2.0"
+        lambda: chunked_attention(SDPA, X, chunk_size=2.0),
+        TypeError,
+        "chunk_size",
+        "an int",
+        "float 2.0",
     ),
     Wrong(
-        lambda: chunked_attention(SDPA, X[0, 0], chunk_size=2), ValueError, "query", "2 dim", "(8,)"
+        lambda: chunked_attention(SDPA, X[0, 0], chunk_size=2),
+        ValueError,
+        "query",
+        "at least 2 dimensions (..., L, E)",
+        "shape (8,)",
     ),
     Wrong(
-        lambda: chunked_attention(SDPA, X.long(), chunk_size=2), TypeError, "query", "floa", "int64"
+        lambda: chunked_attention(SDPA, X.long(), chunk_size=2),
+        TypeError,
+        "query",
+        "a floating-point tensor",
+        "torch.int64",
     ),
     Wrong(
         lambda: chunked_attention(SDPA, X, chunk_size=2, need_weights=1),
@@ -179,21 +193,25 @@ WRONG = [
         "True or False",
         "int 1",
     ),
-    Wrong(lambda: checkpointed_layers([], X), ValueError, "layers", "at least one", "none"),
-    Wrong(lambda: checkpointed_layers([torch.tanh, 3], X), TypeError, "layers[1]", "call", "int"),
-    Wrong(lambda: checkpointed_layers([torch.tanh], 3), TypeError, "inputs", "Tensor", "int"),
+    Wrong(lambda: checkpointed_layers([], X), ValueError, "layers", "at least one layer", "none"),
+    Wrong(
+        lambda: checkpointed_layers([torch.tanh, 3], X), TypeError, "layers[1]", "a callable", "int"
+    ),
+    Wrong(
+        lambda: checkpointed_layers([torch.tanh], 3), TypeError, "inputs", "a torch.Tensor", "int"
+    ),
     Wrong(
         lambda: checkpointed_layers([torch.tanh], X, segments=2),
         ValueError,
         "segments",
-        "at most 1",
+        "an int of at most 1",
         "2",
     ),
     Wrong(
         lambda: checkpointed_layers([torch.tanh], X, segments=0),
         ValueError,
         "segments",
-        "at least 1",
+        "an int of at least 1",
         "0",
     ),
     Wrong(
@@ -201,7 +219,7 @@ WRONG = [
         TypeError,
         "segments",
         "an int",
-        "1.0",
+        "float 1.0",
     ),
 ]
 

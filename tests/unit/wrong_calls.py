@@ -8,7 +8,10 @@ import pytest
 
 
 class Wrong(NamedTuple):
-    """A call that must fail, with the argument it must blame and what it must say of it."""
+    """A call that must fail, with the argument it must blame and what it must say of it.
+
+    An "…" in `expected` or `got` stands for any text.
+    """
 
     call: Callable[[], object]
     error: type[Exception]
@@ -24,5 +27,9 @@ def assert_refused(wrong: Wrong) -> None:
     assert message, f"not in the one form: {caught.value}"
     argument, expected, got = message.groups()
     assert argument == wrong.argument
-    assert wrong.expected in expected
-    assert wrong.got in got
+    assert reads(expected, wrong.expected), f"expected {expected!r}, not {wrong.expected!r}"
+    assert reads(got, wrong.got), f"got {got!r}, not {wrong.got!r}"
+
+
+def reads(text: str, pattern: str) -> bool:
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("…"))), text, re.DOTALL) is not None
