@@ -10,7 +10,7 @@ from traitlets import TraitError
 
 from attnkit import masked_softmax, masks
 from attnkit.viz import AttentionExplorer
-from attnkit.viz.notebook import (  # fmt: skip
+from attnkit.viz.notebook import (
     EXPLORER_ID,
     STAND_IN,
     STATE_MIME,
@@ -256,7 +256,7 @@ WRONG = [
         ValueError,
         "query_tokens: expected tokens for length 2",
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("call, kind, words", WRONG)

@@ -156,7 +156,7 @@ WRONG = [
     ({"vmax": 0}, ValueError, "vmax: expected a number greater than 0"),
     ({"vmax": math.nan}, ValueError, "vmax: expected a finite number"),
     ({"values": torch.ones(2, 2, 2), "ax": 1}, ValueError, "ax: expected values of one head"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("arguments, kind, words", WRONG)

@@ -48,14 +48,19 @@ def test_quick_form_runs_and_repeats_itself(tmp_path):
 
 
 def test_one_sure_link_each_takes_a_sure_link_where_there_is_one():
-    pair = tasks.Pair(("of", "the", "x"), ("du", "y"), frozenset({(0, 0), (0, 1)}),
-                      frozenset({(0, 0), (0, 1), (0, 2), (1, 2)}))  # fmt: skip
+    pair = tasks.Pair(
+        ("of", "the", "x"),
+        ("du", "y"),
+        frozenset({(0, 0), (0, 1)}),
+        frozenset({(0, 0), (0, 1), (0, 2), (1, 2)}),
+    )
     assert learning._one_sure_link_each(pair) == {(0, 1), (1, 2)}
 
 
 def test_mistakes_are_counted_by_distance_from_the_nearest_right_place():
-    pair = tasks.Pair(("a", "b", "c", "d"), ("x", "y"), frozenset({(0, 0)}),
-                      frozenset({(0, 0), (0, 1), (1, 3)}))  # fmt: skip
+    pair = tasks.Pair(
+        ("a", "b", "c", "d"), ("x", "y"), frozenset({(0, 0)}), frozenset({(0, 0), (0, 1), (1, 3)})
+    )
     missed, words, all_words = learning._mistakes([{(0, 2), (1, 3)}], [pair])
     assert (missed, words, all_words) == ({1: 1}, {"x": 1}, {"x": 1, "y": 1})
 

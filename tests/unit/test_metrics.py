@@ -16,11 +16,19 @@ from attnkit import intervals, metrics
 @pytest.mark.parametrize(
     ("probability", "degrees", "expected"),
     [  # printed tables of Student's t
-        (0.975, 1, 12.706), (0.975, 2, 4.303), (0.975, 3, 3.182), (0.975, 4, 2.776),
-        (0.975, 9, 2.262), (0.995, 4, 4.604), (0.95, 5, 2.015), (0.975, 30, 2.042),
-        (0.975, 120, 1.980), (0.5, 7, 0.0), (0.025, 4, -2.776),
+        (0.975, 1, 12.706),
+        (0.975, 2, 4.303),
+        (0.975, 3, 3.182),
+        (0.975, 4, 2.776),
+        (0.975, 9, 2.262),
+        (0.995, 4, 4.604),
+        (0.95, 5, 2.015),
+        (0.975, 30, 2.042),
+        (0.975, 120, 1.980),
+        (0.5, 7, 0.0),
+        (0.025, 4, -2.776),
     ],
-)  # fmt: skip
+)
 def test_student_t_is_that_of_the_tables(probability, degrees, expected):
     assert intervals.student_t(probability, degrees) == pytest.approx(expected, abs=6e-4)
 

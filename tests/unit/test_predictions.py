@@ -73,20 +73,51 @@ def test_mean_heads_averages_whatever_lies_between():
 @pytest.mark.parametrize(
     "wrong",
     [
-        Wrong(lambda: predict(torch.nn.Linear(1, 1), batches()), TypeError, "model",
-              "a sequence-to-sequence model", "Linear"),
+        Wrong(
+            lambda: predict(torch.nn.Linear(1, 1), batches()),
+            TypeError,
+            "model",
+            "a sequence-to-sequence model",
+            "Linear",
+        ),
         Wrong(lambda: predict(model(), PAIRS), TypeError, "batches", "tasks.Batches", "list"),
-        Wrong(lambda: predict(model(), batches(), beam_size=0), ValueError, "beam_size",
-              "an int of at least 1", "0"),
-        Wrong(lambda: predict(model(), batches(), max_len=0), ValueError, "max_len",
-              "an int of at least 1", "0"),
-        Wrong(lambda: align(model(), batches(), weigh=1), TypeError, "weigh", "a function of model and batch", "int"),
-        Wrong(lambda: align(model(), batches(), weigh=lambda m, b: torch.ones(1, 1)), ValueError,
-              "weigh", "weights (B, T, S) = (8, 3, 2)", "(1, 1)"),
-        Wrong(lambda: align(model("none"), batches()), ValueError, "decoder", "one with attention",
-              "FixedVectorDecoder"),
+        Wrong(
+            lambda: predict(model(), batches(), beam_size=0),
+            ValueError,
+            "beam_size",
+            "an int of at least 1",
+            "0",
+        ),
+        Wrong(
+            lambda: predict(model(), batches(), max_len=0),
+            ValueError,
+            "max_len",
+            "an int of at least 1",
+            "0",
+        ),
+        Wrong(
+            lambda: align(model(), batches(), weigh=1),
+            TypeError,
+            "weigh",
+            "a function of model and batch",
+            "int",
+        ),
+        Wrong(
+            lambda: align(model(), batches(), weigh=lambda m, b: torch.ones(1, 1)),
+            ValueError,
+            "weigh",
+            "weights (B, T, S) = (8, 3, 2)",
+            "(1, 1)",
+        ),
+        Wrong(
+            lambda: align(model("none"), batches()),
+            ValueError,
+            "decoder",
+            "one with attention",
+            "FixedVectorDecoder",
+        ),
     ],
-)  # fmt: skip
+)
 def test_wrong_calls(wrong):
     assert issubclass(type(model()), SequenceModel)
     assert_refused(wrong)

@@ -270,9 +270,15 @@ def test_clipping_bounds_the_step_and_none_does_not():
         line = nn.Linear(1, 1, bias=False)
         nn.init.zeros_(line.weight)
         training.fit(
-            line, [torch.tensor([[100.0]])], steps=1, clip=clip, progress=False, every=1,
-            loss=lambda m, x: (m(x) - 1000) ** 2, optimizer=torch.optim.SGD(line.parameters(), 1.0),
-        )  # fmt: skip
+            line,
+            [torch.tensor([[100.0]])],
+            steps=1,
+            clip=clip,
+            progress=False,
+            every=1,
+            loss=lambda m, x: (m(x) - 1000) ** 2,
+            optimizer=torch.optim.SGD(line.parameters(), 1.0),
+        )
         return line.weight.item()
 
     assert moved(0.5) == pytest.approx(0.5)

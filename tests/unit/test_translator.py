@@ -97,13 +97,37 @@ def translate(texts=("the cat",), **options):
     "wrong",
     [
         Wrong(lambda: Translator(["a"], VOCABS[1]), TypeError, "source_vocab", "a Vocab", "list"),
-        Wrong(lambda: Translator(VOCABS[0], None), TypeError, "target_vocab", "a Vocab", "NoneType"),
-        Wrong(lambda: Translator(*VOCABS, "lstm"), ValueError, "model", "one of 'transformer', 'additive', 'dot', 'general', 'concat', 'none'", "'lstm'"),
-        Wrong(lambda: Translator(*VOCABS, seq2seq(9, 9), embed_dim=8), ValueError, "options",
-              "none with a model of your own", "embed_dim"),
-        Wrong(lambda: Translator(*VOCABS, "dot", hidden_dim=7), ValueError, "hidden_dim",
-              "an even number, half for each direction", "7"),
-        Wrong(translate("the cat"), TypeError, "texts", "a list of strings, one a sentence", "one string"),
+        Wrong(
+            lambda: Translator(VOCABS[0], None), TypeError, "target_vocab", "a Vocab", "NoneType"
+        ),
+        Wrong(
+            lambda: Translator(*VOCABS, "lstm"),
+            ValueError,
+            "model",
+            "one of 'transformer', 'additive', 'dot', 'general', 'concat', 'none'",
+            "'lstm'",
+        ),
+        Wrong(
+            lambda: Translator(*VOCABS, seq2seq(9, 9), embed_dim=8),
+            ValueError,
+            "options",
+            "none with a model of your own",
+            "embed_dim",
+        ),
+        Wrong(
+            lambda: Translator(*VOCABS, "dot", hidden_dim=7),
+            ValueError,
+            "hidden_dim",
+            "an even number, half for each direction",
+            "7",
+        ),
+        Wrong(
+            translate("the cat"),
+            TypeError,
+            "texts",
+            "a list of strings, one a sentence",
+            "one string",
+        ),
         Wrong(translate([]), ValueError, "texts", "at least one text", "none"),
         Wrong(translate(["a cat", " "]), ValueError, "texts[1]", "at least one word", "' '"),
         Wrong(translate(["a cat", 3]), TypeError, "texts[1]", "a string", "int"),
@@ -111,9 +135,14 @@ def translate(texts=("the cat",), **options):
         Wrong(translate(max_len=0), ValueError, "max_len", "an int of at least 1", "0"),
         Wrong(translate(batch_size=0), ValueError, "batch_size", "an int of at least 1", "0"),
         Wrong(translate(copy_unknown=1), TypeError, "copy_unknown", "True or False", "int 1"),
-        Wrong(lambda: Translator.load("/nowhere"), FileNotFoundError, "folder",
-              "translator.json", "none in /nowhere"),
+        Wrong(
+            lambda: Translator.load("/nowhere"),
+            FileNotFoundError,
+            "folder",
+            "translator.json",
+            "none in /nowhere",
+        ),
     ],
-)  # fmt: skip
+)
 def test_wrong_calls(wrong):
     assert_refused(wrong)
