@@ -76,6 +76,10 @@ def bootstrap(
         resamples: how often to draw as many values anew, with replacement.
         seed: of the draws.
 
+    Raises:
+        TypeError: a value is not a number, or `statistic` cannot be called.
+        ValueError: there are no values, or a number is out of range.
+
     >>> bootstrap([3.0, 3.0, 3.0])
     Interval(estimate=3.0, low=3.0, high=3.0)
     """

@@ -197,6 +197,17 @@ def summary_loss(model: Summarizer, batch: DocumentBatch) -> Tensor:
 
     Returns:
         (M,), one loss in nats for each important sentence of the batch.
+
+    Raises:
+        TypeError, ValueError: as the model does.
+
+    Example:
+        >>> from attnkit import tasks
+        >>> documents = tasks.salient(2)
+        >>> vocab = Vocab.build(line for document in documents for line in document.sentences)
+        >>> batch = next(iter(tasks.DocumentBatches(documents, vocab, batch_size=2)))
+        >>> summary_loss(Summarizer(vocab, embed_dim=8, num_heads=2), batch).shape
+        torch.Size([6])
     """
     scored = model(batch.sentences)
     surprise = -scored.scores.float().log_softmax(-1)  # (B, N)

@@ -41,7 +41,8 @@ def reverse(
 def copy(
     count: int, *, min_length: int = 1, max_length: int = 16, symbols: int = 20, seed: int = 0
 ) -> list[Pair]:
-    """Make examples whose target is the source itself. The arguments are those of `reverse`.
+    """Make examples whose target is the source itself. The arguments and errors are those of
+    `reverse`.
 
     >>> copy(1, min_length=3, max_length=3)[0].target
     ('s', 'h', 's')

@@ -62,6 +62,10 @@ def every(build: Callable[[Callable[[Sequence[Any]], Any]], T]) -> Iterator[T]:
     `build` may call `choose(options)` as often as it likes, and later options may depend on
     earlier choices. The same function given `Draw(seed).choice` makes one random example.
 
+    Raises:
+        TypeError: `build` cannot be called.
+        ValueError: `options` is empty.
+
     >>> list(every(lambda choose: choose("ab") + choose("xyz")))
     ['ax', 'ay', 'az', 'bx', 'by', 'bz']
     """

@@ -68,7 +68,12 @@ def starts_with_vowel(word: str) -> bool:
 
 
 def settle(words: Iterable[Word]) -> list[Word]:
-    """Elide and contract a sentence: je + aime -> j' aime, de + le + chat -> du chat."""
+    """Elide and contract a sentence: je + aime -> j' aime, de + le + chat -> du chat.
+
+    >>> words = "à le ami de le roi".split()
+    >>> [word.text for word in settle(Word(word, frozenset(), frozenset()) for word in words)]
+    ['à', "l'", 'ami', 'du', 'roi']
+    """
     settled: list[Word] = []
     for word in words:
         if settled:
@@ -83,7 +88,12 @@ def settle(words: Iterable[Word]) -> list[Word]:
 
 
 def determiner(name: str, noun: Noun, plural: bool, next_word: str) -> str:
-    """Return the French determiner that agrees with `noun` and sounds well before `next_word`."""
+    """Return the French determiner that agrees with `noun` and sounds well before `next_word`.
+
+    >>> school = next(noun for noun in lexicon.NOUNS if noun.english == "school")
+    >>> determiner("my", school, False, "école"), determiner("my", school, False, "vieille")
+    ('mon', 'ma')
+    """
     forms = lexicon.DETERMINERS[name]
     form = forms[2] if plural else forms[noun.gender == "f"]
     if starts_with_vowel(next_word):
@@ -92,7 +102,12 @@ def determiner(name: str, noun: Noun, plural: bool, next_word: str) -> str:
 
 
 def adjective(adjective: Adjective, gender: str, plural: bool, next_word: str = "") -> str:
-    """Return the form of a French adjective; `next_word` is the noun when it stands before it."""
+    """Return the form of a French adjective; `next_word` is the noun when it stands before it.
+
+    >>> old = next(item for item in lexicon.ADJECTIVES if item.english == "old")
+    >>> [adjective(old, "m", False, noun) for noun in ("ami", "hibou")], adjective(old, "f", True)
+    (['vieil', 'vieux'], 'vieilles')
+    """
     if next_word and gender == "m" and not plural and starts_with_vowel(next_word):
         return adjective.french[4]
     return adjective.french[(gender == "f") + 2 * plural]

@@ -160,6 +160,10 @@ def order(
 def vocabs(pairs: Sequence[Pair], **limits: int) -> tuple[Vocab, Vocab]:
     """Build the source and the target vocabulary of `pairs`; `limits` go to `Vocab.build`.
 
+    Raises:
+        TypeError: something is not a pair.
+        ValueError: a source is empty, or a limit is out of range.
+
     >>> source_vocab, target_vocab = vocabs([Pair(("a",), ("x", "y"))])
     >>> target_vocab.tokens[4:]
     ['x', 'y']
@@ -171,6 +175,10 @@ def vocabs(pairs: Sequence[Pair], **limits: int) -> tuple[Vocab, Vocab]:
 
 def reverse_source(pairs: Sequence[Pair]) -> list[Pair]:
     """Turn every source around, its links with it (Sutskever et al. 2014, section 3.3).
+
+    Raises:
+        TypeError: something is not a pair.
+        ValueError: a source is empty.
 
     >>> reverse_source([Pair(("a", "b"), ("x",), frozenset({(0, 1)}), frozenset({(0, 1)}))])[0]
     Pair(source=('b', 'a'), target=('x',), sure=frozenset({(0, 0)}), possible=frozenset({(0, 0)}))
@@ -193,6 +201,9 @@ def reverse_source(pairs: Sequence[Pair]) -> list[Pair]:
 
 def text_pairs(lines: Sequence[tuple[str, str]]) -> list[Pair]:
     """Tokenize (source, target) lines of text, such as those of `multi30k`; no gold links.
+
+    Raises:
+        TypeError: something is not a string.
 
     >>> text_pairs([("Ein Hund.", "A dog.")])[0].target
     ('a', 'dog', '.')

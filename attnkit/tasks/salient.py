@@ -126,6 +126,10 @@ class DocumentBatch(NamedTuple):
 class DocumentBatches:
     """Documents in batches of similar length; order and arguments are those of `Batches`.
 
+    Raises:
+        TypeError: an argument has the wrong type.
+        ValueError: there are no documents, or `batch_size` is below 1.
+
     >>> documents = salient(10)
     >>> vocab = Vocab.build(sentence for item in documents for sentence in item.sentences)
     >>> [len(batch.index) for batch in DocumentBatches(documents, vocab, batch_size=5)]

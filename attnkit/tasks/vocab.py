@@ -141,6 +141,9 @@ def tokenize(text: str) -> list[str]:
     An apostrophe ends an elided French article or pronoun (`l'`, `d'`, `qu'`) and begins the
     English `'s`, `'t` and the like, so that each stays with the word it belongs to.
 
+    Raises:
+        TypeError: `text` is not a string.
+
     >>> tokenize("L'oiseau n'est pas là.")
     ["l'", 'oiseau', "n'", 'est', 'pas', 'là', '.']
     >>> tokenize("The dog's well-known ball, 3.5 m")
@@ -152,6 +155,9 @@ def tokenize(text: str) -> list[str]:
 
 def detokenize(tokens: Sequence[str]) -> str:
     """Join tokens into text, the reverse of `tokenize` up to capitals and rare spacing.
+
+    Raises:
+        TypeError: `tokens` is not a sequence of tokens.
 
     >>> detokenize(["l'", "oiseau", "n'", "est", "pas", "là", "."])
     "l'oiseau n'est pas là."

@@ -24,6 +24,9 @@ def sequence_loss(model: nn.Module, batch: Any) -> Tensor:
     Returns:
         (N,), one loss in nats for each of the N target tokens, EOS included.
 
+    Raises:
+        TypeError, ValueError: as the model does.
+
     Example:
         >>> import torch
         >>> from attnkit import rnn, tasks
