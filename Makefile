@@ -17,7 +17,7 @@ export PYTHONHASHSEED  ?= 0
 export PYDEVD_DISABLE_FILE_VALIDATION ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book serve test notebooks bench results lint clean linkcheck picture
+.PHONY: help setup book serve test mutants notebooks bench results lint clean linkcheck picture
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -42,6 +42,11 @@ serve: book ## build the book and serve it on http://localhost:8000
 test: book ## build the book, then run every test
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
+mutants: $(READY) ## break attnkit's core in every small way, and list what no test noticed
+	rm -rf mutants
+	$(BIN)/mutmut run --max-children $(JOBS)
+	$(BIN)/mutmut results
+
 notebooks: $(READY) ## execute every chapter and write its outputs (ONLY=05 for one)
 	$(BIN)/python -m booktools.notebooks $(ONLY)
 
@@ -65,5 +70,5 @@ picture: book ## draw the picture in the README (needs Chromium)
 	$(BIN)/python -m booktools.picture chapters/05_scaled_dot_product_attention
 
 clean: ## remove what was built; the environment stays
-	rm -rf _build build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf _build build dist mutants *.egg-info .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +

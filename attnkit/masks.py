@@ -133,7 +133,7 @@ def sliding_window(
     query_len, key_len, offset = _aligned(query_len, key_len, offset)
     queries, keys = _grid(query_len, key_len, device)
     distance = queries + offset - keys  # (L, S), positive towards the past
-    near = distance < window if causal else distance.abs() < window
+    near = distance.abs() < window
     return near & (distance >= 0) if causal else near  # (L, S)
 
 

@@ -122,6 +122,13 @@ MASKS = [
     Wrong(lambda: masks.prefix(5, 6), ValueError, "prefix_len", "an int of at most 5", "6"),
     Wrong(lambda: masks.prefix(5, -1), ValueError, "prefix_len", "an int of at least 0", "-1"),
     Wrong(lambda: masks.prefix(-5, 0), ValueError, "length", "an int of at least 0", "-5"),
+    Wrong(
+        lambda: masks.blocks(torch.arange(2), torch.rand(3)),
+        TypeError,
+        "key_block_ids",
+        "an integer tensor",
+        "torch.float32",
+    ),
     Wrong(lambda: masks.blocks([0, 1]), TypeError, "block_ids", "a torch.Tensor", "list"),
     Wrong(
         lambda: masks.blocks(torch.rand(3)),
