@@ -2,6 +2,7 @@
 
 import datetime
 import itertools
+from collections import Counter
 
 import pytest
 import torch
@@ -27,6 +28,13 @@ def test_draw_reaches_every_option_about_evenly():
         counts[draw.between(1, 6) - 1] += 1
     assert min(counts) > 900
     assert max(counts) < 1100
+
+
+def test_every_order_is_as_likely_as_the_others():
+    draw = Draw(1)
+    counts = Counter("".join(draw.shuffled("abc")) for _ in range(6000))
+    assert len(counts) == 6
+    assert min(counts.values()) > 900
 
 
 @given(st.lists(st.integers(), max_size=30), st.integers(0, 1000))

@@ -284,6 +284,12 @@ def test_links_of_examples_checked_by_hand(built, sure, possible):
     assert links(built) == (set(sure.split()), set(possible.split()))
 
 
+def test_a_mute_h_elides_and_an_aspirated_one_does_not():
+    elide = ("homme", "hommes", "hôtel", "heureux", "heureuse", "œuf", "île", "école")
+    assert all(map(grammar.starts_with_vowel, elide))
+    assert not any(map(grammar.starts_with_vowel, ("hibou", "hiboux", "héros", "chat")))
+
+
 def test_the_black_cat_crosses():
     pair = tasks.toy_french(1)[0]
     assert (pair.source, pair.target) == (("the", "black", "cat"), ("le", "chat", "noir"))
