@@ -125,6 +125,9 @@ def test_entropy_of_masked_and_empty_rows_is_finite_with_its_gradient():
     assert scores.grad.isfinite().all()
     assert (scores.grad[~mask] == 0).all()
     assert torch.autograd.gradcheck(lambda x: metrics.entropy(x.softmax(-1)), scores)
+    weights = torch.tensor([0.5, 0.5, 0.0], requires_grad=True)
+    metrics.entropy(weights).backward()
+    assert weights.grad[2] == 0, "a masked key neither gains nor loses"
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
