@@ -169,6 +169,7 @@ def compiled(call: Callable[..., object]) -> Callable[..., object] | None:
     except Exception as error:  # it is PyTorch's own search for a compiler that fails, in many ways
         print(f"torch.compile is left out: {type(error).__name__}", flush=True)
         return None
+    torch._dynamo.reset()  # so that earlier sizes do not count towards the limit on recompiling
     return torch.compile(call, dynamic=False)
 
 

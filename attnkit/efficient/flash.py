@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from attnkit import checks
-from attnkit.efficient import triton_flash
+from attnkit.efficient import kernels
 from attnkit.efficient.online_softmax import finish, finite_or_zero, start, update
 from attnkit.efficient.spans import Spans, set_aside, spans, whole_mask
 from attnkit.functional import Attended, _check_sdpa, scaled_dot_product_attention
@@ -140,9 +140,15 @@ def flash_with_logsumexp(
     key, value, spoiled = set_aside(key, value, mask, seen, target)
 
     with torch.autocast(query.device.type, enabled=False):
-        if triton_flash.takes(query, key, value, mask):
-            output, logsumexp = triton_flash.attend(
-                query, key, value, scale=scale, causal=causal, window=window, offset=offset or 0
+        kernel = kernels.find("flash", query, key, value) if mask is None else None
+        if kernel is not None:
+            lead = None if enable_gqa else target[:-2]
+            output, logsumexp = kernel.attend(
+                *(_four_dims(x, lead) for x in (query, key, value)),
+                scale=scale,
+                causal=causal,
+                window=window,
+                offset=offset or 0,
             )
         else:
             if enable_gqa:
@@ -233,6 +239,13 @@ def _hide(
         scores.masked_fill_(~mask[..., rows, keys], fill)
     if seen is not None and not (some := seen.rows(rows)).covers(keys):
         scores.masked_fill_(~some.mask(keys), fill)
+
+
+def _four_dims(x: Tensor, lead: tuple[int, ...] | None) -> Tensor:
+    """(B, H, length, features), whatever the leading dimensions were; None keeps their sizes."""
+    if lead is not None:
+        x = x.expand(*lead, *x.shape[-2:])
+    return x.flatten(0, -4) if x.dim() > 3 else x[(None,) * (4 - x.dim())]
 
 
 def _grouped(

@@ -9,13 +9,12 @@ linear in the lengths: the output and one logsumexp for each query.
 
 import math
 from collections.abc import Callable
-from functools import partial
 
 import torch
 from torch import Tensor
 
 from attnkit import checks
-from attnkit.efficient import triton_additive
+from attnkit.efficient import kernels
 from attnkit.efficient.pair_tanh import PairGrads, PairTanh
 from attnkit.functional import Attended, attend
 from attnkit.mechanism import spoil
@@ -142,7 +141,8 @@ def _fused(
     query, key, value = (_batched(x, lead) for x in (query, key, value))
     if mask is not None:
         mask = _batched(mask.expand(*mask.shape[:-2], query.shape[1], key.shape[1]), lead)
-    function = triton_additive.Attention if triton_additive.takes(query) else _Attention
+    kernel = kernels.find("additive", value)
+    function = kernel.Attention if kernel else _Attention
     output = function.apply(query, key, v, value, mask)  # (N, L, Ev)
     return output.reshape(*lead, *output.shape[1:])
 
@@ -163,7 +163,7 @@ class _Scores(torch.autograd.Function):
     def backward(ctx, grad: Tensor) -> tuple[Tensor, ...]:
         query, key, v = ctx.saved_tensors
         if torch.is_grad_enabled():
-            return _plain_backward(additive_scores, (query, key, v), grad)
+            return _differentiable(additive_scores, (query, key, v), grad)
         tanh, grads = PairTanh(query, key), PairGrads(query, key, v)
         for tile in tanh.tiles(tanh.whole):
             grads.add(tile, tanh(tile), grad[tile])
@@ -195,7 +195,7 @@ class _Attention(torch.autograd.Function):
     def backward(ctx, grad: Tensor) -> tuple[Tensor | None, ...]:
         query, key, v, value, mask, output, logsumexp = ctx.saved_tensors
         if torch.is_grad_enabled():
-            return *_plain_backward(partial(_plain, mask=mask), (query, key, v, value), grad), None
+            return *plain_backward((query, key, v, value), mask, grad), None
         delta = (grad * output).sum(-1, keepdim=True)  # (N, L, 1), what the softmax takes off
         grad_value = torch.zeros_like(value)
         tanh, grads = PairTanh(query, key, mask), PairGrads(query, key, v)
@@ -214,14 +214,20 @@ class _Attention(torch.autograd.Function):
         return *grads.finish(), grad_value, None
 
 
-def _plain(query: Tensor, key: Tensor, v: Tensor, value: Tensor, *, mask: Tensor | None) -> Tensor:
-    return attend(additive_scores(query, key, v), value, mask=mask).output
+def plain_backward(
+    inputs: tuple[Tensor, ...], mask: Tensor | None, grad: Tensor
+) -> tuple[Tensor | None, ...]:
+    """The gradients of query, key, v and value by the plain form, for `create_graph=True`."""
+
+    def plain(query: Tensor, key: Tensor, v: Tensor, value: Tensor) -> Tensor:
+        return attend(additive_scores(query, key, v), value, mask=mask).output
+
+    return _differentiable(plain, inputs, grad)
 
 
-def _plain_backward(
+def _differentiable(
     function: Callable[..., Tensor], inputs: tuple[Tensor, ...], grad: Tensor
 ) -> tuple[Tensor | None, ...]:
-    """The gradients by the plain form, for `create_graph=True`: they can be derived once more."""
     wanted = [x for x in inputs if x.requires_grad]
     grads = iter(torch.autograd.grad(function(*inputs), wanted, grad, create_graph=True))
     return tuple(next(grads) if x.requires_grad else None for x in inputs)

@@ -9,19 +9,21 @@ kernel.
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import torch
 from torch import Tensor
 
-from attnkit import checks
-from attnkit.efficient.spans import Spans, keys_alone, part_of, set_aside, spans, whole_mask
+from attnkit import checks, masks
+from attnkit.efficient.spans import Spans, keys_alone, part_of, set_aside, spans
 from attnkit.functional import Attended, _check_sdpa, scaled_dot_product_attention
 from attnkit.numerics import as_autocast
 from attnkit.observers import unobserved, watching
 
 # Queries of a block: with fewer, calls cost more than work; with more, hidden keys are read.
 MIN_ROWS, MAX_ROWS = 64, 512
+# Up to this many queries the masked full form is as fast: what it wastes still fits the cache.
+SHORT = 256
 BACKENDS = ("auto", "blocks", "flex")
 
 
@@ -77,25 +79,46 @@ def sliding_window_attention(
         True
     """
     checks.integer("window", window, minimum=1)
-    target = _check_sdpa(query, key, value, scale, 0.0, enable_gqa, need_weights)
-    if mask is not None:
-        checks.mask(mask, target, device=query.device)
     checks.choice("backend", backend, BACKENDS)
-    length, keys = target[-2:]
-    seen = spans(length, keys, causal=causal, window=window, offset=offset, device=query.device)
+    checks.dims("query", checks.tensor("query", query), 2, "(..., L, E)")
+    checks.dims("key", checks.tensor("key", key), 2, "(..., S, E)")
+    length, keys = query.shape[-2], key.shape[-2]
     options = {"scale": scale, "enable_gqa": enable_gqa}
-    if need_weights or watching():
-        whole = whole_mask(mask, seen, keys)
-        attended = scaled_dot_product_attention(
-            query, key, value, mask=whole, need_weights=True, **options
-        )
-        if need_weights:
-            return attended
+    place = {"causal": causal, "window": window, "offset": offset, "device": query.device}
+    target = None
+    if mask is not None:
+        target = _check_sdpa(query, key, value, scale, 0.0, enable_gqa, need_weights)
+        checks.mask(mask, target, device=query.device)
+    whole = partial(_whole, query, key, value, mask, place, options)
+    if need_weights or (backend == "auto" and length <= SHORT):
+        return whole(need_weights)
+    target = target or _check_sdpa(query, key, value, scale, 0.0, enable_gqa, need_weights)
+    seen = spans(length, keys, **place)
+    if watching():
+        with torch.no_grad():
+            whole(True)
     if backend == "flex" or (backend == "auto" and query.is_cuda and keys_alone(mask)):
         return Attended(_flex(query, key, value, mask, seen, target, options), None)
     with unobserved():
         output = _in_blocks(query, key, value, mask, seen, _rows(length, window), options)
     return Attended(output, None)
+
+
+def _whole(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    place: dict[str, object],
+    options: dict[str, object],
+    need_weights: bool,
+) -> Attended:
+    """The plain form: all scores, and a mask."""
+    near = masks.sliding_window(query.shape[-2], key.shape[-2], **place)  # (L, S)
+    near = near if mask is None else near & mask
+    return scaled_dot_product_attention(
+        query, key, value, mask=near, need_weights=need_weights, **options
+    )
 
 
 def _in_blocks(

@@ -25,6 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:flex_attention called without to
 def small_blocks(monkeypatch):
     monkeypatch.setattr(window, "MIN_ROWS", 4)
     monkeypatch.setattr(window, "MAX_ROWS", 4)
+    monkeypatch.setattr(window, "SHORT", 0)
 
 
 def problem(lead=(2, 4), L=7, S=9, *, kv_lead=None, dtype=torch.float64):
@@ -121,6 +122,17 @@ def test_junk_out_of_sight_is_harmless_and_in_sight_is_shown(junk, backend):
     touched[0, 4:7] = True
     assert (output.isnan().all(-1) == touched).all()
     assert (output - clean)[~touched].abs().max() < 1e-12
+
+
+def test_a_short_sequence_takes_the_plain_form(monkeypatch):
+    monkeypatch.setattr(window, "SHORT", 9)
+    monkeypatch.setattr(window, "_in_blocks", None)
+    mask = random(9) < 0.5
+    assert_same(
+        lambda *x: sliding_window_attention(*x, window=3, mask=mask),
+        problem(L=9),
+        masks.sliding_window(9, window=3) & mask,
+    )
 
 
 def test_weights_are_those_of_the_masked_full_form():
