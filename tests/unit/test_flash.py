@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attnkit
-from attnkit import masks
+from attnkit import masks, trace
 from attnkit.efficient import flash, flash_attention, flash_with_logsumexp, online_softmax
 from attnkit.efficient.online_softmax import finish, merge, online_attention, start, update
 
@@ -31,6 +31,7 @@ SEEN = {
 def small_blocks(monkeypatch):
     monkeypatch.setattr(flash, "ROWS", 4)
     monkeypatch.setattr(flash, "KEYS", 3)
+    monkeypatch.setattr(flash, "SHORT", 0)
 
 
 def problem(lead=(2, 4), L=7, S=9, E=6, Ev=5, *, kv_lead=None, dtype=torch.float64):
@@ -208,6 +209,24 @@ def test_memory_is_linear_in_the_lengths(monkeypatch):
             lambda inputs=inputs: flash_attention(*inputs, causal=True).output.sum().backward()
         )
         assert largest <= max(2 * length * 8, 2 * 32 * 32)
+
+
+def test_a_short_sequence_takes_the_plain_form(monkeypatch):
+    monkeypatch.setattr(flash, "SHORT", 9)
+    monkeypatch.setattr(flash, "flash_with_logsumexp", None)
+    extra = random(7, 9) < 0.5
+    assert_same(problem(), masks.causal(7, 9, offset=2) & extra, mask=extra, causal=True, offset=2)
+
+
+@pytest.mark.parametrize("short", [0, 99])
+def test_a_recorder_sees_one_call_and_changes_nothing(short, monkeypatch):
+    monkeypatch.setattr(flash, "SHORT", short)
+    inputs = [x.detach() for x in problem()]
+    quiet = flash_attention(*inputs).output
+    with trace.record() as calls:
+        output = flash_attention(*inputs).output
+    assert torch.equal(quiet, output)
+    assert len(calls) == 1
 
 
 @pytest.mark.parametrize("seen, most", [("causal", 0.6), ("causal window", 0.25)])

@@ -34,6 +34,7 @@ FEATURES = {
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch):
     monkeypatch.setattr(linear, "CHUNK", 4)
+    monkeypatch.setattr(linear, "SHORT", 0)
 
 
 def problem(lead=(2, 3), L=7, S=None, *, dtype=torch.float64):
@@ -152,6 +153,17 @@ def test_a_state_is_not_written_to():
     for form in (linear_attention_segment, linear_attention_recurrent):
         form(*inputs, state)
     assert all(torch.equal(a, b) for a, b in zip(state, before, strict=True))
+
+
+def test_a_short_sequence_takes_the_plain_form(monkeypatch):
+    monkeypatch.setattr(linear, "SHORT", 9)
+    monkeypatch.setattr(linear, "_linear", None)
+    keys = random(9) < 0.5
+    assert_same(
+        lambda *x: linear_attention(*x, causal=True, mask=keys).output,
+        lambda *x: textbook(*x, masks.causal(9) & keys, elu_features),
+        problem(L=9),
+    )
 
 
 def test_weights_sum_to_one_and_give_the_output():

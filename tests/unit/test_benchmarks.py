@@ -1,0 +1,85 @@
+"""The benchmarks: their arithmetic, their memory probe, and that they run."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from benchmarks import __main__ as command
+from benchmarks import _harness as harness
+from benchmarks import _peak as peak
+
+
+def test_ratios_are_taken_round_by_round():
+    ours, theirs = [1.0, 2.0, 4.0], [3.0, 2.0, 12.0]
+    found = harness.summary(ours, theirs, same=False)
+    assert found["ratio"] == 3.0  # the median of 3, 1 and 3
+    assert found["best_ratio"] == 2.0
+    assert found["ms"] == 2000.0
+    assert found["low"] <= found["ratio"] <= found["high"]
+    assert "ratio" not in harness.summary(ours, ours, same=True)
+
+
+def test_a_slower_form_has_a_ratio_above_one(monkeypatch):
+    monkeypatch.setattr(harness, "_seconds", lambda call, repeats, device: call())
+    found = harness.compare({"ours": lambda: 0.25, "theirs": lambda: 1.0}, rounds=3)
+    assert found["theirs"]["ratio"] == found["theirs"]["best_ratio"] == 4.0
+    assert found["ours"] == {"ms": 250.0, "rounds": 3}
+
+
+def test_every_round_runs_every_form_and_the_budget_ends_it():
+    calls = []
+    forms = {name: lambda name=name: calls.append(name) for name in "ab"}
+    assert harness.compare(forms, rounds=5, budget=60)["a"]["rounds"] == 5
+    assert {"a", "b"} == set(calls)
+    assert harness.compare(forms, rounds=5, budget=0)["a"]["rounds"] == 3
+
+
+@pytest.mark.parametrize("power", [0.5, 1, 2])
+def test_exponents(power):
+    lengths = [16, 64, 256]
+    assert harness.exponent(lengths, [3 * n**power for n in lengths]) == power
+
+
+def test_crossovers():
+    lengths = [10, 100, 1000]
+    assert harness.crossover(lengths, [100, 100, 100], [1, 10, 1000]) == 316
+    assert harness.crossover(lengths, [1, 1, 1], [2, 2, 2]) == 10
+    assert harness.crossover(lengths, [2, 2, 2], [1, 1, 1]) is None
+    assert harness.crossover(lengths, [1, 2, 2], [2, 1, 1]) is None
+
+
+def test_the_probe_sees_what_a_call_adds():
+    def call():
+        return len(bytearray(b"x") * (64 << 20))
+
+    assert 60 < peak.measure(call, "cpu") < 90
+
+
+def test_a_form_that_fails_is_left_out_with_its_reason(capsys):
+    task = {"length": 8, "backward": False, "device": "cpu", "warm_up": {}}
+    found = harness.peaks("benchmarks.long", ["no such form"], task, threads=1)
+    assert "no such form" in found["no such form"]["failed"]
+    harness.table("a case", found, "mib")
+    assert "left out" in capsys.readouterr().out
+
+
+def test_wrong_options_are_refused(capsys):
+    for options in (["nonsense"], ["--threads", "0"], ["--device", "abacus"]):
+        with pytest.raises(SystemExit):
+            command.main(options)
+    assert "nonsense" in capsys.readouterr().err
+
+
+def test_two_sections_run_and_write_their_record(tmp_path):
+    out = tmp_path / "results" / "bench.json"
+    options = ["decoding", "dot_product", "--quick", "--threads", "1", "--out", str(out)]
+    subprocess.run([sys.executable, "-m", "benchmarks", *options], cwd=harness.ROOT, check=True)
+    record = json.loads(out.read_text(encoding="utf-8"))
+    assert record["threads"] == 1
+    assert {"command", "versions", "device", "date"} <= set(record)
+    assert record["dot_product"]["backend"]["16"] != "none"
+    for cost in record["decoding"]["bytes per token"].values():
+        assert cost["counted"] == cost["measured"]
+    assert [path.name for path in out.parent.iterdir()] == ["bench.json"]
