@@ -51,8 +51,8 @@ notebooks: $(READY) ## execute every chapter and write its outputs (ONLY=05 for 
 	$(BIN)/python -m booktools.notebooks $(ONLY)
 
 bench: $(READY) ## measure speed and memory, as ratios
-	@set -e; $(foreach file,$(wildcard benchmarks/[a-z]*.py),\
-	  echo "== $(file)"; $(BIN)/python -m benchmarks.$(basename $(notdir $(file)));)
+	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.explorer
 
 results: $(READY) ## run the long experiments and write results/
 	@set -e; $(foreach file,$(wildcard experiments/[a-z]*.py),\
