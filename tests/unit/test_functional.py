@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attnkit
-from attnkit import functional, masks, numerics
+from attnkit import device, functional, masks, numerics
 
 
 def randn(*shape, seed=0, dtype=torch.float64):
@@ -82,6 +82,13 @@ def test_leading_dimensions_broadcast(lead, need_weights):
     assert output.shape == (*shape, 4, 2)
     if need_weights:
         close(weights, expected)
+
+
+@pytest.mark.parametrize("lead", [(), (3,), (2, 3), (2, 1, 3)])
+def test_the_fused_kernel_runs_however_many_dimensions_there_are(lead):
+    q = randn(*lead, 16, 8, dtype=torch.float32)
+    ran = device.sdpa_backend(lambda: attnkit.scaled_dot_product_attention(q, q, q))
+    assert ran == "flash (CPU)"
 
 
 @pytest.mark.parametrize("need_weights", [False, True])

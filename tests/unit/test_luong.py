@@ -123,3 +123,13 @@ def test_float64_stays_float64():
     attention = LuongAttention(4, 6, score="concat").double()
     output, weights = attention(query, key, need_weights=True)
     assert output.dtype == weights.dtype == torch.float64
+
+
+@pytest.mark.parametrize("score, name, fan_in", [("general", "weight", 64), ("concat", "v", 64)])
+def test_what_is_learned_starts_as_the_weights_of_a_linear_layer_do(score, name, fan_in):
+    torch.manual_seed(0)
+    drawn = dict(LuongAttention(64, 64, score).named_parameters())[name].detach()
+    bound = fan_in**-0.5
+    assert drawn.abs().max() <= bound
+    assert drawn.min() < -0.9 * bound
+    assert drawn.max() > 0.9 * bound

@@ -642,3 +642,13 @@ def test_masks_and_biases_of_few_dimensions(shape, need_weights):
             query, key, value, need_weights=need_weights, **options
         )
         assert_close(output, plain, atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("lead", [(), (2,)])
+def test_no_keys_at_all_give_zero(lead):
+    attention = MultiHeadAttention(8, 2)
+    output, weights = attention(
+        torch.randn(*lead, 5, 8), torch.randn(*lead, 0, 8), need_weights=True
+    )
+    assert torch.equal(output, torch.zeros(*lead, 5, 8))
+    assert weights.shape == (*lead, 2, 5, 0)

@@ -123,6 +123,13 @@ MASKS = [
     Wrong(lambda: masks.prefix(5, -1), ValueError, "prefix_len", "an int of at least 0", "-1"),
     Wrong(lambda: masks.prefix(-5, 0), ValueError, "length", "an int of at least 0", "-5"),
     Wrong(
+        lambda: masks.from_torch_padding([True]),
+        TypeError,
+        "key_padding_mask",
+        "a torch.Tensor",
+        "list",
+    ),
+    Wrong(
         lambda: masks.blocks(torch.arange(2), torch.rand(3)),
         TypeError,
         "key_block_ids",
@@ -377,7 +384,31 @@ SDPA = [
     ),
 ]
 
+SDPA += [
+    Wrong(
+        sdpa(key=K[0, 0], enable_gqa=True),
+        ValueError,
+        "key",
+        "at least 3 dimensions (..., heads, length, features) when enable_gqa is True",
+        "shape (7, 8)",
+    ),
+    Wrong(
+        sdpa(value=V[0, 0], enable_gqa=True),
+        ValueError,
+        "value",
+        "at least 3 dimensions (..., heads, length, features) when enable_gqa is True",
+        "shape (7, 4)",
+    ),
+]
+
 PARTS = [
+    Wrong(
+        lambda: functional.general_scores(Q, K, [1.0]),
+        TypeError,
+        "weight",
+        "a torch.Tensor",
+        "list",
+    ),
     Wrong(softmax([1.0]), TypeError, "scores", "a torch.Tensor", "list"),
     Wrong(softmax(torch.arange(3)), TypeError, "scores", "a floating-point tensor", "torch.int64"),
     Wrong(
