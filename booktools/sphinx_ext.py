@@ -18,6 +18,7 @@ from sphinx.util.fileutil import copy_asset
 from booktools import gates
 from booktools.address import BRANCH, Address, read_address
 
+WIDE_MATHS = Path(__file__).with_name("wide_maths.js")
 COLAB = "https://colab.research.google.com"
 # tex-svg draws maths as outlines: fonts, which a browser refuses to load from file:, are not
 # needed. The extensions are what \boldsymbol, \cancel and the like load when they are met.
@@ -128,7 +129,7 @@ def digest(folder: Path) -> str:
 
     Sphinx alone would see that no page's source has changed and copy nothing.
     """
-    files = sorted(Path(__file__).parent.glob("*.py")) + sorted((folder / "_static").glob("*"))
+    files = sorted(Path(__file__).parent.glob("*.*")) + sorted((folder / "_static").glob("*"))
     content = b"".join(path.read_bytes() for path in files if path.is_file())
     return hashlib.sha256(content).hexdigest()[:16]
 
@@ -145,6 +146,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("config-inited", hold_to_gates)
     app.connect("config-inited", apply_address)
     app.connect("config-inited", remove_thebe, priority=900)
+    app.add_js_file(None, body=WIDE_MATHS.read_text("utf8"))
     app.connect("html-page-context", mend_roles)
     app.connect("html-page-context", remember_source, priority=1)
     # Connected late, it comes after its peers of priority 500 and before the buttons at 501.
