@@ -15,14 +15,13 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
+from attnkit.viz.notebook import STAND_IN
+
 WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 KEPT_NOTEBOOK_METADATA = ("book", "mystnb", "widgets")
 KEPT_CELL_METADATA = ("attnkit_claim", "mystnb", "name", "tags")
-# The module's source: the book and the live widget bring their own, so that a change to it
-# never means running a chapter again.
-DROPPED_WIDGET_TRAITS = ("_esm", "_css")
 
 KERNELSPEC = {"display_name": "Python 3", "language": "python", "name": "python3"}
 LANGUAGE_INFO = {"name": "python", "pygments_lexer": "ipython3"}
@@ -197,11 +196,13 @@ def _normalise_widgets(nb: NotebookNode) -> None:
 
 def _normal_model(model: dict[str, Any], new_id: dict[str, str]) -> dict[str, Any]:
     model = dict(model)
-    model["state"] = {
-        key: _replace_ids(value, new_id)
-        for key, value in model.get("state", {}).items()
-        if key not in DROPPED_WIDGET_TRAITS
-    }
+    state = {key: _replace_ids(value, new_id) for key, value in model.get("state", {}).items()}
+    # The module's source: the book and the live widget bring their own, so that a change to it
+    # never means running a chapter again. A notebook that is opened but not run says so.
+    state.pop("_css", None)
+    if "_esm" in state:
+        state["_esm"] = STAND_IN
+    model["state"] = state
     if buffers := model.get("buffers"):
         model["buffers"] = sorted(buffers, key=lambda buffer: [str(p) for p in buffer["path"]])
     return model

@@ -7,6 +7,7 @@ import copy
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
+from attnkit.viz.notebook import STAND_IN
 from booktools import gates, normal_form
 from tests.notebooks.sample import sound_notebook, view, widget
 
@@ -47,7 +48,8 @@ def test_random_model_ids_do_not_show():
 def test_models_out_of_use_and_the_modules_source_are_dropped():
     states = normal_form.widget_states(sound_notebook())
     assert len(states) == 2
-    assert not any("_esm" in m["state"] or "_css" in m["state"] for m in states.values())
+    assert {m["state"]["_esm"] for m in states.values()} == {STAND_IN}
+    assert not any("_css" in m["state"] for m in states.values())
 
 
 def test_a_link_between_two_controls_is_kept():
