@@ -36,13 +36,13 @@ MODELS = {"additive": RNN, "dot": LUONG, "general": LUONG, "concat": LUONG,
 STEPS = {
     ("reverse", "additive"): 2000,
     ("reverse", "dot"): 3000,
-    ("reverse", "general"): 3000,
+    ("reverse", "general"): 4000,
     ("reverse", "concat"): 2000,
     ("reverse", "transformer"): 2000,
     ("toy_french", "additive"): 1000,
     ("toy_french", "dot"): 1000,
 }
-RATES = {"transformer": 0.002}
+RATES = {"transformer": 0.002, "general": 0.002}  # 0.004 for the others
 
 
 def build(name: str, source_size: int, target_size: int) -> SequenceModel:
