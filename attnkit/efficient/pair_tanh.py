@@ -20,10 +20,11 @@ from torch import Tensor
 
 from attnkit.efficient.tiles import Tile, Tiling
 
-# Elements of a tile for each thread, a MiB in float32: it should stay in a core's own cache.
-TILE = 1 << 18
+# Elements of a tile for each thread, half a MiB in float32: it should stay in a core's own cache.
+# One thread alone takes two, since each call then has less to do for what it costs.
+TILE = 1 << 17
 # Tiles' worth of pairs in a band: enough that what is done once a band costs little.
-BAND = 16
+BAND = 8
 # Up to here tanh is far enough from 1 for its addition formula.
 SMALL = 1.0
 
@@ -38,7 +39,7 @@ class PairTanh(Tiling):
         super().__init__((query.shape[0], query.shape[1], key.shape[1]), mask)
         hidden = query.shape[-1]
         self.pairs = max(
-            1, (TILE * torch.get_num_threads() if query.is_cpu else TILE << 8) // hidden
+            1, (TILE * max(2, torch.get_num_threads()) if query.is_cpu else TILE << 9) // hidden
         )
         self.buffers = query.new_empty(2, min(self.pairs, math.prod(self.shape)) * hidden)
         self.one = query.new_ones(())
