@@ -37,8 +37,7 @@ class Spans(NamedTuple):
     def any(self, flags: Tensor) -> Tensor:
         """Whether a query sees any flagged key: flags (..., S) -> (..., L, 1), in linear time."""
         before = torch.nn.functional.pad(flags.long().cumsum(-1), (1, 0))  # (..., S + 1)
-        last = torch.maximum(self.first, self.last)
-        return (before[..., last] > before[..., self.first])[..., None]
+        return (before[..., self.last] > before[..., self.first])[..., None]
 
 
 def spans(

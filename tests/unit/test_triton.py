@@ -29,6 +29,7 @@ SEEN = {
     "causal, last with last": {"causal": True, "offset": 30},
     "window": {"window": 9, "offset": 3},
     "causal window": {"causal": True, "window": 20, "offset": -5},
+    "one row into the next block": {"causal": True, "window": 34, "offset": 0},
     "far before": {"causal": True, "offset": -40},
 }
 
