@@ -482,7 +482,7 @@ FIT = [
     Wrong(fit(steps=-1), ValueError, "steps", "an int of at least 0", "-1"),
     Wrong(fit(steps=1e3), TypeError, "steps", "an int", "float 1000.0"),
     Wrong(fit(loss=None), TypeError, "loss", "a function of model and batch", "NoneType"),
-    Wrong(fit(loss=lambda m, x: m(x) / 0), ValueError, "loss", "a finite number", "inf at step 1"),
+    Wrong(fit(loss=lambda m, x: m(x) / 0), ValueError, "loss", "a finite number", "…inf at step 1"),
     Wrong(
         fit(loss=lambda m, x: m(x)[:0]),
         ValueError,
