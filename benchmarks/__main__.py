@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks import _harness as harness
 
-SECTIONS = ["additive", "dot_product", "multihead", "long", "decoding"]
+SECTIONS = ["additive", "dot_product", "multihead", "long", "decoding", "kernels"]
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -5,10 +5,12 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
 from benchmarks import __main__ as command
 from benchmarks import _harness as harness
 from benchmarks import _peak as peak
+from benchmarks import kernels
 
 
 def test_ratios_are_taken_round_by_round():
@@ -63,6 +65,19 @@ def test_a_form_that_fails_is_left_out_with_its_reason(capsys):
     assert "no such form" in found["no such form"]["failed"]
     harness.table("a case", found, "mib")
     assert "left out" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_the_calls_of_the_kernel_benchmark_agree(backward):
+    results = []
+    for form in (kernels.OURS, kernels.THEIRS):
+        torch.manual_seed(0)
+        options = {"length": 24, "causal": True, "backward": backward, "heads": 2}
+        found = kernels.build(form, **options, device="cpu")()
+        results.append(found if backward else [found])
+    for mine, theirs in zip(*results, strict=True):
+        assert (mine.float() - theirs.float()).abs().max() < 0.05
+    assert kernels.speed(quick=True, device="cpu") == {"left out": "no GPU"}
 
 
 def test_wrong_options_are_refused(capsys):
