@@ -63,7 +63,8 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     if mask is None:
         return wide.softmax(-1).to(scores.dtype)
     checks.mask(mask, scores.shape, device=scores.device)
-    # A row of -inf alone would be 0/0, in the gradient too, so an empty row holds zeros instead.
+    # An empty row holds zeros, since the softmax of -inf alone is NaN, and a NaN that is masked
+    # afterwards would still stop autograd's anomaly detection.
     sees_something = mask.any(-1, keepdim=True)
     fill = torch.zeros_like(sees_something, dtype=wide.dtype).masked_fill(sees_something, -math.inf)
     weights = torch.where(mask, wide, fill).softmax(-1)

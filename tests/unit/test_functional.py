@@ -210,6 +210,14 @@ def test_masked_softmax_ignores_masked_junk_in_value_and_gradient(junk):
     close(scores.grad, torch.tensor([[-slope, 0, slope], [0, 0, 0]]), 1e-6)
 
 
+def test_no_nan_arises_on_the_way_through_an_empty_row():
+    scores = torch.zeros(2, 3, requires_grad=True)
+    mask = torch.tensor([[True, False, True], [False, False, False]])
+    with torch.autograd.set_detect_anomaly(True):
+        attnkit.masked_softmax(scores, mask)[:, 0].sum().backward()
+    assert scores.grad.isfinite().all()
+
+
 def test_masked_softmax_of_one_dimension():
     close(
         attnkit.masked_softmax(torch.zeros(3), torch.tensor([True, True, False])),
