@@ -1,6 +1,6 @@
 """Does every model learn, and do alignments come out right? One core, minutes a model.
 
-    python -m experiments.learning            three seeds of each, about 20 minutes of one core
+    python -m experiments.learning            three seeds of each, about 27 minutes of one core
     python -m experiments.learning --quick    short sources and sentences, to see that it runs
 
 `reverse`: trained on lengths 4 to 16, how many fresh sources of each length are reversed without
@@ -76,7 +76,6 @@ def learn(
 
 def measure(setting: dict, *, device: torch.device) -> dict:
     """Train and test one model of one seed."""
-    torch.set_num_threads(1)
     task = {"reverse": _reverse, "toy_french": _toy_french}[setting["task"]]
     return task(setting, device)
 
@@ -186,6 +185,7 @@ def summarise(runs: list[dict]) -> list[dict]:
 def main(argv: list[str] | None = None) -> dict:
     """Run the experiment and write its results file; return what was written."""
     chosen = record.options("learning", __doc__.splitlines()[0], argv)
+    torch.set_num_threads(1)  # the last digits of a sum must not depend on the machine
     wanted = settings(chosen.quick)
     runs = record.sweep(
         wanted,

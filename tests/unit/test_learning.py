@@ -15,6 +15,7 @@ from experiments import _record as record
 from experiments import learning
 
 CPU = torch.device("cpu")
+torch.set_num_threads(1)
 
 
 @pytest.mark.slow
