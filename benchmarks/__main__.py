@@ -6,7 +6,6 @@ Linux a child's highest mark begins at its parent's.
 
 import argparse
 import importlib
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -46,7 +45,9 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("sections", nargs="*", help=f"some of {', '.join(SECTIONS)}; default: all")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument(
+        "--threads", type=int, default=1, help="default: 1, which other programs disturb least"
+    )
     parser.add_argument("--out", type=Path, help="default: results/bench-DEVICE.json when all ran")
     chosen = parser.parse_args(argv)
     if unknown := set(chosen.sections) - set(SECTIONS):
