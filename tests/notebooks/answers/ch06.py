@@ -1,0 +1,169 @@
+"""Answers to the exercises of chapter 06 that are wrong, and what the checks must say of them."""
+
+CHAPTER = "06_masks.ipynb"
+CHECKS = {
+    1: "check_translation",
+    2: "check_softmax",
+    3: "check_cached",
+    4: "check_finder",
+    5: "check_packed",
+}
+
+WRONG = {
+    (1, "both upside down"): (
+        "lambda x: ~(tril(x) & ~x[:, None, None])",
+        "query 0 may attend to key 0",
+    ),
+    (1, "padding not turned round"): (
+        "lambda x: tril(x) & x[:, None, None]",
+        "query 0 may attend to key 0",
+    ),
+    (1, "either rule is enough"): (
+        "lambda x: tril(x) | ~x[:, None, None]",
+        "query 0 must not attend to key 1",
+    ),
+    (1, "hides rows in place of columns"): (
+        "lambda x: tril(x) & ~x[:, None, :, None]",
+        "query 3 may attend to key 0",
+    ),
+    (1, "no dimension for the heads"): ("lambda x: tril(x) & ~x[:, None]", "expected shape"),
+    (1, "a float mask"): (
+        "lambda x: (tril(x) & ~x[:, None, None]).float()",
+        "expected a boolean mask",
+    ),
+    (1, "attnkit's"): (
+        "lambda x: (masks.causal(x.shape[1]) & masks.from_torch_padding(x))[:, None]",
+        "a ready-made function",
+    ),
+    (2, "fills with -1e9"): (
+        "lambda s, m: s.float().masked_fill(~m, -1e9).softmax(-1).to(s.dtype)",
+        "a hidden key has a weight",
+    ),
+    (2, "-1e9 in the dtype of the scores"): (
+        "lambda s, m: s.masked_fill(~m, -1e9).softmax(-1).masked_fill(~m, 0)",
+        "cannot be converted",
+    ),
+    (2, "-inf on an empty row"): (
+        "lambda s, m: s.masked_fill(~m, -math.inf).softmax(-1)",
+        "the weights hold NaN",
+    ),
+    (2, "multiplies after the softmax"): ("lambda s, m: s.softmax(-1) * m", "hold NaN"),
+    (2, "zeroes after the softmax"): (
+        "lambda s, m: s.softmax(-1).masked_fill(~m, 0)",
+        "NaN",
+    ),
+    (2, "adds a bias"): (
+        "lambda s, m: torch.nan_to_num((s + bias(m)).softmax(-1))",
+        "weights of visible keys are off",
+    ),
+    (2, "a fill not low enough"): (
+        "lambda s, m: s.masked_fill(~m, -1e4).softmax(-1).masked_fill(~m, 0)",
+        "weights of visible keys are off",
+    ),
+    (2, "stays in float32"): (
+        "lambda s, m: my_masked_softmax(s.float(), m)",
+        "shape or dtype",
+    ),
+    (2, "guards the division when it is too late"): ("too_late", "the gradient holds NaN"),
+    (2, "fills the caller's scores"): (
+        "lambda s, m: my_masked_softmax(s.data.masked_fill_(~m, 0) + 0 * s, m)",
+        "It changes the caller's scores",
+    ),
+    (2, "attnkit's"): (
+        "lambda s, m: attnkit.masked_softmax(s, m)",
+        "a ready-made function",
+    ),
+    (3, "upper left"): (
+        "lambda n, c, w: band(n, c, w, 0)",
+        "query 0 must not attend to key 0",
+    ),
+    (3, "one key too many"): (
+        "lambda n, c, w: band(n, c, w + 1, c)",
+        "must not attend",
+    ),
+    (3, "one key too few"): ("lambda n, c, w: band(n, c, w - 1, c)", "may attend"),
+    (3, "sees the next word"): ("lambda n, c, w: band(n, c, w + 1, c + 1)", "must not attend"),
+    (3, "no window"): ("lambda n, c, w: band(n, c, 99, c)", "must not attend"),
+    (3, "looks ahead as well"): (
+        "lambda n, c, w: (place(n, c) - torch.arange(c + n)).abs() < w",
+        "must not attend",
+    ),
+    (3, "only the new keys"): ("lambda n, c, w: band(n, c, w, c)[:, c:]", "expected shape"),
+    (3, "True means ignore"): ("lambda n, c, w: ~band(n, c, w, c)", "must not attend"),
+    (4, "lets everything pass"): ("lambda f: True", "sees one word ahead"),
+    (4, "lets nothing pass"): ("lambda f: False", "turn down a causal layer."),
+    (4, "only in train mode"): ("lambda f: look(f, modes=(True,))", "train mode only"),
+    (4, "only short sentences"): ("lambda f: look(f, lengths=(4,))", "beyond eight words"),
+    (4, "only one sentence"): ("lambda f: look(f, batch=False)", "sentences of a batch"),
+    (4, "sums the features, with a tolerance"): (
+        "lambda f: look(f, plain_sum=True)",
+        "masks after the softmax",
+    ),
+    (4, "only the next word"): (
+        "lambda f: look(f, ahead=2)",
+        "sees one word ahead",
+    ),
+    (5, "causal within a document"): (
+        "lambda n, p: packed_prefix(n, [0] * len(n))",
+        "query 3 may attend to key 4",
+    ),
+    (5, "prefix of the row, not of the document"): (
+        "lambda n, p: same(n) & (lower(n) | (torch.arange(sum(n)) < p[0]))",
+        "may attend",
+    ),
+    (5, "sees other documents"): (
+        "lambda n, p: packed_prefix(n, p) | lower(n)",
+        "query 3 must not attend to key 0",
+    ),
+    (5, "whole documents"): ("lambda n, p: same(n)", "must not attend"),
+    (5, "only the prefix"): (
+        "lambda n, p: packed_prefix(n, p) & ~lower(n)",
+        "query 0 may attend to key 0",
+    ),
+}
+
+HELPERS = """
+def tril(ignore):
+    return torch.ones(ignore.shape[1], ignore.shape[1]).tril().bool()
+
+def bias(may):
+    return torch.zeros(may.shape).masked_fill(~may, -math.inf)
+
+def too_late(scores, may):  # 0/0 on an empty row is covered up, but not its gradient
+    dtype, scores = scores.dtype, scores.nan_to_num(0, 0, 0).float()
+    top = scores.masked_fill(~may, -math.inf).amax(-1, keepdim=True)
+    top = torch.where(may.any(-1, keepdim=True), top, scores.amax(-1, keepdim=True))
+    parts = (scores - top).clamp(max=0).exp() * may
+    total = parts.sum(-1, keepdim=True)
+    return torch.where(total > 0, parts / total, 0.0).to(dtype)
+
+def place(new, cached):
+    return cached + torch.arange(new)[:, None]
+
+def band(new, cached, window, offset):
+    query, key = offset + torch.arange(new)[:, None], torch.arange(cached + new)
+    return (key <= query) & (key > query - window)
+
+def same(lengths):
+    document = torch.arange(len(lengths)).repeat_interleave(torch.tensor(lengths))
+    return document[:, None] == document
+
+def lower(lengths):
+    return torch.ones(sum(lengths), sum(lengths)).tril().bool()
+
+def look(layer, modes=(True, False), lengths=(4, 12), batch=True, plain_sum=False, ahead=1):
+    for training in modes:
+        layer.train(training)
+        for length in lengths:
+            x = torch.randn(2, length, 8).double().requires_grad_()
+            direction = torch.ones(8) if plain_sum else torch.randn(8)
+            along = layer(x) @ direction.double()
+            for i in range(length):
+                (grad,) = torch.autograd.grad(along[0, i], x, retain_graph=True)
+                small = 1e-9 if plain_sum else 0.0
+                if (grad[0, i + ahead :].abs() > small).any():
+                    return False
+                if batch and (grad[1].abs() > small).any():
+                    return False
+    return True
+"""
