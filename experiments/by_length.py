@@ -1,0 +1,257 @@
+"""How far does each model get? Accuracy by source length, on one budget. One task a run.
+
+    python -m experiments.by_length                    reverse, about 25 minutes of one core
+    python -m experiments.by_length --task toy_french  or dates; likewise
+    python -m experiments.by_length --quick            tiny, to see that it runs
+
+Ten models, the same data, batches and updates, and the same number of parameters within 10%: the
+hidden size is chosen so. Each is trained on sources of up to `LONGEST[task]` tokens and tested to
+twice that and beyond. Greedy decoding counts exact answers and right tokens; models with attention
+are also scored by the alignment error rate of their argmax links, given the right targets, on
+sources as long as those they were trained on. Some models of seed 0 are kept in `models/`.
+"""
+
+import argparse
+import math
+import time
+from collections.abc import Sequence
+from functools import lru_cache, partial
+
+import torch
+from torch import nn
+
+from attnkit import metrics, recorded, tasks, training
+from attnkit.decoding import SequenceModel
+from attnkit.intervals import wilson
+from attnkit.predictions import align, predict
+from attnkit.tasks import Batches, Pair
+from experiments import _record as record
+
+SEEDS, BATCH = (0, 1, 2, 3, 4), 64
+TASKS = ("reverse", "dates", "toy_french")
+LONGEST = {"reverse": 10, "dates": 14, "toy_french": 8}
+TESTED = {"reverse": range(1, 25), "dates": range(8, 30), "toy_french": range(2, 19)}
+STEPS = {"reverse": 1200, "dates": 600, "toy_french": 1000}
+PARAMETERS = {"reverse": 150_000, "dates": 150_000, "toy_french": 180_000}
+EMBED_DIM = 64
+FIXED = {"attention": "none", "bidirectional": False}
+# The source is turned round before it is read (Sutskever et al. 2014, section 3.3).
+REVERSED = {"reversed source": True}
+LUONG = {"input_feeding": False}
+MODELS = {
+    "fixed GRU": FIXED,
+    "fixed GRU, reversed source": FIXED | REVERSED,
+    "fixed LSTM": FIXED | {"cell": "lstm"},
+    "fixed LSTM, reversed source": FIXED | {"cell": "lstm"} | REVERSED,
+    "additive": {"attention": "additive"},
+    "dot": {"attention": "dot"} | LUONG,
+    "general": {"attention": "general"} | LUONG,
+    "concat": {"attention": "concat"} | LUONG,
+    "dot, input feeding": {"attention": "dot", "input_feeding": True},
+    "transformer": {"num_heads": 4, "num_layers": 2, "dropout": 0.0, "norm_first": True},
+}
+# Models of seed 0 whose weights are kept in `models/`, for the chapters to open.
+KEPT = {
+    "reverse": ("additive",),
+    "dates": ("additive",),
+    "toy_french": ("fixed GRU", "additive", "dot", "transformer"),
+}
+RATES = {"transformer": 0.002, "general": 0.002}  # 0.004 for the others, as in `learning`
+
+
+def plan(name: str, task: str, sizes: tuple[int, int]) -> tuple[str, dict]:
+    """Kind and arguments of a model whose hidden size comes closest to the budget of the task."""
+    kind = "transformer" if name == "transformer" else "seq2seq"
+    options = {key: value for key, value in MODELS[name].items() if key not in REVERSED}
+
+    def arguments(hidden_dim: int) -> dict:
+        return {"source_vocab": sizes[0], "target_vocab": sizes[1], "embed_dim": EMBED_DIM,
+                "hidden_dim": hidden_dim, **options}  # fmt: skip
+
+    def off_budget(hidden_dim: int) -> int:
+        with torch.device("meta"):
+            return abs(count(recorded.build(kind, arguments(hidden_dim))) - PARAMETERS[task])
+
+    return kind, arguments(min(range(16, 257, 4), key=off_budget))
+
+
+def count(model: nn.Module) -> int:
+    """How many numbers are learned."""
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def examples(setting: dict) -> tuple[list[Pair], list[Pair]]:
+    """Sources to learn from, and unseen ones to test on, as many of each length as there are."""
+    task, seed, steps, tested = (setting[key] for key in ("task", "seed", "steps", "tested"))
+    longest, most = setting["longest"], setting["most"]
+    if task == "reverse":
+        known = tasks.reverse(BATCH * steps, max_length=longest, seed=1000 + seed)
+        new = [
+            pair
+            for n in range(1, most + 1)
+            for pair in tasks.reverse(
+                tested, min_length=n, max_length=n, seed=2000 + 100 * seed + n
+            )
+        ]
+        return known, new
+    drawn = corpus(task, seed, setting["drawn"], most)
+    to_learn = len(drawn) * 3 // 5
+    pool, kept = tasks.split(drawn, to_learn, len(drawn) - to_learn, seed=seed)
+    known = [pair for pair in pool if len(pair.source) <= longest]
+    seen = {pair.source for pair in known}
+    lengths: dict[int, list[Pair]] = {}
+    for pair in kept:
+        if pair.source not in seen and len(pair.source) <= most:
+            lengths.setdefault(len(pair.source), []).append(pair)
+    return known, [pair for n in sorted(lengths) for pair in lengths[n][:tested]]
+
+
+@lru_cache(maxsize=1)
+def corpus(task: str, seed: int, count: int, most: int) -> list[Pair]:
+    """Dates or sentences of up to `most` words; every model of a seed has the same."""
+    if task == "dates":
+        return tasks.dates(count, seed=3000 + seed)
+    return tasks.toy_french(count, max_words=most, seed=3000 + seed)
+
+
+def measure(setting: dict, *, device: torch.device, command: str, save: bool) -> dict:
+    """Train and test one model of one seed."""
+    name, task, seed, steps = (setting[key] for key in ("model", "task", "seed", "steps"))
+    known, new = examples(setting)
+    if "reversed source" in MODELS[name]:
+        known, new = tasks.reverse_source(known), tasks.reverse_source(new)
+    vocabs = tasks.vocabs([*known, *new])
+    kind, arguments = plan(name, task, (len(vocabs[0]), len(vocabs[1])))
+    torch.manual_seed(seed)
+    model = recorded.build(kind, arguments)
+
+    def schedule(step: int) -> float:
+        return min(1, (step + 1) / 50) * 0.5 * (1 + math.cos(math.pi * step / steps))
+
+    start = time.process_time()
+    training.fit(
+        model, Batches(known, *vocabs, batch_size=BATCH, seed=seed), steps=steps,
+        lr=RATES.get(name, 0.004), schedule=schedule, seed=seed, device=device, progress=False,
+    )  # fmt: skip
+    seconds = round(time.process_time() - start, 1)
+    found = {
+        "parameters": count(model),
+        "hidden_dim": arguments["hidden_dim"],
+        "cpu_seconds": seconds,
+        **_scores(model, Batches(new, *vocabs, batch_size=100)),
+    }
+    near = [pair for pair in new if len(pair.source) <= setting["longest"]]
+    if MODELS[name].get("attention") != "none":
+        found["error_rate"] = _error_rate(model, Batches(near, *vocabs, batch_size=100))
+    if save and seed == 0 and name in KEPT[task]:
+        about = {"task": task, "model": name, "seed": seed, "command": command}
+        file = recorded.model_file(f"{task}_{name}".replace(" ", "_").lower())
+        recorded.save_model(file, model, kind, arguments, vocabs, about)
+    return found
+
+
+def _scores(model: SequenceModel, batches: Batches) -> dict:
+    """Counts by source length: examples, exact answers, target tokens, right ones."""
+    expected = [pair.target for pair in batches.pairs]
+    predicted = predict(model, batches)
+    exact = metrics.exact_match(predicted=predicted, expected=expected)
+    lengths: dict[str, list[int]] = {}
+    for pair, said, right in zip(batches.pairs, predicted, exact, strict=True):
+        counts = lengths.setdefault(str(len(pair.source)), [0, 0, 0, 0])
+        counts[0] += 1
+        counts[1] += right
+        counts[2] += max(len(pair.target), len(said))
+        counts[3] += sum(a == b for a, b in zip(pair.target, said, strict=False))
+    return {"by_length": lengths}
+
+
+def _error_rate(model: SequenceModel, batches: Batches) -> float:
+    sure, possible = ([getattr(pair, kind) for pair in batches.pairs]
+                      for kind in ("sure", "possible"))  # fmt: skip
+    return round(
+        metrics.alignment_error_rate(align(model, batches), sure=sure, possible=possible), 5
+    )
+
+
+def settings(task: str, quick: bool) -> list[dict]:
+    """Every model and seed; seeds outermost, so that a first look comes early."""
+    sizes = {
+        "steps": 3 if quick else STEPS[task],
+        "longest": LONGEST[task],
+        "most": LONGEST[task] + 1 if quick else TESTED[task][-1],
+        "tested": 3 if quick else 100,
+        "drawn": 500 if quick else 30_000,
+    }
+    return [
+        {"task": task, "model": name, "seed": seed, **sizes}
+        for seed in (SEEDS[:2] if quick else SEEDS)
+        for name in MODELS
+    ]
+
+
+def summarise(runs: Sequence[dict]) -> list[dict]:
+    """One row a model: by length, over seeds, with intervals; and each run's counts."""
+    rows = []
+    for name in MODELS:
+        group = [run for run in runs if run["model"] == name]
+        row: dict = {"model": name, "steps": group[0]["steps"], "by_length": {}}
+        for n in sorted({int(n) for run in group for n in run["by_length"]}):
+            counts = [run["by_length"][str(n)] for run in group if str(n) in run["by_length"]]
+            sums = [sum(column) for column in zip(*counts, strict=True)]
+            row["by_length"][str(n)] = {
+                "exact": record.median_interval([c[1] / c[0] for c in counts]),
+                "tokens": record.median_interval([c[3] / c[2] for c in counts]),
+                "pooled": wilson(sums[1], sums[0])._asdict() | {"n": sums[0]},
+            }
+        row["reaches_90"] = record.median_interval([reaches(run) for run in group])
+        for number in ("parameters", "hidden_dim", "error_rate", "cpu_seconds"):
+            if number in group[0]:
+                row[number] = record.median_interval([run[number] for run in group])
+        rows.append(row | {"runs": group})
+    return rows
+
+
+def reaches(run: dict, share: float = 0.9) -> int:
+    """The longest length up to which at least `share` of the answers are exact, at every length."""
+    reached = 0
+    for n in sorted(map(int, run["by_length"])):
+        tested, exact = run["by_length"][str(n)][:2]
+        if exact < share * tested:
+            break
+        reached = n
+    return reached
+
+
+def main(argv: list[str] | None = None) -> dict:
+    """Run the experiment for one task and write its results file; return what was written."""
+    which = argparse.ArgumentParser(add_help=False)
+    which.add_argument("--task", choices=TASKS, default="reverse")
+    task, others = which.parse_known_args(argv)
+    name = f"by_length_{task.task}"
+    chosen = record.options(name, __doc__.splitlines()[0], others)
+    torch.set_num_threads(1)  # the last digits of a sum must not depend on the machine
+    command = record.command_line("by_length", argv)
+    wanted = settings(task.task, chosen.quick)
+    runs = record.sweep(
+        wanted,
+        partial(measure, device=chosen.device, command=command, save=not chosen.quick),
+        out=chosen.out,
+        restart=chosen.restart,
+        name=name,
+    )
+    return record.write(
+        chosen.out,
+        command=command,
+        seeds=sorted({setting["seed"] for setting in wanted}),
+        device=chosen.device,
+        results={
+            "task": task.task,
+            "trained_to": LONGEST[task.task],
+            "budget": PARAMETERS[task.task],
+            "rows": summarise(runs),
+        },
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""Accuracy by length: one budget, the same data, unseen sources, and a quick form that repeats."""
+
+import json
+
+import pytest
+import torch
+
+from attnkit import recorded
+from experiments import by_length
+
+SIZES = {"reverse": (24, 24), "dates": (52, 15), "toy_french": (213, 333)}
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize("task", by_length.TASKS)
+def test_all_models_keep_to_one_budget(task):
+    counts = {
+        name: by_length.count(recorded.build(*by_length.plan(name, task, SIZES[task])))
+        for name in by_length.MODELS
+    }
+    assert max(counts.values()) <= 1.1 * min(counts.values()), counts
+
+
+@pytest.mark.parametrize("task", ["dates", "toy_french"])
+def test_nothing_is_tested_that_was_learned_and_nothing_learned_is_long(task):
+    setting = by_length.settings(task, quick=True)[0]
+    known, new = by_length.examples(setting | {"most": 30})
+    assert max(len(pair.source) for pair in known) <= by_length.LONGEST[task]
+    assert max(len(pair.source) for pair in new) > by_length.LONGEST[task]
+    assert not {pair.source for pair in known} & {pair.source for pair in new}
+
+
+def test_quick_form_runs_and_repeats_itself(tmp_path):
+    out = tmp_path / "a.json"
+    first = by_length.main(["--quick", "--device", "cpu", "--out", str(out)])
+    assert json.loads(out.read_text()) == first
+    assert [row["model"] for row in first["rows"]] == list(by_length.MODELS)
+    setting = by_length.settings("reverse", quick=True)[4]
+    again = by_length.measure(setting, device=CPU, command="", save=False)
+    run = first["rows"][4]["runs"][0]
+    assert (again["by_length"], again["error_rate"]) == (run["by_length"], run["error_rate"])
+
+
+def test_reaches_stops_at_the_first_length_that_fails():
+    run = {"by_length": {"1": [10, 10, 0, 0], "2": [10, 9, 0, 0], "3": [10, 8, 0, 0],
+                         "4": [10, 10, 0, 0]}}  # fmt: skip
+    assert by_length.reaches(run) == 2
+    assert by_length.reaches(run, share=0.8) == 4
+    assert by_length.reaches(run, share=0.95) == 1
+
+
+def test_a_model_learns_and_its_scores_say_so():
+    setting = {"task": "reverse", "model": "dot", "seed": 7, "steps": 300, "longest": 4,
+               "most": 4, "tested": 50, "drawn": 0}  # fmt: skip
+    found = by_length.measure(setting, device=CPU, command="", save=False)
+    assert by_length.reaches(found, share=0.8) == 4
+    for tested, exact, tokens, right in found["by_length"].values():
+        assert tested == 50
+        assert exact <= tested
+        assert right <= tokens
