@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attnkit import checks
-from attnkit.numerics import as_autocast, set_aside_nonfinite, widen
+from attnkit.numerics import as_autocast, set_aside_nonfinite, widen, without_autocast
 from attnkit.observers import observe, watching
 from attnkit.scores import additive_scores, concat_scores, dot_scores, general_scores
 
@@ -59,10 +59,15 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     """
     checks.floating("scores", scores)
     checks.dims("scores", scores, 1, "(..., S)")
+    if mask is not None:
+        checks.mask(mask, scores.shape, device=scores.device)
+    return _softmax(scores, mask)
+
+
+def _softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
     (wide,) = widen(scores)
     if mask is None:
         return wide.softmax(-1).to(scores.dtype)
-    checks.mask(mask, scores.shape, device=scores.device)
     # An empty row holds zeros, since the softmax of -inf alone is NaN, and a NaN that is masked
     # afterwards would still stop autograd's anomaly detection.
     sees_something = mask.any(-1, keepdim=True)
@@ -95,8 +100,15 @@ def attend(
     checks.dims("value", value, 2, "(..., S, Ev)")
     checks.size("value", value, -2, scores.shape[-1], "one value for each score")
     checks.probability("dropout_p", dropout_p)
-    weights = masked_softmax(scores, mask)
-    output = F.dropout(weights, dropout_p) @ value  # (..., L, Ev)
+    if mask is not None:
+        checks.mask(mask, scores.shape, device=scores.device)
+    return _attend(scores, value, mask, dropout_p)
+
+
+def _attend(scores: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float) -> Attended:
+    weights = _softmax(scores, mask)
+    kept = F.dropout(weights, dropout_p) if dropout_p else weights
+    output = kept @ value  # (..., L, Ev)
     observe(scores=scores, mask=mask, weights=weights, output=output)
     return Attended(output, weights)
 
@@ -199,11 +211,11 @@ def _explicit(
         groups = query.shape[-3] // key.shape[-3]
         key = key.repeat_interleave(groups, dim=-3)  # (..., H, S, E)
         value = value.repeat_interleave(groups, dim=-3)  # (..., H, S, Ev)
-    with torch.autocast(query.device.type, enabled=False):
-        scores = dot_scores(query, key, scale=scale)  # (..., L, S)
+    with without_autocast(query):
+        scores = (query * scale) @ key.transpose(-2, -1)  # (..., L, S)
         if bias is not None:
             scores = scores + bias.to(scores.dtype)
-        output, weights = attend(scores, value, mask=mask, dropout_p=dropout_p)
+        output, weights = _attend(scores, value, mask, dropout_p)
     return Attended(output.to(dtype), weights.to(dtype))
 
 
@@ -234,6 +246,8 @@ def _fused(
         query, key, value = (_four_dims(x, lead) for x in (query, key, value))
         if mask is not None and mask.dim() > 4:
             mask = mask.expand(*lead, *mask.shape[-2:]).flatten(0, -4)
+        elif mask is not None and mask.dim() == 3:
+            mask = mask[None]  # with three dimensions the kernel that holds all weights would run
     output = F.scaled_dot_product_attention(
         query, key, value, attn_mask=mask, scale=scale, enable_gqa=lead is None
     )

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from attnkit import checks
 from attnkit.functional import Attended, attend
-from attnkit.numerics import as_autocast, set_aside, widen
+from attnkit.numerics import as_autocast, set_aside, widen, without_autocast
 
 
 class ScoredAttention(nn.Module):
@@ -50,7 +50,7 @@ class ScoredAttention(nn.Module):
         (value,) = as_autocast(value)
         dtype = value.dtype
         query, key, value = widen(query, key, value)
-        with torch.autocast(value.device.type, enabled=False):
+        with without_autocast(value):
             output, weights = attend(self.scores(query, key), value, mask=mask)
         return Attended(output.to(dtype), weights.to(dtype))
 

@@ -1,12 +1,14 @@
 """What keeps a mechanism's numbers right: wide enough, and free of what the mask hides."""
 
 import math
+from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 HALF = (torch.float16, torch.bfloat16)
+_NOTHING = nullcontext()
 
 
 class Inputs(NamedTuple):
@@ -30,6 +32,12 @@ def as_autocast(*tensors: Tensor) -> tuple[Tensor, ...]:
         return tensors
     dtype = torch.get_autocast_dtype(device)
     return tuple(x if x.dtype == torch.float64 else x.to(dtype) for x in tensors)
+
+
+def without_autocast(tensor: Tensor) -> AbstractContextManager:
+    """Keep autocast from narrowing what `widen` made wide; costs nothing where it is off."""
+    device = tensor.device.type
+    return torch.autocast(device, enabled=False) if torch.is_autocast_enabled(device) else _NOTHING
 
 
 def finite(tensor: Tensor) -> bool:

@@ -285,3 +285,16 @@ def test_compiles_in_one_graph():
 
     compiled = torch.compile(attend, fullgraph=True, backend="eager")
     close(compiled(q), attend(q), 1e-6)
+
+
+@pytest.mark.parametrize("shape", [(5, 5), (1, 5, 5), (3, 1, 5), (3, 5, 5), (2, 3, 5, 5)])
+def test_a_mask_of_any_rank_runs_the_kernel_that_holds_no_weights(shape):
+    q, mask = torch.randn(2, 3, 5, 4), torch.ones(shape).bool()
+    ran = device.sdpa_backend(lambda: attnkit.scaled_dot_product_attention(q, q, q, mask=mask))
+    assert ran == "flash (CPU)"
+
+
+def test_multi_head_attention_runs_it_with_a_mask_too():
+    attention, x = attnkit.MultiHeadAttention(8, 2), torch.randn(3, 5, 8)
+    for mask in (attnkit.masks.causal(5), attnkit.masks.padding([5, 4, 2])):
+        assert device.sdpa_backend(lambda m=mask: attention(x, mask=m)) == "flash (CPU)"
