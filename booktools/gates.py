@@ -1,6 +1,6 @@
 """What a committed notebook must be like before the book is built from it.
 
-``python -m booktools.gates`` checks every chapter; the Sphinx extension does the same at the
+``python -m booktools.gates`` checks every notebook; the Sphinx extension does the same at the
 start of a build, and a single fault stops it.
 """
 
@@ -15,10 +15,12 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-from booktools import colab, normal_form
+from booktools import claims, colab, normal_form
 from booktools.address import ROOT, Address, read_address
 
 CHAPTERS = ROOT / "chapters"
+# The folders that hold notebooks.
+FOLDERS = ("chapters", "appendices")
 
 _MACHINE_PATH = re.compile(
     r"(?:(?<![\w.-])/(?:home|Users|root|tmp|work|opt|usr|private|var|mnt|content)/[\w.\-/]+"
@@ -153,19 +155,20 @@ def colab_cell_out_of_date(nb: NotebookNode, address: Address | None) -> Iterato
         yield "its Colab set-up does not follow from the address in pyproject.toml"
 
 
-def faults(nb: NotebookNode, address: Address | None) -> list[str]:
-    """Everything that is wrong with one notebook; an empty list when it may be published."""
+def faults(nb: NotebookNode, address: Address | None, root: Path = ROOT) -> list[str]:
+    """Everything that is wrong with one notebook; an empty list when it may be published.
+
+    ``root`` is the folder that the results files of its claims are named from.
+    """
     found = [fault for gate in GATES for fault in gate(nb)]
-    return found + list(colab_cell_out_of_date(nb, address))
+    return found + list(colab_cell_out_of_date(nb, address)) + list(claims.faults(nb, root))
 
 
-def check(paths: list[Path], address: Address | None) -> list[str]:
+def check(paths: list[Path], address: Address | None, root: Path = ROOT) -> list[str]:
     """The faults of the notebooks at ``paths``, each beginning with the file's name."""
-    return [
-        f"{path.name}: {fault}"
-        for path in paths
-        for fault in faults(normal_form.read(path), address)
-    ]
+    notebooks = [(path.name, normal_form.read(path)) for path in paths]
+    own = [f"{name}: {fault}" for name, nb in notebooks for fault in faults(nb, address, root)]
+    return own + list(claims.repeated(notebooks))
 
 
 def chapters(folder: Path = CHAPTERS) -> list[Path]:
@@ -173,16 +176,21 @@ def chapters(folder: Path = CHAPTERS) -> list[Path]:
     return sorted(folder.glob("*.ipynb"))
 
 
+def notebooks(root: Path = ROOT) -> list[Path]:
+    """Every notebook of the book: the chapters, then those of the appendices."""
+    return [path for folder in FOLDERS for path in chapters(root / folder)]
+
+
 def main(argv: list[str] | None = None) -> int:
-    """Print the faults of the named notebooks, or of every chapter."""
+    """Print the faults of the named notebooks, or of every notebook."""
     parser = argparse.ArgumentParser(prog="python -m booktools.gates", description=__doc__)
-    parser.add_argument("notebooks", nargs="*", type=Path, help="default: every chapter")
-    paths = parser.parse_args(argv).notebooks or chapters()
+    parser.add_argument("notebooks", nargs="*", type=Path, help="default: all of them")
+    paths = parser.parse_args(argv).notebooks or notebooks()
     found = check(paths, read_address())
     for fault in found:
         print(fault)
     if found:
-        print("Run `make notebooks` to execute and write the chapters again.", file=sys.stderr)
+        print("Run `make notebooks` to execute and write them again.", file=sys.stderr)
     return 1 if found else 0
 
 

@@ -1,7 +1,7 @@
-"""Execute the chapters and write them in their normal form: what ``make notebooks`` runs.
+"""Execute the notebooks and write them in their normal form: what ``make notebooks`` runs.
 
-python -m booktools.notebooks                 every chapter
-python -m booktools.notebooks 05              the chapters whose name contains 05
+python -m booktools.notebooks                 every notebook
+python -m booktools.notebooks 05              those whose name contains 05
 python -m booktools.notebooks --write-only    no execution: only the normal form and the Colab cell
 """
 
@@ -33,6 +33,8 @@ KERNEL_ENVIRONMENT = {
     "MKL_NUM_THREADS": "1",
     "PYTHONHASHSEED": "0",
     "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+    # A progress bar writes to stderr, and the times in it are never the same.
+    "TQDM_DISABLE": "1",
 }
 
 
@@ -78,7 +80,7 @@ def execute(
 
 
 def write(path: Path, address: Address | None, *, run: bool, show_progress: bool) -> float:
-    """Bring one chapter up to date on disk; returns the seconds it took to execute."""
+    """Bring one notebook up to date on disk; returns the seconds it took to execute."""
     nb = normal_form.read(path)
     colab.set_up(nb, address)
     normal_form.normalise(nb)
@@ -101,22 +103,22 @@ def write(path: Path, address: Address | None, *, run: bool, show_progress: bool
 
 
 def _select(names: list[str]) -> list[Path]:
-    everything = gates.chapters()
+    everything = gates.notebooks()
     if not names:
         return everything
     unknown = [n for n in names if not any(Path(n).stem in path.stem for path in everything)]
     if unknown:
         known = ", ".join(path.stem for path in everything) or "none"
-        raise SystemExit(f"no chapter matches {', '.join(unknown)}; there are: {known}")
+        raise SystemExit(f"no notebook matches {', '.join(unknown)}; there are: {known}")
     return [path for path in everything if any(Path(n).stem in path.stem for n in names)]
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Execute and write the chosen chapters, then hold them to the gates."""
+    """Execute and write the chosen notebooks, then hold them to the gates."""
     parser = argparse.ArgumentParser(prog="python -m booktools.notebooks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="CHAPTER", help="part of a chapter's name")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="part of a notebook's name")
     parser.add_argument("--write-only", action="store_true", help="do not execute")
-    parser.add_argument("--jobs", type=int, default=1, help="chapters at a time (default: 1)")
+    parser.add_argument("--jobs", type=int, default=1, help="notebooks at a time (default: 1)")
     options = parser.parse_args(argv)
     address, paths = read_address(), _select(options.names)
 

@@ -26,14 +26,14 @@ MATHJAX_PARTS = ("tex-svg.js", "input/tex/extensions")
 
 
 def hold_to_gates(app: Sphinx, config: Config) -> None:
-    """Stop the build when a chapter is not fit to be published."""
+    """Stop the build when a notebook is not fit to be published."""
     folder = Path(app.srcdir)
     address = read_address(folder / "pyproject.toml")
-    found = gates.check(gates.chapters(folder / "chapters"), address)
+    found = gates.check(gates.notebooks(folder), address, folder)
     if found:
         listing = "\n  ".join(found)
         raise ExtensionError(
-            f"the chapters are not fit to be published:\n  {listing}\n"
+            f"the notebooks are not fit to be published:\n  {listing}\n"
             "`make notebooks` executes them and writes them again."
         )
 
@@ -138,6 +138,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension; Sphinx calls it."""
     app.add_config_value("booktools_digest", digest(Path(app.srcdir)), "html")
     app.setup_extension("sphinx.ext.mathjax")
+    app.setup_extension("booktools.claims_table")
     if (address := read_address(Path(app.srcdir) / "pyproject.toml")) and address.site:
         # Without a site address there is nothing that a sitemap could list.
         app.setup_extension("sphinx_sitemap")

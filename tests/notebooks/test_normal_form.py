@@ -12,7 +12,7 @@ from booktools import gates, normal_form
 from tests.notebooks.sample import sound_notebook, view, widget
 
 
-@pytest.mark.parametrize("path", gates.chapters(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", gates.notebooks(), ids=lambda path: path.stem)
 def test_every_chapter_is_in_normal_form(path):
     nb = normal_form.read(path)
     assert normal_form.dumps(normal_form.normalise(nb)) == path.read_text("utf8")
