@@ -10,13 +10,10 @@ from pathlib import Path
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
-from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
-from booktools import claims, gates, normal_form
+from booktools import chapter_links, claims, gates, normal_form
 from booktools.claims import Claim
-
-NAME = "claims-table"
 
 
 def anchor(id_: str) -> str:
@@ -34,21 +31,13 @@ def mark_cells(app: Sphinx, doctree: nodes.document) -> None:
                 labels.note_hyperlink_target(anchor(id_), app.env.docname, anchor(id_), id_)
 
 
-def outdated(app: Sphinx, env: BuildEnvironment, *changes: set[str]) -> list[str]:
-    """The pages with a table: to be made anew when any notebook came, went or changed."""
-    folders = tuple(f"{folder}/" for folder in gates.FOLDERS)
-    if not any(name.startswith(folders) for names in changes for name in names):
-        return []
-    return [name for name in env.found_docs if NAME in env.metadata.get(name, ())]
-
-
 class ClaimsTable(SphinxDirective):
     """A section a chapter, with a table of its claims: sentence, origin, number."""
 
     def run(self) -> list[nodes.Node]:
         """Read the chapters that the book holds."""
         root = Path(self.env.srcdir)
-        self.env.metadata[self.env.docname][NAME] = "here"
+        chapter_links.depend_on_notebooks(self.env)
         made: list[nodes.Node] = []
         for path in gates.notebooks(root):
             name = path.relative_to(root).with_suffix("").as_posix()
@@ -113,7 +102,6 @@ def _tr(cells: list[list[nodes.Node]]) -> nodes.row:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directive and the anchors it links to; Sphinx calls it."""
-    app.add_directive(NAME, ClaimsTable)
+    app.add_directive("claims-table", ClaimsTable)
     app.connect("doctree-read", mark_cells)
-    app.connect("env-get-outdated", outdated)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

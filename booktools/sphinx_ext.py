@@ -138,6 +138,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension; Sphinx calls it."""
     app.add_config_value("booktools_digest", digest(Path(app.srcdir)), "html")
     app.setup_extension("sphinx.ext.mathjax")
+    app.setup_extension("booktools.chapter_links")
     app.setup_extension("booktools.claims_table")
     if (address := read_address(Path(app.srcdir) / "pyproject.toml")) and address.site:
         # Without a site address there is nothing that a sitemap could list.
