@@ -1,6 +1,6 @@
 """Pictures of attention: the heat map, the explorer and its host for static pages.
 
-    from attnkit.viz import AttentionExplorer, heatmap
+    from attnkit.viz import AttentionExplorer, HeadSwitch, heatmap
 
 For notebooks and builds: `attnkit.viz.notebook` (`strip_modules`, `missing_state`) and the Sphinx
 extension `attnkit.viz.sphinx_ext`, named under `sphinx: extra_extensions` in `_config.yml`.
@@ -8,5 +8,6 @@ extension `attnkit.viz.sphinx_ext`, named under `sphinx: extra_extensions` in `_
 
 from attnkit.viz.explorer import AttentionExplorer
 from attnkit.viz.heatmap import heatmap
+from attnkit.viz.switch import HeadSwitch
 
-__all__ = ["AttentionExplorer", "heatmap"]
+__all__ = ["AttentionExplorer", "HeadSwitch", "heatmap"]

@@ -6,7 +6,13 @@ STATE_MIME = "application/vnd.jupyter.widget-state+json"
 VIEW_MIME = "application/vnd.jupyter.widget-view+json"
 
 EXPLORER_ID = "attnkit.viz.explorer.AttentionExplorer"
-"""The `_anywidget_id` by which the host knows an explorer's state."""
+CURVES_ID = "attnkit.viz.curves.CostCurves"
+
+MODULES = {EXPLORER_ID: "explorer", CURVES_ID: "curves"}
+"""The `_anywidget_id` by which the host knows a widget's state -> its files in `static`."""
+
+MODULES = {EXPLORER_ID: "explorer", "attnkit.viz.switch.HeadSwitch": "switch"}
+"""The widgets of this package by `_anywidget_id`, and the names of their files in `static`."""
 
 STAND_IN = (
     "export default{render({el}){el.textContent='Run this cell to bring the explorer to life.'}}"
@@ -15,7 +21,7 @@ STAND_IN = (
 
 
 def strip_modules(notebook: dict) -> dict:
-    """Replace the explorer's module in the notebook's widget state by a one-line stand-in.
+    """Replace the modules in the notebook's widget state by a one-line stand-in each.
 
     Changes `notebook` (a mapping, as nbformat reads it) in place and returns it. Jupyter repeats
     the module's source for every instance; without it a change of the explorer does not touch the
@@ -24,7 +30,7 @@ def strip_modules(notebook: dict) -> dict:
     """
     for model in _state(notebook).values():
         traits = model.get("state", {})
-        if traits.get("_anywidget_id") == EXPLORER_ID:
+        if traits.get("_anywidget_id") in MODULES:
             traits["_esm"] = STAND_IN
             traits.pop("_css", None)
     return notebook

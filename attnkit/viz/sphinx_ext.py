@@ -1,4 +1,4 @@
-"""The Sphinx extension that brings explorers to life in a built book, without a kernel.
+"""The Sphinx extension that brings attnkit's widgets to life in a built book, without a kernel.
 
 Name it in `_config.yml`::
 
@@ -7,10 +7,10 @@ Name it in `_config.yml`::
       config:
         nb_ipywidgets_js: {}
 
-It writes `_static/attnkit-explorer.js` (the host, with the source of the explorer's module) and
-`_static/attnkit-explorer.css`, and adds them once, the script deferred, to every page with a
-widget. In those pages the notebook's picture stands beside the view until the explorer has drawn,
-so that readers without JavaScript keep it. A view without saved state fails the build.
+It writes `_static/attnkit-explorer.js` (the host, with the sources of the widgets' modules) and
+`_static/attnkit-explorer.css` (their styles), and adds them once, the script deferred, to every
+page with a widget. In those pages the notebook's picture stands beside the view until the widget
+has drawn, so that readers without JavaScript keep it. A view without saved state fails the build.
 """
 
 import json
@@ -21,21 +21,26 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-from attnkit.viz.notebook import EXPLORER_ID, STATE_MIME, VIEW_MIME
+from attnkit.viz.notebook import MODULES, STATE_MIME, VIEW_MIME
 
 STATIC = Path(__file__).parent / "static"
 SCRIPT, STYLE = "attnkit-explorer.js", "attnkit-explorer.css"
 
 
 def bundle() -> str:
-    """The script of the built pages: the host, called with the source of the explorer's module.
+    """The script of the built pages: the host, called with the sources of the modules.
 
-    The source travels as a string and is imported from a Blob URL, because a page opened from
+    A source travels as a string and is imported from a Blob URL, because a page opened from
     `file:` may not import an ES module by its path.
     """
     host = (STATIC / "host.js").read_text("utf-8")
-    source = (STATIC / "explorer.js").read_text("utf-8")
-    return f"(() => {{\n{host}\nhost({json.dumps(source)}, {json.dumps(EXPLORER_ID)});\n}})();\n"
+    sources = {id_: (STATIC / f"{name}.js").read_text("utf-8") for id_, name in MODULES.items()}
+    return f"(() => {{\n{host}\nhost({json.dumps(sources)});\n}})();\n"
+
+
+def styles() -> str:
+    """The style sheet of the built pages: those of all modules."""
+    return "".join((STATIC / f"{name}.css").read_text("utf-8") for name in MODULES.values())
 
 
 class KeepPicture(SphinxPostTransform):
@@ -96,7 +101,7 @@ def write_files(app: Sphinx) -> None:
         folder = Path(app.outdir) / "_static"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / SCRIPT).write_text(bundle(), "utf-8")
-        (folder / STYLE).write_bytes((STATIC / "explorer.css").read_bytes())
+        (folder / STYLE).write_text(styles(), "utf-8")
 
 
 def add_files(app: Sphinx, page: str, template: str, context: dict, doctree) -> None:

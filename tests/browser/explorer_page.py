@@ -7,7 +7,7 @@ import torch
 from ipywidgets.embed import dependency_state, embed_data
 
 from attnkit.viz.notebook import STATE_MIME, VIEW_MIME
-from attnkit.viz.sphinx_ext import STATIC, bundle
+from attnkit.viz.sphinx_ext import bundle, styles
 
 WORDS = [
     "The",
@@ -51,7 +51,7 @@ def write_page(folder: Path, *widgets, theme: str = "", head: str = "") -> Path:
         for widget in widgets
     )
     (folder / "explorer.js").write_text(bundle(), "utf-8")
-    (folder / "explorer.css").write_bytes((STATIC / "explorer.css").read_bytes())
+    (folder / "explorer.css").write_text(styles(), "utf-8")
     page = folder / "index.html"
     page.write_text(
         f'<!doctype html><html lang="en" {theme}><head><meta charset="utf-8"><title>Page</title>'

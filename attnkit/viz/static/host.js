@@ -1,6 +1,6 @@
-// Takes the kernel's place in a built page: gives the explorer, at each widget view that MyST-NB
-// wrote, a model with the page's saved state. The build adds the call.
-async function host(source, explorerId) {
+// Takes the kernel's place in a built page: gives our widgets models with the saved state. The
+// build adds the call, with {id: source}.
+async function host(sources) {
   const type = "application/vnd.jupyter.widget-";
   const saved = document.querySelector(`script[type="${type}state+json"]`);
   const state = saved ? JSON.parse(saved.textContent).state : {};
@@ -37,15 +37,15 @@ async function host(source, explorerId) {
     };
   }
 
-  // For what needs a kernel: its recorded pictures, and words.
+  // What needs a kernel: its pictures, and words.
   function standIn(id) {
     const box = make("div", { className: "attnkit-no-kernel" });
     for (const { value, format, tooltip } of pictures(id)) {
       const src = URL.createObjectURL(new Blob([value], { type: `image/${format || "png"}` }));
       box.append(make("img", { src, alt: tooltip || "The recorded result of this control." }));
     }
-    const textContent = "This control needs a kernel: run the notebook to use it. ";
-    const line = make("p", { textContent });
+    const line = make("p",
+      { textContent: "This control needs a kernel: run the notebook to use it. " });
     const colab = document.querySelector('a[href*="colab.research.google.com"]');
     if (colab) line.append(make("a", { href: colab.href, textContent: "Open in Colab." }));
     box.append(line);
@@ -58,17 +58,21 @@ async function host(source, explorerId) {
     return (traits.children || []).flatMap((child) => pictures(child.replace("IPY_MODEL_", "")));
   }
 
-  const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
-  const { default: explorer } = await import(url);
+  const modules = {};
+  for (const id in sources) {
+    const code = new Blob([sources[id]], { type: "text/javascript" });
+    modules[id] = await import(URL.createObjectURL(code));
+  }
   for (const tag of document.querySelectorAll(`script[type="${type}view+json"]`)) {
     const id = JSON.parse(tag.textContent).model_id;
     const place = make("div");
     tag.before(place);
-    if (state[id]?.state._anywidget_id !== explorerId) {
+    const module = modules[state[id]?.state._anywidget_id];
+    if (!module) {
       place.append(standIn(id));
       continue;
     }
-    explorer.render({ model: modelOf(id), el: place });
+    module.default.render({ model: modelOf(id), el: place });
     place.parentNode.querySelector(".attnkit-fallback")?.remove();
   }
 }

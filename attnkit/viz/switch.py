@@ -1,0 +1,200 @@
+"""Heads that the reader turns off: the weights of each, and the answers that are left.
+
+The output of multi-head attention is a sum over heads, so what follows it linearly is one, too.
+With recorded weights, and with what each key adds to each answer through each head, the browser
+computes the answers of any choice of heads exactly.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import anywidget
+import numpy as np
+import traitlets as t
+
+from attnkit import checks
+from attnkit.viz import inputs
+from attnkit.viz.heatmap import heatmap, png
+from attnkit.viz.settings import SettingError
+
+STATIC = Path(__file__).parent / "static"
+_PROVENANCE = (
+    "Rows are queries, columns keys. Recorded: the weights, and what each word adds to each answer through each head. "
+    "Computed here: the answers, from the heads that are on."
+)
+
+
+class HeadSwitch(anywidget.AnyWidget):
+    r"""Heat maps of a layer's heads, a switch for each, and the answers that the model then gives.
+
+    .. math::
+
+        \mathrm{logits} = \mathrm{bias}
+        + \sum_{h \text{ on}} \sum_s \mathrm{weights}_{h, \mathrm{row}, s}\, \mathrm{effects}_{h, s}
+
+    which holds when everything behind the weights of one layer is linear, with
+    effects[h, s] = value[h, s] @ W_o[h] @ W_read: "off" sets the head's output to zero, as Michel
+    et al. (2019) do. The weights of the other heads do not change.
+
+    Args:
+        weights: (H, L, S), as the model gave them; tensor, array or nested lists.
+        effects: (H, S, Q, N): what key s adds to the logit of answer n of question q through head
+            h, when that head gives it weight 1.
+        bias: (Q, N): the logits with every head off.
+        tokens: L == S strings.
+        row: index of the query that answers.
+        questions: Q strings.
+        answers: N strings, the same for every question.
+        expected: Q indices of the right answers; when left out, no answer is called right.
+        on: H booleans; all heads when left out. A trait: set it and the page follows.
+        head_names: H strings.
+        title, caption: plain text above and below.
+
+    Raises:
+        TypeError: an array that holds no real numbers, tokens that are no strings.
+        ValueError: shapes that do not fit, an index out of range, a wrong number of switches.
+
+    Example:
+        >>> import torch
+        >>> switch = HeadSwitch(torch.ones(2, 1, 1), torch.tensor([[[[1., 0]]], [[[0., 3]]]]),
+        ...                     [[0., 0.]], tokens=["a"], row=0, questions=["which?"],
+        ...                     answers=["x", "y"])
+        >>> switch.logits()
+        array([[1., 3.]])
+        >>> switch.on = [True, False]
+        >>> switch.logits()
+        array([[1., 0.]])
+    """
+
+    _esm = STATIC / "switch.js"
+    _css = (STATIC / "explorer.css").read_text("utf-8") + (STATIC / "switch.css").read_text("utf-8")
+
+    shape = t.List(t.Int()).tag(sync=True)  # H, S, Q, N; L is S
+    weights = t.Bytes().tag(sync=True)  # float32 (H, L, S)
+    effects = t.Bytes().tag(sync=True)  # float32 (H, S, Q, N)
+    bias = t.Bytes().tag(sync=True)  # float32 (Q, N)
+    tokens = t.List(t.Unicode()).tag(sync=True)
+    row = t.Int().tag(sync=True)
+    questions = t.List(t.Unicode()).tag(sync=True)
+    answers = t.List(t.Unicode()).tag(sync=True)
+    expected = t.List(t.Int(), allow_none=True, default_value=None).tag(sync=True)
+    head_names = t.List(t.Unicode()).tag(sync=True)
+    on = t.List(t.Bool()).tag(sync=True)
+    title = t.Unicode().tag(sync=True)
+    note = t.Unicode().tag(sync=True)
+
+    def __init__(
+        self,
+        weights,
+        effects,
+        bias,
+        *,
+        tokens: Sequence[str],
+        row: int,
+        questions: Sequence[str],
+        answers: Sequence[str],
+        expected: Sequence[int] | None = None,
+        on: Sequence[bool] | None = None,
+        head_names: Sequence[str] | None = None,
+        title: str = "",
+        caption: str = "",
+    ):
+        weights = inputs.by_head("weights", weights, "(H, L, S)")
+        heads, rows, cols = weights.shape
+        if rows != cols:
+            checks.fail("weights", "L == S", f"L = {rows}, S = {cols}")
+        questions, answers = (
+            inputs.strings(name, given)
+            for name, given in (("questions", questions), ("answers", answers))
+        )
+        shape = (heads, cols, len(questions), len(answers))
+        names = [f"head {place}" for place in range(heads)] if head_names is None else head_names
+        if expected is not None:
+            if len(expected) != len(questions):
+                checks.fail("expected", f"{len(questions)} indices", str(len(expected)))
+            expected = [
+                checks.integer(f"expected[{q}]", place, minimum=0, maximum=len(answers) - 1)
+                for q, place in enumerate(expected)
+            ]
+        super().__init__(
+            shape=list(shape),
+            weights=weights.tobytes(),
+            effects=_of_shape("effects", effects, shape, "(H, S, Q, N)").tobytes(),
+            bias=_of_shape("bias", bias, shape[2:], "(Q, N)").tobytes(),
+            tokens=inputs.strings("tokens", tokens, cols),
+            row=checks.integer("row", row, minimum=0, maximum=rows - 1),
+            questions=questions,
+            answers=answers,
+            expected=expected,
+            head_names=inputs.strings("head_names", names, heads),
+            on=[True] * heads if on is None else list(on),
+            title=title,
+            note=" ".join(inputs.strings("caption", [caption, _PROVENANCE])).strip(),
+        )
+
+    @t.validate("on")
+    def _valid_on(self, proposal):
+        if len(proposal.value) != self.shape[0]:
+            raise SettingError(
+                f"on: expected {self.shape[0]} booleans, one a head, got {proposal.value!r}"
+            )
+        return proposal.value
+
+    def logits(self) -> np.ndarray:
+        """The logits (Q, N) of the heads now on, float64."""
+        heads, cols, *answers = self.shape
+        weights = _floats(self.weights).reshape(heads, cols, cols)[:, self.row]  # (H, S)
+        effects = _floats(self.effects).reshape(heads, cols, *answers)
+        switched = weights * np.array(self.on, float)[:, None]
+        return _floats(self.bias).reshape(answers) + np.einsum("hs,hsqn->qn", switched, effects)
+
+    def given(self) -> list[str]:
+        """The answer that the model gives to each question with the heads now on."""
+        return [self.answers[place] for place in self.logits().argmax(-1)]
+
+    def figure(self):
+        """A matplotlib Figure of the heads: the picture for GitHub, PDF and print."""
+        heads, cols = self.shape[:2]
+        names = [
+            name if on else f"{name} (off)"
+            for name, on in zip(self.head_names, self.on, strict=True)
+        ]
+        return heatmap(
+            _floats(self.weights).reshape(heads, cols, cols),
+            tokens=self.tokens,
+            names=names,
+            title=self.title or None,
+        )
+
+    def description(self) -> str:
+        """What is on show, in words and without measured numbers: the picture's alt text."""
+        about = f"{self.title}. " if self.title else ""
+        off = [name for name, on in zip(self.head_names, self.on, strict=True) if not on]
+        count = self.shape[0]
+        which = "all on" if not off else f"off: {', '.join(off)}"
+        return (
+            f"{about}Heat maps of the attention weights of {count} head{'s' * (count > 1)}, "
+            f"{which}: {self.shape[1]} queries by {self.shape[1]} keys, and the answers at "
+            f"“{self.tokens[self.row]}”."
+        )
+
+    def __repr__(self) -> str:
+        return f"HeadSwitch({self.description()!r})"
+
+    def _repr_mimebundle_(self, **kwargs):
+        bundle = super()._repr_mimebundle_(**kwargs)
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
+        alt = self.description()
+        data |= {"text/plain": alt, "image/png": png(self.figure())}
+        return data, metadata | {"image/png": {"alt": alt}}
+
+
+def _of_shape(name: str, value, shape: tuple[int, ...], layout: str) -> np.ndarray:
+    array = inputs.floats(name, value)
+    if array.shape != tuple(shape):
+        checks.fail(name, f"shape {layout} = {tuple(shape)}", f"{array.shape}")
+    return array
+
+
+def _floats(data: bytes) -> np.ndarray:
+    return np.frombuffer(data, np.float32).astype(np.float64)

@@ -1,0 +1,155 @@
+"""The switch of heads in Chromium: its answers are torch's, and every reader can use it."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from attnkit.viz import AttentionExplorer, HeadSwitch
+from tests.browser.explorer_page import (
+    ATTACK,
+    control,
+    settle,
+    snapshot,
+    vectors,
+    wait_for_explorers,
+    write_page,
+)
+
+pytestmark = pytest.mark.browser
+
+WORDS = ["hang", "them", "not", "let", "them", "go"]
+LABELS = ["hang", "let", "pay", "free"]
+
+
+@pytest.fixture
+def show(open_page, tmp_path):
+    """`show(*widgets, **options)` opens a page of them and returns the page and the first."""
+
+    def show_(*widgets, theme="light", **options):
+        path = write_page(tmp_path, *widgets)
+        page, record = open_page(path.as_uri(), theme=theme, **options)
+        return page, wait_for_explorers(page, len(widgets)), record
+
+    return show_
+
+
+def a_switch(words=WORDS, **settings):
+    heads, size = 2, len(words)
+    given = {
+        "tokens": words,
+        "row": 2,
+        "questions": ["comma after", "comma before"],
+        "answers": LABELS,
+        "expected": [1, 0],
+        "title": "A title",
+    }
+    weights = vectors(heads, size, size).softmax(-1)
+    effects = 3 * vectors(heads, size, 2 * len(LABELS), seed=1).unflatten(-1, (2, -1))
+    return HeadSwitch(weights, effects, vectors(1, 2, len(LABELS), seed=2)[0], **given | settings)
+
+
+@pytest.mark.parametrize("off", [[], [0], [1], [0, 1]])
+def test_the_answers_are_torchs_with_every_choice_of_heads(show, off):
+    switch = a_switch(head_names=["the one", "the other"])
+    _, root, record = show(switch)
+    for head in off:
+        control(root, switch.head_names[head]).uncheck()
+    switch.on = [head not in off for head in range(2)]
+    shown = snapshot(root)
+    assert shown["on"] == switch.on
+    assert shown["logits"] == pytest.approx(switch.logits(), abs=1e-6)
+    assert [sum(chances) for chances in shown["chances"]] == pytest.approx([1, 1])
+    assert shown["answers"] == switch.given()
+    assert root.locator(".ak-big").all_inner_texts() == switch.given()
+    right = [LABELS[place] for place in (1, 0)]
+    for said, answer, expected in zip(
+        root.locator(".as-answers .ak-score").all_inner_texts(), switch.given(), right, strict=True
+    ):
+        assert said == ("✓ right" if answer == expected else f"✗ wrong, it should be {expected}")
+    assert root.locator(".as-off").count() == len(off)
+    assert not record.console
+    root.get_by_role("button", name="Reset").click()
+    assert snapshot(root)["on"] == [True, True]
+    assert root.locator(".as-off").count() == 0
+
+
+def test_the_weights_are_those_recorded_with_their_names(show):
+    switch = a_switch()
+    _, root, _ = show(switch)
+    weights = vectors(2, 6, 6).softmax(-1)
+    for shown, recorded in zip(snapshot(root)["weights"], weights.tolist(), strict=True):
+        assert shown == [pytest.approx(row, abs=1e-6) for row in recorded]
+    first = root.locator("table").first
+    assert first.locator("caption").inner_text() == "head 0"
+    assert first.locator("tbody tr").nth(2).locator("th").inner_text() == "not"
+    texts = first.locator("tbody tr").nth(2).locator("td").all_inner_texts()
+    assert [float(text) for text in texts] == pytest.approx(weights[0, 2].tolist(), abs=5.1e-3)
+    assert root.locator("tr.as-row").count() == 2
+
+
+def test_the_keyboard_turns_a_head_off_and_the_page_says_what_follows(show):
+    page, root, _ = show(a_switch())
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    said = root.locator(".ak-live").inner_text()
+    assert said.startswith("head 0 off, head 1 on. At “not”, comma after: ")
+    assert said.count("right") + said.count("wrong") == 2
+    assert root.evaluate("e => getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    names = []
+    for _ in range(2):
+        page.keyboard.press("Tab")
+        focus = "document.activeElement.ariaLabel || document.activeElement.textContent"
+        names.append(page.evaluate(focus))
+    assert names == ["head 1", "Reset"]
+    page.keyboard.press("Enter")
+    assert snapshot(root)["on"] == [True, True]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 360])
+def test_no_axe_violation_and_no_sideways_scroll(show, theme, width):
+    long = [*WORDS, "at", "dawn", "said", "the", "king"]
+    page, _, record = show(
+        a_switch(on=[True, False]), a_switch(long, title="Long"), theme=theme, width=width
+    )
+    assert not record.console
+    tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
+    found = Axe().run(page, options={"runOnly": {"type": "tag", "values": tags}})
+    assert found.violations_count == 0, found.generate_report()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_it_follows_the_theme_and_paper_is_white(show):
+    page, root, _ = show(a_switch())
+    cell = "e => getComputedStyle(e.querySelector('tbody td')).backgroundColor"
+    light = root.evaluate(cell)
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function("document.querySelector('.attnkit-explorer[data-dark]')")
+    assert root.evaluate(cell) != light
+    page.emulate_media(color_scheme="dark", media="print")
+    page.wait_for_function("!document.querySelector('.attnkit-explorer[data-dark]')")
+    assert root.evaluate(cell) == light
+
+
+def test_token_text_is_text_everywhere(show):
+    words = [ATTACK, "</script>", "&lt;", "$x$"]
+    switch = a_switch(
+        words, title=ATTACK, caption=ATTACK, head_names=[ATTACK, "b"], questions=[ATTACK, "q"]
+    )
+    _, root, record = show(switch)
+    root.locator("input").first.uncheck()
+    assert snapshot(root)["tokens"] == words
+    assert ATTACK in root.locator(".ak-live").inner_text()
+    assert root.locator("img, b").count() == 0
+    assert not record.console
+    assert not record.missing
+
+
+def test_it_stands_beside_an_explorer_and_two_views_stay_in_step(show):
+    switch, query = a_switch(), vectors(2, 4, 8)
+    page, _, _ = show(switch, AttentionExplorer(query, query), switch)
+    first, second = (page.locator(".attnkit-switch").nth(place) for place in range(2))
+    control(first, "head 1").uncheck()
+    settle(page)
+    assert snapshot(first) == snapshot(second)
+    assert not control(second, "head 1").is_checked()
+    assert page.locator(".attnkit-explorer").nth(1).locator("canvas").count() == 2
