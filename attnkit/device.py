@@ -1,5 +1,6 @@
 """Choose a device and a dtype, say which, and say which SDPA backend ran."""
 
+import os
 import platform
 from collections.abc import Callable
 
@@ -88,6 +89,7 @@ def sdpa_backend(call: Callable[[], object]) -> str:
     """
     if not callable(call):
         checks.fail("call", "something to call without arguments", type(call).__name__, TypeError)
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # its own log would go to stderr
     with profile(activities=[ProfilerActivity.CPU]) as profiled:
         call()
     ran = {event.key for event in profiled.key_averages()}

@@ -1,5 +1,9 @@
 """Choosing a device, and naming the backend that ran."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -50,6 +54,14 @@ def test_the_backend_that_ran_is_named():
     with sdpa_kernel(SDPBackend.MATH):
         assert device.sdpa_backend(lambda: F.scaled_dot_product_attention(x, x, x)) == "math"
     assert device.sdpa_backend(lambda: x + x) == "none"
+
+
+def test_naming_the_backend_leaves_stderr_alone():
+    """The profiler's own log would otherwise stand in the notebook's output."""
+    ask = "import attnkit.device as d, torch; print(d.sdpa_backend(lambda: torch.ones(2) + 1))"
+    clean = {name: value for name, value in os.environ.items() if name != "KINETO_LOG_LEVEL"}
+    done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, env=clean)
+    assert (done.stdout, done.stderr) == ("none\n", "")
 
 
 def test_attnkit_runs_the_fused_kernel_unless_weights_are_asked_for():
