@@ -1,13 +1,14 @@
 """Pictures of attention: the heat map, the explorer and its host for static pages.
 
-    from attnkit.viz import AttentionExplorer, HeadSwitch, heatmap
+    from attnkit.viz import AttentionExplorer, CostCurves, HeadSwitch, heatmap
 
 For notebooks and builds: `attnkit.viz.notebook` (`strip_modules`, `missing_state`) and the Sphinx
 extension `attnkit.viz.sphinx_ext`, named under `sphinx: extra_extensions` in `_config.yml`.
 """
 
+from attnkit.viz.curves import CostCurves
 from attnkit.viz.explorer import AttentionExplorer
 from attnkit.viz.heatmap import heatmap
 from attnkit.viz.switch import HeadSwitch
 
-__all__ = ["AttentionExplorer", "HeadSwitch", "heatmap"]
+__all__ = ["AttentionExplorer", "CostCurves", "HeadSwitch", "heatmap"]

@@ -6,12 +6,12 @@ STATE_MIME = "application/vnd.jupyter.widget-state+json"
 VIEW_MIME = "application/vnd.jupyter.widget-view+json"
 
 EXPLORER_ID = "attnkit.viz.explorer.AttentionExplorer"
-CURVES_ID = "attnkit.viz.curves.CostCurves"
 
-MODULES = {EXPLORER_ID: "explorer", CURVES_ID: "curves"}
-"""The `_anywidget_id` by which the host knows a widget's state -> its files in `static`."""
-
-MODULES = {EXPLORER_ID: "explorer", "attnkit.viz.switch.HeadSwitch": "switch"}
+MODULES = {
+    EXPLORER_ID: "explorer",
+    "attnkit.viz.switch.HeadSwitch": "switch",
+    "attnkit.viz.curves.CostCurves": "curves",
+}
 """The widgets of this package by `_anywidget_id`, and the names of their files in `static`."""
 
 STAND_IN = (
