@@ -19,8 +19,8 @@ from attnkit.viz.settings import SettingError
 
 STATIC = Path(__file__).parent / "static"
 _PROVENANCE = (
-    "Rows are queries, columns keys. Recorded: the weights, and what each word adds to each answer through each head. "
-    "Computed here: the answers, from the heads that are on."
+    "Rows are queries, columns keys. Recorded: the weights, and what each word adds to each answer "
+    "through each head. Computed here: the answers, from the heads that are on."
 )
 
 
