@@ -106,8 +106,8 @@ def sliding_window(
 
     The same window elsewhere: flash-attention's and `nn.attention.varlen`'s
     `window_size=(window - 1, 0)` (causal) or `(window - 1, window - 1)`, which count keys beside
-    the query's own; ONNX and Keras have no window argument, so pass this mask. Mistral's
-    `sliding_window` counts as we do.
+    the query's own. Keras's and Mistral's `sliding_window` count as we do; Keras's looks both ways
+    unless `use_causal_mask=True`. ONNX has no window argument, so pass this mask.
 
     Args:
         query_len: L.
