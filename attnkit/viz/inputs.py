@@ -13,6 +13,8 @@ def floats(name: str, value) -> np.ndarray:
 
     Raises TypeError, naming the argument, when `value` does not hold real numbers.
     """
+    if isinstance(value, np.ndarray) and not value.flags.writeable:
+        value = value.copy()  # torch warns of an array that it may not write to
     try:
         tensor = torch.as_tensor(value).detach()
     except (TypeError, ValueError, RuntimeError):

@@ -163,3 +163,10 @@ WRONG = [
 def test_a_wrong_call_names_the_argument_and_both_sides(arguments, kind, words):
     with pytest.raises(kind, match=words):
         heatmap(**{"values": weights(), **arguments})
+
+
+def test_an_array_that_cannot_be_written_to_is_taken_without_a_warning(recwarn):
+    weights = np.full((2, 2), 0.5, dtype=np.float32)
+    weights.flags.writeable = False
+    heatmap(weights)
+    assert not recwarn.list
