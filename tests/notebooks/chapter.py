@@ -9,6 +9,8 @@ from functools import cache, cached_property
 from types import ModuleType
 from typing import Any
 
+from nbformat import NotebookNode
+
 import attnkit
 from booktools import gates, normal_form
 from tests.notebooks import answers
@@ -19,8 +21,12 @@ class Chapter:
 
     def __init__(self, data: ModuleType) -> None:
         self.data = data
-        notebook = normal_form.read(gates.CHAPTERS / data.CHAPTER)
-        self.cells = {cell.id: cell for cell in notebook.cells}
+
+    @cached_property
+    def cells(self) -> dict[str, NotebookNode]:
+        """The chapter's cells by id; read late, so that a chapter still missing hurts no other."""
+        notebook = normal_form.read(gates.CHAPTERS / self.data.CHAPTER)
+        return {cell.id: cell for cell in notebook.cells}
 
     @cached_property
     def book(self) -> dict[str, Any]:
