@@ -1,0 +1,48 @@
+"""What a score costs: the quick form runs, and every layer computes what its name says."""
+
+import json
+
+import pytest
+import torch
+
+from experiments import score_cost
+
+CPU = torch.device("cpu")
+
+
+def test_quick_form_writes_what_the_chapter_reads(tmp_path):
+    out = tmp_path / "a.json"
+    written = score_cost.main(["--quick", "--device", "cpu", "--out", str(out)])
+    assert json.loads(out.read_text()) == written
+    assert written["command"].startswith("python -m experiments.score_cost --quick")
+    for row in written["rows"]:
+        assert row["ratios"].keys() == score_cost.LAYERS.keys() - {"dot"}
+        for found in row["ratios"].values():
+            assert 0 < found["low"] <= found["ratio"] <= found["high"]
+
+
+def test_the_tiled_and_the_broadcast_layer_give_the_same():
+    torch.manual_seed(0)
+    x = torch.randn(2, 128, score_cost.HIDDEN)
+    tiled, broadcast = (score_cost.LAYERS[name]() for name in ("additive", "additive, broadcast"))
+    broadcast.load_state_dict(tiled.state_dict())
+    assert torch.allclose(tiled(x).output, broadcast(x).output, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", score_cost.LAYERS)
+@pytest.mark.parametrize("shape", score_cost.SHAPES)
+def test_both_passes_reach_queries_and_keys(name, shape):
+    sizes = score_cost.SHAPES[shape] | {"batch": 2}
+    grads = score_cost.call(name, **sizes, backward=True, device=CPU)()
+    assert len(grads) == 2 + (
+        len(list(score_cost.LAYERS[name]().parameters())) if shape != "one step" else 0
+    )
+    assert all(grad.isfinite().all() and grad.any() for grad in grads)
+
+
+def test_the_results_in_the_book_are_of_the_shapes_in_the_code():
+    written = json.loads((score_cost.record.RESULTS / "score_cost.json").read_text())
+    assert written["command"] == "python -m experiments.score_cost"
+    assert {(row["shape"], row["backward"]) for row in written["rows"]} == {
+        (shape, backward) for shape in score_cost.SHAPES for backward in (False, True)
+    }
