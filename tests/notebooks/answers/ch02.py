@@ -1,0 +1,170 @@
+"""Answers to the exercises of chapter 02 that are wrong, and what the checks must say of them."""
+
+CHAPTER = "02_looking_back.ipynb"
+CHECKS = {
+    1: "check_lookup",
+    2: "check_gaussian",
+    3: "check_gradient",
+    4: "check_false_lookups",
+    5: "check_matrix",
+}
+
+WRONG = {
+    (1, "multiplies by the temperature"): (
+        "lambda q, k, v, t: (k @ q * t).softmax(-1) @ v if t else v[(k @ q).argmax()]",
+        "at temperature 0.5: off by",
+    ),
+    (1, "divides by zero"): (
+        "lambda q, k, v, t: (k @ q / t).softmax(-1) @ v",
+        "at temperature 0: the result holds NaN",
+    ),
+    (1, "divides after the softmax"): (
+        "lambda q, k, v, t: (k @ q).softmax(-1) / t @ v if t else v[(k @ q).argmax()]",
+        "at temperature 0.5: off by",
+    ),
+    (1, "exponentials that overflow"): (
+        "lambda q, k, v, t: own_softmax(k @ q / t) @ v if t else v[(k @ q).argmax()]",
+        "at temperature 0.001: the result holds NaN",
+    ),
+    (1, "the weights alone"): (
+        "lambda q, k, v, t: (k @ q / t).softmax(-1)",
+        "expected shape (1,), got (3,)",
+    ),
+    (1, "always hard"): ("lambda q, k, v, t: v[(k @ q).argmax()]", "at temperature 1.0: off by"),
+    (1, "the place at temperature 0"): (
+        "lambda q, k, v, t: lookup(q, k, v, t) if t else (k @ q).argmax()",
+        "at temperature 0: expected shape (2,), got ()",
+    ),
+    (1, "attnkit's"): (
+        "lambda q, k, v, t: attnkit.masked_softmax(k @ q / t) @ v",
+        "a ready-made function",
+    ),
+    (2, "forgets the length of the keys"): (
+        "lambda q, k, h: (q / h**2, k)",
+        "off by",
+    ),
+    (2, "keys of one length"): (
+        "lambda q, k, h: (q / h**2, k / k.norm(dim=-1, keepdim=True))",
+        "off by",
+    ),
+    (2, "forgets the half"): ("lambda q, k, h: add(q, k, h, half=1)", "off by"),
+    (2, "the wrong sign"): ("lambda q, k, h: add(q, k, h, half=-2)", "off by"),
+    (2, "the bandwidth not squared"): (
+        "lambda q, k, h: add(q, k, h**0.5, half=2)",
+        "bandwidth 0.3: off by",
+    ),
+    (2, "the length not divided by the bandwidth"): (
+        "lambda q, k, h: (torch.cat([q / h**2, one(q)], -1), add(q, k, h, half=2)[1])",
+        "bandwidth 0.3: off by",
+    ),
+    (2, "a feature for the key only"): (
+        "lambda q, k, h: (q / h**2, add(q, k, h, half=2)[1])",
+        "differ in size: 3, 4",
+    ),
+    (2, "only the key"): ("lambda q, k, h: k", "Expected two tensors"),
+    (3, "without the output"): (
+        "lambda q, k, v, t, g: outer(weights(q, k, t) * (v @ g) / t, q)",
+        "off by",
+    ),
+    (3, "without the temperature"): (
+        "lambda q, k, v, t, g: gradient_to_keys(q, k, v, t, g) * t",
+        "at temperature 0.5: off by",
+    ),
+    (3, "along the keys, not the query"): (
+        "lambda q, k, v, t, g: gradient_to_keys(q, k, v, t, g).norm(dim=-1, keepdim=True) * k",
+        "off by",
+    ),
+    (3, "the gradient of the values"): (
+        "lambda q, k, v, t, g: outer(weights(q, k, t), g)",
+        "expected shape",
+    ),
+    (3, "a number for each key"): (
+        "lambda q, k, v, t, g: gradient_to_keys(q, k, v, t, g).sum(-1)",
+        "expected shape (3, 2), got (3,)",
+    ),
+    (3, "zero, as if the lookup were hard"): (
+        "lambda q, k, v, t, g: torch.zeros_like(k)",
+        "off by",
+    ),
+    (3, "the wrong sign"): (
+        "lambda q, k, v, t, g: -gradient_to_keys(q, k, v, t, g)",
+        "off by",
+    ),
+    (4, "lets everything pass"): ("lambda f: True", "scores from the query alone"),
+    (4, "lets nothing pass"): ("lambda f: False", "turn down a lookup"),
+    (4, "only the sums"): (
+        "lambda f: promises(f, only='sums')",
+        "scores from the query alone",
+    ),
+    (4, "only whether the states matter"): (
+        "lambda f: promises(f, only='states')",
+        "some of its score to the place",
+    ),
+    (4, "never changes the query"): (
+        "lambda f: promises(f, without='query')",
+        "never looks at the query",
+    ),
+    (4, "never changes the order"): (
+        "lambda f: promises(f, without='order')",
+        "scores from the query alone",
+    ),
+    (4, "never sums"): (
+        "lambda f: promises(f, without='sums')",
+        "sum to 1 over the queries",
+    ),
+    (4, "one list at a time"): (
+        "lambda f: promises(f, without='batch')",
+        "mixes the lists of a batch",
+    ),
+    (5, "no scale"): ("lambda q, k: q.T @ k", "off by"),
+    (5, "scaled by A, not its root"): ("lambda q, k: q.T @ k / len(q)", "off by"),
+    (5, "scaled by the root of Eq"): (
+        "lambda q, k: q.T @ k / q.shape[1] ** 0.5",
+        "off by",
+    ),
+    (5, "turned round"): (
+        "lambda q, k: one_matrix(q, k).T",
+        "expected shape (6, 5), got (5, 6)",
+    ),
+    (5, "key and query swapped"): (
+        "lambda q, k: one_matrix(k, q)",
+        "expected shape (6, 5), got (5, 6)",
+    ),
+    (5, "multiplies the features away"): ("lambda q, k: q @ k.T", "It raised RuntimeError"),
+}
+
+HELPERS = """
+def own_softmax(scores):
+    return scores.exp() / scores.exp().sum()
+
+def one(query):
+    return torch.ones_like(query[:, :1])
+
+def add(query, key, bandwidth, half):
+    length = -key.pow(2).sum(-1, keepdim=True) / half
+    return torch.cat([query, one(query)], -1) / bandwidth**2, torch.cat([key, length], -1)
+
+def weights(query, keys, temperature):
+    return (keys @ query / temperature).softmax(-1)
+
+def outer(a, b):
+    return a[:, None] * b
+
+def promises(attention, only=None, without=None):
+    query, other = torch.randn(2, 3, 4, 8)
+    key, states = torch.randn(2, 3, 5, 8)
+    turned = torch.tensor([3, 0, 4, 1, 2])
+    weights = attention(query, key)[1]
+    def same(a, b):
+        return torch.allclose(a, b, atol=1e-5)
+    kept = {
+        "sums": same(weights.sum(-1), torch.ones(())),
+        "states": not same(weights, attention(query, states)[1]),
+        "query": not same(weights, attention(other, key)[1]),
+        "order": same(weights[..., turned], attention(query, key[:, turned])[1]),
+        "batch": same(weights[:1], attention(query[:1], key[:1])[1]),
+    }
+    if without == "order":  # and so nothing that tells the place
+        del kept["states"]
+    return all(kept[name] for name in kept if name != without and only in (None, name))
+"""
