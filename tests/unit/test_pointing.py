@@ -1,0 +1,104 @@
+"""Where additive attention points: interventions on one step, on models whose answer is known."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from attnkit import recorded, tasks
+from attnkit.decoding import Stepped
+from attnkit.functional import Attended
+from attnkit.tasks import Batches
+from experiments import _record as record
+from experiments import pointing
+
+CPU, SYMBOLS = torch.device("cpu"), 30
+
+
+def test_quick_form_runs_and_repeats_itself(tmp_path):
+    out = tmp_path / "a.json"
+    first = pointing.main(["--quick", "--device", "cpu", "--out", str(out)])
+    assert json.loads(out.read_text()) == first
+    assert [row["case"] for row in first["rows"]] == list(pointing.CASES)
+    for setting in pointing.settings(quick=True)[:3]:
+        again = pointing.measure(setting, device=CPU)
+        row = first["rows"][pointing.CASES.index(setting["case"])]["runs"][0]
+        assert again["shifts"] == row["shifts"]
+        assert again["answers"] == row["answers"]
+
+
+def test_hidden_and_only_weights_still_sum_to_one():
+    weights = torch.tensor([[[0.5, 0.3, 0.2]], [[0.0, 1.0, 0.0]]])  # (B, 1, S)
+    place = torch.tensor([0, 2])
+    assert torch.allclose(
+        pointing.hide(weights, place), torch.tensor([[[0, 0.6, 0.4]], [[0, 1, 0]]]), atol=1e-6
+    )
+    assert torch.equal(pointing.only(weights, place), torch.tensor([[[1.0, 0, 0]], [[0, 0, 1]]]))
+
+
+class _Pointer(nn.Module):
+    """Attention with 45% of its weight on the place asked for, and 55% `shift` places on."""
+
+    def __init__(self, shift: int):
+        super().__init__()
+        self.shift = shift
+
+    def forward(self, place: int, memory: Tensor) -> Attended:
+        weights = torch.zeros(len(memory), 1, memory.shape[1])
+        weights[..., place] = 0.45
+        weights[..., (place + self.shift) % memory.shape[1]] += 0.55
+        return Attended(weights @ memory, weights)
+
+
+class _Decoder:
+    """Says the symbol with the most weight, apart from the one written last."""
+
+    def __init__(self, shift: int):
+        self.attention = _Pointer(shift)
+        self.prepare = lambda encoded: encoded
+        self.start = lambda memory: memory.shape[1] - 1  # the place to read first
+
+    def run(self, tokens: Tensor, state: int, memory: Tensor, need_weights: bool) -> Stepped:
+        attended = self.attention(state, memory)
+        seen = attended.output - functional.one_hot(tokens, SYMBOLS)  # (B, 1, SYMBOLS)
+        return Stepped(seen, state - 1, attended.weights)
+
+
+@pytest.mark.parametrize("shift", [0, 1])
+def test_interventions_say_which_place_is_read(shift):
+    pairs = [pair for pair in tasks.reverse(200, min_length=5, max_length=5, seed=3)
+             if len(set(pair.source)) == 5]  # fmt: skip
+    (batch,) = Batches(pairs, *tasks.vocabs(pairs), batch_size=999, shuffle=False)
+    right = torch.arange(5).expand(len(pairs), -1).flip(1)
+    model = SimpleNamespace(
+        encoder=lambda source, _: functional.one_hot(source, SYMBOLS).float(),  # (B, S, SYMBOLS)
+        decoder=_Decoder(shift),
+    )
+    found = pointing.look(model, batch, right)
+    answers = found["answers"]
+    assert found["steps_looked_at"] == 5 * len(pairs)
+    assert answers["only right"]["all"] == 1
+    assert answers["hide right"]["all"] < 0.1
+    if shift:  # all but the first step, whose place on the right is the first of the source
+        assert found["shifts"] == {"-4": len(pairs), "1": 4 * len(pairs)}
+        assert answers["none"]["all"] == 0.8
+        assert answers["only largest"]["missed"] == 0
+        assert answers["hide largest"]["missed"] == 1
+    else:
+        assert found["missed"] == 0
+        assert answers["none"]["all"] == answers["only largest"]["all"] == 1
+        assert answers["hide largest"]["all"] < 0.1
+
+
+@pytest.mark.skipif(
+    not (record.RESULTS / "pointing.json").exists(), reason="the long run has not been made"
+)
+def test_the_results_in_the_book_are_of_the_settings_in_the_code():
+    written = recorded.results("pointing")
+    expected = {(setting["case"], setting["seed"]) for setting in pointing.settings(quick=False)}
+    assert {
+        (run["case"], run["seed"]) for row in written["rows"] for run in row["runs"]
+    } == expected
