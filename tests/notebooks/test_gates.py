@@ -221,6 +221,16 @@ def test_a_sound_book_is_built_and_a_stale_one_is_not(tmp_path):
     assert "01_trial.ipynb: cell 4: a widget view has no stored state" in done.stdout + done.stderr
 
 
+def test_a_draft_that_the_contents_do_not_list_does_not_stop_the_build(tmp_path):
+    folder = small_book(tmp_path, sound_notebook())
+    nb = sound_notebook()
+    edit_a_cell(nb)
+    (folder / "chapters" / "02_draft.ipynb").write_text(normal_form.dumps(nb))
+    done = build(folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not (folder / "_build" / "html" / "chapters" / "02_draft.html").exists()
+
+
 def test_a_warning_fails_the_build(tmp_path):
     nb = sound_notebook()
     nb.cells[1].source += "\n\n[nowhere](no_such_page.md)"
