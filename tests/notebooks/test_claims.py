@@ -109,7 +109,6 @@ def test_every_chapter_makes_claims():
 def test_the_page_links_to_the_cells_and_follows_a_change(tmp_path):
     folder = small_book(tmp_path, with_claim(ONE, READ))
     write_results(tmp_path)
-    (folder / "appendices" / "how_numbers_are_made.md").write_text("# How\n\nA page.\n")
     with open(folder / "_toc.yml", "a") as contents:
         contents.write("  - file: appendices/claims\n")
     done = build(folder)

@@ -186,7 +186,9 @@ def small_book(folder: Path, nb, repository: str | None = None) -> Path:
             shutil.copy(source, folder / name)
     urls = f'[project.urls]\nRepository = "{repository}"\n' if repository else ""
     (folder / "pyproject.toml").write_text(urls)
-    # The cover may link to chapters that this book does not have.
+    # These may link to pages that this book does not have.
+    page = "# How each number was made\n\nA sentence for a page of a trial.\n"
+    (folder / "appendices" / "how_numbers_are_made.md").write_text(page)
     (folder / "index.md").write_text("# Trial book\n\nA sentence for the cover of a trial.\n")
     (folder / "_toc.yml").write_text(
         "format: jb-book\nroot: index\nchapters:\n  - file: chapters/01_trial\n"
