@@ -1,4 +1,4 @@
-"""The explorer in a live JupyterLab: the page and the kernel move each other."""
+"""The widgets in a live JupyterLab: the page and the kernel move each other."""
 
 import contextlib
 import json
@@ -29,6 +29,17 @@ SET = """
 explorer.seq_len, explorer.mask = 3, "causal"
 print("set", abs(explorer.values()).sum().round(3))
 """
+CURVES = """
+from attnkit.viz import CostCurves
+measured = {"whole": {1: 1.0, 2: 4.0}, "tiled": {1: 1.0}}
+curves = CostCurves({"memory": measured}, units={"memory": "MiB"})
+curves
+"""
+REPORT_CURVES = """
+print("report", curves.length)
+curves.length = 2
+"""
+CELLS = (START, REPORT, SET, CURVES, REPORT_CURVES)
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +47,7 @@ def lab(tmp_path_factory):
     """The address of a JupyterLab with one notebook, on this machine and without a token."""
     pytest.importorskip("jupyterlab")
     folder = tmp_path_factory.mktemp("lab")
-    cells = [nbformat.v4.new_code_cell(source.strip()) for source in (START, REPORT, SET)]
+    cells = [nbformat.v4.new_code_cell(source.strip()) for source in CELLS]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
     nbformat.write(notebook, folder / "live.ipynb")
@@ -100,3 +111,16 @@ def test_the_slider_moves_the_trait_and_the_trait_moves_the_slider(lab, open_pag
     )
     assert control(root, "Length").input_value() == "2"
     assert [row.count(0.0) for row in snapshot(root)["weights"]] == [2, 1, 0]
+
+
+def test_the_curves_follow_the_kernel_and_the_kernel_follows_them(lab, open_page):
+    page, _ = open_page(lab + "lab/tree/live.ipynb?reset")
+    run_cell(page, 3, ".attnkit-curves")
+    root = page.locator(".attnkit-curves")
+    assert snapshot(root)["values"] == {"whole": 4, "tiled": None}
+    move(root, "Length", 0)
+    assert run_cell(page, 4, "pre").strip() == "report 1"
+    page.wait_for_function(
+        "document.querySelector('.attnkit-curves').snapshot().length === 2", timeout=30_000
+    )
+    assert control(root, "Length").input_value() == "1"
