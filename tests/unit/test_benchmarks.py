@@ -10,7 +10,7 @@ import torch
 from benchmarks import __main__ as command
 from benchmarks import _harness as harness
 from benchmarks import _peak as peak
-from benchmarks import kernels
+from benchmarks import additive, kernels
 
 
 def test_ratios_are_taken_round_by_round():
@@ -78,6 +78,15 @@ def test_the_calls_of_the_kernel_benchmark_agree(backward):
     for mine, theirs in zip(*results, strict=True):
         assert (mine.float() - theirs.float()).abs().max() < 0.05
     assert kernels.speed(quick=True, device="cpu") == {"left out": "no GPU"}
+
+
+def test_the_long_run_of_additive_attention_leaves_its_setting_beside_its_peaks(monkeypatch):
+    monkeypatch.setattr(harness, "peaks", lambda *args, **kwargs: {"tiled (ours)": {"mib": 1.0}})
+    found = additive.memory(quick=False, threads=1, device="cpu")
+    assert found["long setting"] == additive.LONG
+    assert found["setting"] == additive.SETTING
+    assert set(found["long"]) == {"tiled (ours)", "one broadcast tensor"}
+    assert found["long"]["one broadcast tensor"]["mib"] == 32 * 1024
 
 
 def test_wrong_options_are_refused(capsys):
