@@ -1,0 +1,128 @@
+"""Does a post-norm Transformer need warm-up, and a pre-norm one not? Xiong et al. (2020) say so.
+
+    python -m experiments.norms            60 runs, about 8 minutes of one core
+    python -m experiments.norms --quick    tiny, to see that it runs
+
+A Transformer of four layers a side learns to reverse sources of up to eight symbols. Norm before
+or after each sublayer; the rate at once at its full height, or raised over the first fifth of the
+updates; three rates. After the same number of updates: the loss on unseen sources, in nats a
+token, given the right tokens before. And before the first update: the norm of the gradient of each
+encoder and decoder layer, as a share of the largest.
+"""
+
+import math
+from collections.abc import Sequence
+from functools import partial
+
+import torch
+
+from attnkit import tasks, training
+from attnkit.tasks import Batches
+from attnkit.transformer import Transformer
+from experiments import _record as record
+
+SEEDS, BATCH, LONGEST = (0, 1, 2, 3, 4), 64, 8
+NORMS, RATES = ("pre", "post"), (0.0005, 0.002, 0.005)
+SIZES = {"embed_dim": 32, "num_heads": 2, "hidden_dim": 64, "dropout": 0.0}
+
+
+def measure(setting: dict, *, device: torch.device) -> dict:
+    """Train one model; how large gradients were before, and the loss afterwards."""
+    seed, steps, layers = setting["seed"], setting["steps"], setting["layers"]
+    known = tasks.reverse(BATCH * steps, max_length=LONGEST, seed=1000 + seed)
+    new = tasks.reverse(setting["tested"], max_length=LONGEST, seed=2000 + seed)
+    vocabs = tasks.vocabs([*known, *new])
+    torch.manual_seed(seed)
+    model = Transformer(
+        *map(len, vocabs), num_layers=layers, norm_first=setting["norm"] == "pre", **SIZES
+    ).to(device)
+    batches = Batches(known, *vocabs, batch_size=BATCH, seed=seed)
+    gradients = _gradients(model, next(iter(batches)).to(device))
+    raise_over = max(1, steps // 5) if setting["warm_up"] else 1
+
+    def schedule(step: int) -> float:
+        return min(1, (step + 1) / raise_over) * 0.5 * (1 + math.cos(math.pi * step / steps))
+
+    training.fit(
+        model, batches, steps=steps, lr=setting["rate"], schedule=schedule, seed=seed,
+        device=device, progress=False,
+    )  # fmt: skip
+    loss = training.evaluate(model, Batches(new, *vocabs, batch_size=100), device=device)
+    return {"loss": round(loss, 5), "gradients": gradients}
+
+
+def _gradients(model: Transformer, batch: tasks.Batch) -> dict[str, list[float]]:
+    """Norm of the loss's gradient for each layer, from the input to the output of its stack."""
+    model.zero_grad()
+    training.sequence_loss(model, batch).mean().backward()
+    norms = {
+        side: [
+            math.sqrt(sum(p.grad.square().sum().item() for p in layer.parameters()))
+            for layer in stack.layers
+        ]
+        for side, stack in {"encoder": model.encoder, "decoder": model.decoder}.items()
+    }
+    model.zero_grad()
+    largest = max(max(values) for values in norms.values())
+    return {side: [round(v / largest, 5) for v in values] for side, values in norms.items()}
+
+
+def settings(quick: bool) -> list[dict]:
+    """Every norm, schedule, rate and seed; seeds outermost, so that a first look comes early."""
+    sizes = {"steps": 4, "layers": 2, "tested": 20} if quick else {
+        "steps": 300, "layers": 4, "tested": 500}  # fmt: skip
+    return [
+        {"norm": norm, "warm_up": warm_up, "rate": rate, "seed": seed, **sizes}
+        for seed in (SEEDS[:2] if quick else SEEDS)
+        for norm in NORMS
+        for warm_up in (False, True)
+        for rate in RATES
+    ]
+
+
+def summarise(runs: Sequence[dict]) -> list[dict]:
+    """One row for each norm, schedule and rate, over seeds."""
+    rows = []
+    for norm in NORMS:
+        for warm_up in (False, True):
+            for rate in RATES:
+                key = (norm, warm_up, rate)
+                group = [r for r in runs if (r["norm"], r["warm_up"], r["rate"]) == key]
+                rows.append({
+                    "norm": norm,
+                    "warm_up": warm_up,
+                    "rate": rate,
+                    "loss": record.median_interval([run["loss"] for run in group]),
+                    "losses": [run["loss"] for run in group],
+                    "gradients": {
+                        side: [
+                            record.median_interval(values)
+                            for values in zip(*(r["gradients"][side] for r in group), strict=True)
+                        ]
+                        for side in ("encoder", "decoder")
+                    },
+                })  # fmt: skip
+    return rows
+
+
+def main(argv: list[str] | None = None) -> dict:
+    """Run the experiment and write its results file; return what was written."""
+    chosen = record.options("norms", __doc__.splitlines()[0], argv)
+    torch.set_num_threads(1)  # the last digits of a sum must not depend on the machine
+    wanted = settings(chosen.quick)
+    runs = record.sweep(
+        wanted, partial(measure, device=chosen.device), out=chosen.out, restart=chosen.restart,
+        name="norms",
+    )  # fmt: skip
+    return record.write(
+        chosen.out,
+        command=record.command_line("norms", argv),
+        seeds=sorted({setting["seed"] for setting in wanted}),
+        device=chosen.device,
+        results={"layers": wanted[0]["layers"], "steps": wanted[0]["steps"],
+                 "rows": summarise(runs)},
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
