@@ -1,9 +1,16 @@
 """The switch of heads in Chromium: its answers are torch's, and every reader can use it."""
 
+import base64
+import itertools
+
+import numpy as np
 import pytest
+import torch
 from axe_playwright_python.sync_playwright import Axe
 
 from attnkit.viz import AttentionExplorer, HeadSwitch
+from booktools import normal_form
+from tests.browser.conftest import ROOT
 from tests.browser.explorer_page import (
     ATTACK,
     control,
@@ -153,3 +160,49 @@ def test_it_stands_beside_an_explorer_and_two_views_stay_in_step(show):
     assert snapshot(first) == snapshot(second)
     assert not control(second, "head 1").is_checked()
     assert page.locator(".attnkit-explorer").nth(1).locator("canvas").count() == 2
+
+
+def saved_switch() -> tuple[dict, dict]:
+    """The traits of the switch in chapter 08, and its arrays, from the committed notebook."""
+    book = normal_form.read(ROOT / "chapters" / "08_multi_head_attention.ipynb")
+    for model in normal_form.widget_states(book).values():
+        if model["state"].get("_anywidget_id", "").endswith("HeadSwitch"):
+            state = model["state"]
+            heads, size, asked, answers = state["shape"]
+            shapes = {
+                "weights": (heads, size, size),
+                "effects": (heads, size, asked, answers),
+                "bias": (asked, answers),
+            }
+            arrays = {
+                buffer["path"][0]: np.frombuffer(
+                    base64.b64decode(buffer["data"]), np.float32
+                ).reshape(shapes[buffer["path"][0]])
+                for buffer in model["buffers"]
+            }
+            return state, {name: torch.tensor(array).double() for name, array in arrays.items()}
+    raise AssertionError("chapter 08 holds no HeadSwitch")
+
+
+def test_in_chapter_08_a_reader_turns_a_head_off_and_sees_the_task_fail(open_page, site_url):
+    state, arrays = saved_switch()
+    page, record = open_page(site_url + "chapters/08_multi_head_attention.html")
+    root = page.locator(".attnkit-switch")
+    root.scroll_into_view_if_needed()
+    assert root.locator("caption").all_inner_texts() == state["head_names"]
+    assert snapshot(root)["tokens"] == ["hang", "them", "not", "let", "them", "go"]
+    right = [state["answers"][place] for place in state["expected"]]
+    given = {}
+    for on in itertools.product([True, False], repeat=2):
+        for name, wanted in zip(state["head_names"], on, strict=True):
+            control(root, name).set_checked(wanted)
+        used = arrays["weights"][:, state["row"]] * torch.tensor(on).double()[:, None]  # (H, S)
+        logits = arrays["bias"] + torch.einsum("hs,hsqn->qn", used, arrays["effects"])
+        shown = snapshot(root)
+        assert shown["logits"] == pytest.approx(logits.numpy(), abs=1e-6)
+        given[on] = shown["answers"]
+        assert root.locator(".ak-big").all_inner_texts() == given[on]
+    assert given[True, True] == right == ["let them go", "hang them"]
+    for on in ((True, False), (False, True)):  # one reading stays, one is lost
+        assert sum(a == b for a, b in zip(given[on], right, strict=True)) == 1
+    assert not record.console
