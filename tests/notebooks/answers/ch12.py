@@ -1,0 +1,200 @@
+"""Answers to the exercises of chapter 12 that are wrong, and what the checks must say of them."""
+
+CHAPTER = "12_the_cost_of_attention.ipynb"
+CHECKS = {
+    1: "check_count",
+    2: "check_online",
+    3: "check_join",
+    4: "check_backward",
+    5: "check_lean",
+}
+
+WRONG = {
+    (1, "numbers, not bytes"): (
+        "lambda f, B, H, L, E: bytes_kept(f, B, H, L, E) // 4",
+        "by hand, B=1, H=1, L=64, E=8: autograd keeps 16,384 bytes, not 4,096",
+    ),
+    (1, "forgets the logsumexp"): (
+        "lambda f, B, H, L, E: 4 * B * H * L * E if f == 'fused' else bytes_kept(f, B, H, L, E)",
+        "fused, B=1, H=1, L=64, E=8: autograd keeps",
+    ),
+    (1, "forgets the heads"): (
+        "lambda f, B, H, L, E: bytes_kept(f, B, 1, L, E)",
+        "H=4",
+    ),
+    (1, "additive without its weights"): (
+        "lambda f, B, H, L, E: 4 * B * H * L * L * (E if f == 'additive' else 1) "
+        "if f != 'fused' else bytes_kept(f, B, H, L, E)",
+        "additive",
+    ),
+    (1, "scores as well as weights"): (
+        "lambda f, B, H, L, E: bytes_kept(f, B, H, L, E) * (2 if f == 'by hand' else 1)",
+        "by hand",
+    ),
+    (1, "counts the inputs"): (
+        "lambda f, B, H, L, E: bytes_kept(f, B, H, L, E) + 12 * B * H * L * E",
+        "not 22,528",
+    ),
+    (2, "never mends"): ("lambda b: online(b, 'never mends')", "blocks of 4: output: off"),
+    (2, "mends only the sum"): ("lambda b: online(b, 'only the sum')", "output: off"),
+    (2, "no maximum"): ("lambda b: online(b, 'no maximum')", "scores of thousands: output"),
+    (2, "starts at 0"): ("lambda b: online(b, 'starts at 0')", "scores near -2000"),
+    (2, "minus infinity less itself"): (
+        "lambda b: online(b, 'inf')",
+        "sees nothing in the first block: output: the result holds NaN",
+    ),
+    (2, "hides with -1e9"): (
+        "lambda b: online(b, '-1e9')",
+        "a row that sees nothing: output: off",
+    ),
+    (2, "forgets to divide"): ("lambda b: online(b, 'no division')", "output: off"),
+    (2, "divides by nothing"): (
+        "lambda b: online(b, 'divides by 0')",
+        "a row that sees nothing: output: the result holds NaN",
+    ),
+    (2, "logarithm of the sum alone"): ("lambda b: online(b, 'log d')", "logsumexp: off"),
+    (2, "logsumexp as a column"): ("lambda b: online(b, 'column')", "logsumexp: expected shape"),
+    (2, "collects the blocks"): ("collects", "it keeps"),
+    (2, "the output alone"): ("lambda b: online(b)[0]", "expected a pair"),
+    (2, "attnkit's"): ("with_attnkit", "a ready-made function"),
+    (3, "the mean of the two"): (
+        "lambda a, b: ((a[0] + b[0]) / 2, torch.logaddexp(a[1], b[1]))",
+        "output: off",
+    ),
+    (3, "exponentials of the logsumexp"): ("no_maximum", "scores of thousands"),
+    (3, "nothing joined with nothing"): ("nothing_is_nan", "a row that sees nothing: output"),
+    (3, "adds the logsumexps"): (
+        "lambda a, b: (join(a, b)[0], a[1] + b[1])",
+        "logsumexp: off",
+    ),
+    (3, "the larger takes it all"): (
+        "lambda a, b: (torch.where((a[1] > b[1])[:, None], a[0], b[0]), join(a, b)[1])",
+        "output: off",
+    ),
+    (3, "shares swapped"): (
+        "lambda a, b: join((a[0], b[1]), (b[0], a[1]))",
+        "output: off",
+    ),
+    (4, "forgets what the softmax takes off"): (
+        "lambda q, k, v, o, l, g, n: backward(q, k, v, 0 * o, l, g, n)",
+        "gradient of query: off",
+    ),
+    (4, "no scale on the way back"): (
+        "lambda q, k, v, o, l, g, n: scaled(q, backward(q, k, v, o, l, g, n))",
+        "gradient of query: off",
+    ),
+    (4, "the whole table"): (
+        "lambda q, k, v, o, l, g, n: backward(q, k, v, o, l, g, len(k))",
+        "a tensor of 2800 numbers",
+    ),
+    (4, "a softmax for each block"): ("softmax_per_block", "40 queries, 70 keys, gradient"),
+    (4, "key and value swapped"): (
+        "lambda *x: tuple(backward(*x)[i] for i in (0, 2, 1))",
+        "gradient of key: expected shape",
+    ),
+    (4, "the last block left out"): ("last_block_left_out", "gradient of query: off"),
+    (5, "plain"): (
+        "lambda q, k, v, w, n: plain_additive(q, k, v, w)",
+        "autograd keeps",
+    ),
+    (5, "rows, all of them kept"): (
+        "lambda q, k, v, w, n: torch.cat([plain_additive(x, k, v, w) for x in q.split(n)])",
+        "autograd keeps",
+    ),
+    (5, "one checkpoint round the whole"): (
+        "lambda q, k, v, w, n: checkpoint(plain_additive, q, k, v, w, use_reentrant=False)",
+        "numbers, with 8 rows at a time",
+    ),
+    (5, "no gradient"): (
+        "lambda q, k, v, w, n: lean_additive(*(x.detach() for x in (q, k, v, w)), n)",
+        "no gradient comes back",
+    ),
+    (5, "queries left out of the graph"): (
+        "lambda q, k, v, w, n: lean_additive(q.detach(), k, v, w, n)",
+        "gradient of query",
+    ),
+    (5, "softmax over the queries"): ("softmax_over_queries", "output: off"),
+    (5, "attnkit's"): (
+        "lambda q, k, v, w, n: attnkit.efficient.tiled_additive_attention(q, k, v, w).output",
+        "a ready-made function",
+    ),
+}
+
+HELPERS = """
+def online(blocks, bug=""):
+    m, d, o = None, 0.0, 0.0
+    for scores, value in blocks:
+        if bug == "-1e9":
+            scores = scores.clamp(min=-1e9)
+        if m is None:
+            m = torch.full_like(scores[:, :1], 0.0 if bug == "starts at 0" else -math.inf)
+        new = torch.maximum(m, scores.amax(-1, keepdim=True))
+        if bug == "no maximum":
+            m = new = torch.zeros_like(new)
+        base = new if bug == "inf" else new.masked_fill(new == -math.inf, 0.0)
+        parts, mend = (scores - base).exp(), (m - base).exp()
+        if bug == "never mends":
+            mend = torch.ones_like(mend)
+        d = d * mend + parts.sum(-1, keepdim=True)
+        if bug == "only the sum":
+            mend = torch.ones_like(mend)
+        o = o * mend + parts @ value
+        m = new
+    logsumexp = d.log() if bug == "log d" else m + d.log()
+    if bug != "divides by 0":
+        d = d.masked_fill(d == 0, 1.0)
+    output = o if bug == "no division" else o / d
+    return output, logsumexp if bug == "column" else logsumexp[:, 0]
+
+
+def collects(blocks):
+    scores, value = zip(*blocks)
+    return online([(torch.cat(scores, -1), torch.cat(value))])
+
+
+def with_attnkit(blocks):
+    from attnkit.efficient import online_softmax
+
+    running = None
+    for scores, value in blocks:
+        running = online_softmax.start(scores, value) if running is None else running
+        running = online_softmax.update(running, scores, value)
+    return online_softmax.finish(running)
+
+
+def no_maximum(a, b):
+    left, right = a[1].exp(), b[1].exp()
+    both = left + right
+    output = (left[:, None] * a[0] + right[:, None] * b[0]) / both[:, None]
+    return output, both.log()
+
+
+def nothing_is_nan(a, b):
+    lse = torch.logaddexp(a[1], b[1])
+    left, right = (a[1] - lse).exp(), (b[1] - lse).exp()
+    return left[:, None] * a[0] + right[:, None] * b[0], lse
+
+
+def scaled(query, grads):
+    return grads[0] * query.shape[-1] ** 0.5, *grads[1:]
+
+
+def softmax_per_block(query, key, value, output, logsumexp, grad, size):
+    dq, dk, dv = torch.zeros_like(query), [], []
+    for k, v in zip(key.split(size), value.split(size)):
+        some = (query @ k.T * query.shape[-1] ** -0.5).logsumexp(-1)
+        part = backward(query, k, v, output, some, grad, size)
+        dq += part[0]
+        dk.append(part[1])
+        dv.append(part[2])
+    return dq, torch.cat(dk), torch.cat(dv)
+
+
+def last_block_left_out(query, key, value, output, logsumexp, grad, size):
+    n = (len(key) - 1) // size * size or len(key) - 1
+    return backward(query, key[:n], value[:n], output, logsumexp, grad, size)
+
+
+def softmax_over_queries(query, key, v, value, rows):
+    return torch.tanh(query[:, None] + key).matmul(v).softmax(0) @ value
+"""
