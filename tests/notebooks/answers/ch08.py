@@ -1,0 +1,159 @@
+"""Answers to the exercises of chapter 08 that are wrong, and what the checks must say of them."""
+
+CHAPTER = "08_multi_head_attention.ipynb"
+CHECKS = {
+    1: "check_split",
+    2: "check_fused",
+    3: "check_without",
+    4: "check_grouped",
+    5: "check_misread",
+}
+
+WRONG = {
+    (1, "view without transpose"): (
+        "lambda x, H: (x.reshape(x.shape[0], H, x.shape[1], -1), x)",
+        "the heads: off by",
+    ),
+    (1, "features before heads"): (
+        "lambda x, H: (x.unflatten(-1, (-1, H)).permute(0, 3, 1, 2), x)",
+        "the heads: off by",
+    ),
+    (1, "no transpose at all"): (
+        "lambda x, H: (x.unflatten(-1, (H, -1)), x)",
+        "the heads: expected shape (2, 3, 5, 4), got (2, 5, 3, 4)",
+    ),
+    (1, "merged without transpose"): (
+        "lambda x, H: (cut(x, H), cut(x, H).reshape(x.shape))",
+        "merged again: off by",
+    ),
+    (1, "only the heads"): ("lambda x, H: cut(x, H)", "Expected two tensors"),
+    (2, "scaled by the width of the model"): (
+        "lambda *a: attend(*a, scale=a[0].shape[-1] ** -0.5)",
+        "weights: off by",
+    ),
+    (2, "not scaled"): ("lambda *a: attend(*a, scale=1.0)", "weights: off by"),
+    (2, "cut into heads first, into three afterwards"): (
+        "lambda *a: attend(*a, parts=lambda x, H: cut(x, H).chunk(3, -1))",
+        "weights: off by",
+    ),
+    (2, "features before heads"): (
+        "lambda *a: attend(*a, parts=lambda x, H: [y.unflatten(-1, (-1, H)).permute(0, 3, 1, 2)"
+        " for y in x.chunk(3, -1)])",
+        "weights: off by",
+    ),
+    (2, "merged without transpose"): (
+        "lambda *a: attend(*a, merge=lambda x: x.reshape(x.shape[0], x.shape[2], -1))",
+        "output: off by",
+    ),
+    (2, "weights averaged over heads"): (
+        "lambda *a: (attend(*a)[0], attend(*a)[1].mean(1))",
+        "weights: expected shape",
+    ),
+    (2, "without the last bias"): (
+        "lambda x, w, b, wo, bo, H: attend(x, w, b, wo, 0 * bo, H)",
+        "output: off by",
+    ),
+    (2, "without the first biases"): (
+        "lambda x, w, b, wo, bo, H: attend(x, w, 0 * b, wo, bo, H)",
+        "weights: off by",
+    ),
+    (2, "PyTorch's"): (
+        "lambda x, w, b, wo, bo, H: F.multi_head_attention_forward(*[x.transpose(0, 1)] * 3,"
+        " x.shape[-1], H, w, b, None, None, False, 0.0, wo, bo)",
+        "It calls a ready-made function",
+    ),
+    (3, "all heads on"): ("lambda h, w, b, off: heads_off(h, w, b, [])", "off [1]: off by"),
+    (3, "on and off swapped"): (
+        "lambda h, w, b, off: heads_off(h, w, b, [k for k in range(h.shape[1]) if k not in off])",
+        "off [1]: off by",
+    ),
+    (3, "the bias as well"): (
+        "lambda h, w, b, off: heads_off(h, w, 0 * b, off)",
+        "off [1]: off by",
+    ),
+    (3, "rows of the projection"): (
+        "lambda h, w, b, off: heads_off(h, w.T, b, off)",
+        "off [1]: off by",
+    ),
+    (3, "the features of another head"): (
+        "lambda h, w, b, off: heads_off(h.flip(1), w, b, off)",
+        "off [1]: off by",
+    ),
+    (3, "the rest made louder"): (
+        "lambda h, w, b, off: heads_off(h * h.shape[1] / max(1, h.shape[1] - len(off)), w, b, off)",
+        "off [1]: off by",
+    ),
+    (3, "writes into what it was given"): (
+        "writes",
+        "It changes what it was given",
+    ),
+    (4, "tiled"): (
+        "lambda q, k, v: (spread(q, k, v, lambda x, n: x.repeat(1, n, 1, 1)), k.nbytes + v.nbytes)",
+        "4 heads, 2 of keys: off by",
+    ),
+    (4, "the bytes of the repeated ones"): (
+        "lambda q, k, v: (grouped(q, k, v)[0], grouped(q, k, v)[1] * q.shape[1] // k.shape[1])",
+        "4 heads, 2 of keys: 2560 bytes",
+    ),
+    (4, "the bytes of the keys alone"): (
+        "lambda q, k, v: (grouped(q, k, v)[0], k.nbytes)",
+        "bytes; float32",
+    ),
+    (4, "numbers, not bytes"): (
+        "lambda q, k, v: (grouped(q, k, v)[0], k.numel() + v.numel())",
+        "bytes; float32",
+    ),
+    (4, "only the first key head"): (
+        "lambda q, k, v: (spread(q, k[:, :1], v[:, :1], copies), k.nbytes + v.nbytes)",
+        "4 heads, 2 of keys: off by",
+    ),
+    (4, "not scaled"): (
+        "lambda q, k, v: (grouped(q * q.shape[-1] ** 0.5, k, v)[0], k.nbytes + v.nbytes)",
+        "off by",
+    ),
+    (4, "PyTorch's"): (
+        "lambda q, k, v: (F.scaled_dot_product_attention(q, k, v, enable_gqa=True), 0)",
+        "It calls a ready-made function",
+    ),
+    (5, "the first two"): ("lambda a, v, l, r: (0, 1)", "is read right both ways"),
+    (5, "one command twice"): ("lambda a, v, l, r: (0, 0)", "no pair of different commands"),
+    (5, "only the left reading"): ("lambda *a: search(*a, reads=(0,))", "is no pair"),
+    (5, "only the right reading"): ("lambda *a: search(*a, reads=(1,))", "is no pair"),
+    (5, "shares swapped"): (
+        "lambda a, v, l, r: misread(1 - a, v, l, r)",
+        "is read right both ways",
+    ),
+    (5, "both readings must fail"): ("lambda *a: search(*a, reads=(0, 1))", "is no pair"),
+}
+
+HELPERS = """
+def cut(x, H):
+    return x.unflatten(-1, (H, -1)).transpose(1, 2)
+
+def attend(x, w, b, wo, bo, H, scale=None, parts=None, merge=None):
+    parts = parts or (lambda x, H: [cut(y, H) for y in x.chunk(3, -1)])
+    merge = merge or (lambda x: x.transpose(1, 2).flatten(2))
+    q, k, v = parts(F.linear(x, w, b), H)
+    scale = scale or q.shape[-1] ** -0.5
+    weights = (q @ k.mT * scale).softmax(-1)
+    return F.linear(merge(weights @ v), wo, bo), weights
+
+def writes(heads, W_out, b_out, off):
+    heads[:, off] = 0.0
+    return heads_off(heads, W_out, b_out, [])
+
+def copies(x, n):
+    return x.repeat_interleave(n, dim=1)
+
+def spread(q, k, v, how):
+    times = q.shape[1] // k.shape[1]
+    return grouped(q, how(k, times), how(v, times))[0]
+
+def search(alpha, values, W_left, W_right, reads):
+    for a, b in itertools.permutations(range(len(values)), 2):
+        mix = alpha * values[a] + (1 - alpha) * values[b]
+        wrong = (W_left @ mix).argmax() != a, (W_right @ mix).argmax() != b
+        if all(wrong[k] for k in reads):
+            return a, b
+    return len(values), len(values)
+"""
