@@ -1,0 +1,107 @@
+"""The experiment on positions: its quick form runs, and its tasks are what they say."""
+
+import json
+
+import pytest
+import torch
+
+from experiments import _record as record
+from experiments import positions
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    path = tmp_path_factory.mktemp("positions") / "positions.json"
+    return positions.main(["--quick", "--device", "cpu", "--out", str(path)]), path
+
+
+def test_quick_form_writes_what_the_chapter_reads(quick):
+    returned, path = quick
+    assert json.loads(path.read_text()) == returned
+    assert returned["command"].startswith("python -m experiments.positions --quick")
+    assert len(returned["rows"]) == 4
+    for row in returned["rows"]:
+        assert list(row["accuracy"]) == list(map(str, positions.TESTED))
+        assert all(0 <= at["low"] <= at["high"] <= 1 for at in row["accuracy"].values())
+
+
+def test_the_results_in_the_book_are_of_the_settings_in_the_code():
+    written = json.loads((record.RESULTS / "positions.json").read_text())
+    wanted = {
+        (setting["task"], setting["positions"], setting["updates"])
+        for setting in positions.settings(quick=False)
+    }
+    assert written["command"] == "python -m experiments.positions"
+    assert written["seeds"] == list(positions.SEEDS)
+    found = {(row["task"], row["positions"], row["updates"]) for row in written["rows"]}
+    assert found == wanted
+
+
+def draw(task, length=12, size=64):
+    generator = torch.Generator().manual_seed(0)
+    return positions.batch(task, size, length, generator)
+
+
+def rows(task):
+    symbols, answers = draw(task)
+    return zip(symbols.tolist(), answers.tolist(), strict=True)
+
+
+def test_latest_asks_at_a_blank_for_the_symbol_before_it():
+    for symbols, answers in rows("latest"):
+        latest = None
+        for symbol, answer in zip(symbols, answers, strict=True):
+            if symbol == positions.MARKER:
+                assert answer == latest
+            else:
+                assert answer == positions.NOTHING
+                latest = symbol
+
+
+def test_back_asks_for_the_symbol_three_places_back():
+    for symbols, answers in rows("back"):
+        assert answers == [positions.NOTHING] * positions.BACK + symbols[: -positions.BACK]
+
+
+def test_marker_asks_for_what_stood_three_places_before_it():
+    for symbols, answers in rows("marker"):
+        assert symbols.count(positions.MARKER) == 1
+        place = symbols.index(positions.MARKER)
+        wanted = symbols[place - positions.BACK]
+        left = len(symbols) - place
+        assert answers == [positions.NOTHING] * place + [wanted] * left
+
+
+def test_reverse_writes_the_first_half_backwards():
+    for symbols, answers in rows("reverse"):
+        first, rest = symbols[:6], symbols[7:]
+        assert symbols[6] == positions.MARKER
+        assert answers == [positions.NOTHING] * 6 + first[::-1]
+        assert rest == first[:0:-1]
+
+
+@pytest.mark.parametrize("task", positions.TASKS)
+def test_what_is_scored_stands_at_the_end(task):
+    answers = draw(task)[1]
+    scored = positions.asked_at_the_end(task, answers)
+    asked = scored != positions.NOTHING
+    assert asked.any()
+    assert torch.equal(scored[asked], answers[asked])
+    if task in ("latest", "back"):
+        assert not asked[:, :-4].any()
+    if task == "marker":
+        assert asked[:, -1].all()
+        assert not asked[:, :-1].any()
+
+
+@pytest.mark.parametrize("kind", positions.POSITIONS)
+def test_no_kind_lets_a_reader_see_what_comes(kind):
+    torch.manual_seed(0)
+    model = positions.Reader(kind).eval()
+    symbols = torch.randint(positions.SYMBOLS, (2, 10))
+    changed = symbols.clone()
+    changed[:, 6:] = (changed[:, 6:] + 1) % positions.SYMBOLS
+    with torch.no_grad():
+        first, second = model(symbols), model(changed)
+    assert torch.allclose(first[:, :6], second[:, :6], atol=1e-5)
+    assert not torch.allclose(first[:, 6:], second[:, 6:], atol=1e-2)
