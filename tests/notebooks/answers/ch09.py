@@ -1,0 +1,91 @@
+"""Answers to the exercises of chapter 09 that are wrong, and what the checks must say of them."""
+
+CHAPTER = "09_the_transformer.ipynb"
+CHECKS = {1: "check_count", 2: "check_layer", 3: "check_rate", 4: "check_apart"}
+
+WRONG = {
+    (1, "no biases"): (
+        "lambda E, H, F: 4 * E * E + 2 * E * F + 2 * E",
+        "(8, 2, 16): expected",
+    ),
+    (1, "no norms"): ("lambda E, H, F: count(E, H, F) - 4 * E", "expected"),
+    (1, "the last projection forgotten"): (
+        "lambda E, H, F: count(E, H, F) - E * E - E",
+        "expected",
+    ),
+    (1, "times the heads"): ("lambda E, H, F: H * count(E, H, F)", "expected"),
+    (1, "right for four times the width only"): (
+        "lambda E, H, F: 4 * (E * E + E) + 8 * E * E + 5 * E + 4 * E",
+        "expected",
+    ),
+    (2, "always post-norm"): ("lambda *a: my_layer(*a[:-1], False)", "norm_first=True: off by"),
+    (2, "always pre-norm"): ("lambda *a: my_layer(*a[:-1], True)", "norm_first=False: off by"),
+    (2, "adds to the normed input"): ("added_to_normed", "norm_first=True: off by"),
+    (2, "one norm for both"): (
+        "lambda x, a, n1, n2, l1, l2, first: my_layer(x, a, n1, n1, l1, l2, first)",
+        "off by",
+    ),
+    (2, "no second residual"): ("no_second_residual", "off by"),
+    (2, "no activation"): (
+        "lambda x, a, n1, n2, l1, l2, first: my_layer(x, a, n1, n2, Linear(l1), l2, first)",
+        "off by",
+    ),
+    (3, "the greater of the two"): (
+        "lambda t, E, w: E**-0.5 * max(t**-0.5, t * w**-1.5)",
+        "step 1, embed_dim 512, warm_up 4000: expected",
+    ),
+    (3, "without the width"): ("lambda t, E, w: min(t**-0.5, t * w**-1.5)", "expected"),
+    (3, "never falls"): ("lambda t, E, w: E**-0.5 * t * w**-1.5", "step 8000"),
+    (3, "never rises"): ("lambda t, E, w: E**-0.5 * t**-0.5", "step 1,"),
+    (3, "counts from 0"): ("lambda t, E, w: rate(t + 1, E, w)", "step 1,"),
+    (4, "lets everything pass"): ("lambda part: True", "let pass this one: a norm over places."),
+    (4, "lets nothing pass"): ("lambda part: False", "turn down this one: layer norm."),
+    (4, "eval mode only"): ("lambda part: apart(part, modes=(False,))", "train mode only"),
+    (4, "looks only at later places"): (
+        "lambda part: apart(part, places=slice(3, None))",
+        "the places after",
+    ),
+    (4, "looks only at earlier places"): (
+        "lambda part: apart(part, places=slice(0, 2))",
+        "the places before",
+    ),
+    (4, "one sentence only"): ("lambda part: apart(part, batch=False)", "batch"),
+    (4, "too coarse"): ("lambda part: apart(part, tolerance=0.1)", "whisper"),
+}
+
+HELPERS = """
+class Linear:  # a linear map whose result has no negative part to lose
+    def __init__(self, inner):
+        self.inner = inner
+
+    def __call__(self, x):
+        y = self.inner(x)
+        y.relu = lambda: y
+        return y
+
+def added_to_normed(x, a, n1, n2, l1, l2, first):
+    if not first:
+        return my_layer(x, a, n1, n2, l1, l2, first)
+    x = n1(x)
+    x = n2(x + a(x))
+    return x + l2(l1(x).relu())
+
+def no_second_residual(x, a, n1, n2, l1, l2, first):
+    if first:
+        return l2(l1(n2(x + a(n1(x)))).relu())
+    return n2(l2(l1(n1(x + a(x))).relu()))
+
+def apart(part, modes=(True, False), places=slice(None), batch=True, tolerance=1e-6):
+    for training in modes:
+        part.train(training)
+        x = torch.randn(2, 5, 8)
+        y = x.clone()
+        y[0, 2] = torch.randn(8)
+        with torch.no_grad():
+            same = (part(x) - part(y)).abs() < tolerance
+        same[0, 2] = True
+        looked = same[:, places] if batch else same[:1, places]
+        if not looked.all():
+            return False
+    return True
+"""
