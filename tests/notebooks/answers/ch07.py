@@ -1,0 +1,143 @@
+"""Answers to the exercises of chapter 07 that are wrong, and what the checks must say of them."""
+
+CHAPTER = "07_self_attention_and_order.ipynb"
+CHECKS = {1: "check_blind", 2: "check_turn", 3: "check_fines", 4: "check_shift"}
+
+WRONG = {
+    (1, "says always blind"): ("lambda f: True", "with places on the embeddings blind"),
+    (1, "says never blind"): ("lambda f: False", "with no positions not blind"),
+    (1, "only backwards"): (
+        "lambda f: blind(f, order=lambda n: torch.arange(n).flip(0))",
+        "with a fine on distance blind",
+    ),
+    (1, "only short sentences"): (
+        "lambda f: blind(f, lengths=(3, 7))",
+        "with a causal mask beyond eight words blind",
+    ),
+    (1, "leaves the output in its old order"): (
+        "lambda f: blind(f, undo=False)",
+        "with no positions not blind",
+    ),
+    (1, "exact equality"): ("lambda f: blind(f, small=0.0)", "not blind"),
+    (2, "pairs of the other layout"): (
+        "lambda x, p: positions_of(x, p, half=True)",
+        "x of shape (5, 8), first place 0: off by",
+    ),
+    (2, "counts from 1"): ("lambda x, p: turn(x, p + 1)", "x of shape (1, 2), first place 0: off"),
+    (2, "forgets the first place"): ("lambda x, p: turn(x, 0)", "first place 7: off by"),
+    (2, "turns the other way"): (
+        "lambda x, p: positions_of(x, p, way=-1)",
+        "x of shape (4, 2), first place 0: off by",
+    ),
+    (2, "the speed of 4i"): (
+        "lambda x, p: positions_of(x, p, power=2)",
+        "x of shape (5, 8), first place 0: off by",
+    ),
+    (2, "no speeds"): (
+        "lambda x, p: positions_of(x, p, power=0)",
+        "x of shape (5, 8), first place 0: off by",
+    ),
+    (2, "halves side by side at the end"): (
+        "lambda x, p: torch.cat([turn(x, p)[..., 0::2], turn(x, p)[..., 1::2]], -1)",
+        "x of shape (5, 8), first place 0: off by",
+    ),
+    (2, "turns along the first dimension"): (
+        "lambda x, p: turn(x.transpose(0, -2), p).transpose(0, -2)",
+        "x of shape (2, 3, 5, 6), first place 2: off by",
+    ),
+    (2, "attnkit's"): ("lambda x, p: attnkit.positions.rotary(x, p)", "a ready-made function"),
+    (3, "first query at place 0"): (
+        "lambda h, n, c: bias(h, torch.arange(n)[:, None] - torch.arange(c + n))",
+        "query 0 must see key 1",
+    ),
+    (3, "nothing hidden"): (
+        "lambda h, n, c: bias(h, behind(n, c), hide=False)",
+        "query 0 must not see key 1",
+    ),
+    (3, "hides the word itself"): (
+        "lambda h, n, c: bias(h, behind(n, c), hide=1)",
+        "query 0 must see key 0",
+    ),
+    (3, "a gift for distance"): ("lambda h, n, c: bias(h, -behind(n, c), hide=False)", "must not"),
+    (3, "slopes from 1"): (
+        "lambda h, n, c: bias(h, behind(n, c), first=0)",
+        "1 heads, 3 new, 0 cached: off by",
+    ),
+    (3, "slopes the other way round"): (
+        "lambda h, n, c: fines(h, n, c).flip(0)",
+        "8 heads, 4 new, 0 cached: off by",
+    ),
+    (3, "slopes of eight heads"): (
+        "lambda h, n, c: fines(8, n, c)[:h]",
+        "1 heads, 3 new, 0 cached: off by",
+    ),
+    (3, "only the new keys"): ("lambda h, n, c: fines(h, n, c)[..., c:]", "expected shape"),
+    (3, "no heads"): ("lambda h, n, c: fines(h, n, c)[0]", "expected shape"),
+    (3, "nan where hidden"): (
+        "lambda h, n, c: fines(h, n, c) * (behind(n, c) >= 0)",
+        "the bias holds NaN",
+    ),
+    (4, "lets everything pass"): ("lambda f: True", "turns the queries only"),
+    (4, "lets nothing pass"): ("lambda f: False", "turn down a scheme that turns both alike"),
+    (4, "only the start of the text"): (
+        "lambda f: keeps(f, range(1, 5))",
+        "from place 0 again after 64",
+    ),
+    (4, "only the diagonal"): (
+        "lambda f: keeps(f, range(1, 90), part=torch.diagonal)",
+        "You let a scheme pass",
+    ),
+    (4, "one word"): ("lambda f: keeps(f, range(1, 90), length=1)", "You let a scheme pass"),
+    (4, "no content"): (
+        "lambda f: keeps(f, range(1, 90), content=0.0)",
+        "turns the queries only",
+    ),
+    (4, "exact equality"): (
+        "lambda f: keeps(f, range(1, 90), small=0.0)",
+        "You turn down a scheme that turns both alike",
+    ),
+    (4, "along the diagonals of one call"): (
+        "lambda f: along(f)",
+        "You turn down a scheme that turns both alike",
+    ),
+}
+
+HELPERS = """
+def blind(layer, lengths=(3, 7, 12), order=torch.randperm, undo=True, small=1e-9):
+    for length in lengths:
+        x = torch.randn(2, length, 8, dtype=torch.float64)
+        for _ in range(5):
+            new = order(length)
+            out = layer(x)[:, new] if undo else layer(x)
+            if (layer(x[:, new]) - out).abs().max() > small:
+                return False
+    return True
+
+def positions_of(x, first, half=False, way=1, power=1):
+    L, D = x.shape[-2:]
+    speeds = 10000.0 ** (-power * torch.arange(0, D, 2) / D)
+    angles = way * (first + torch.arange(L))[:, None] * speeds
+    cos, sin = angles.cos(), angles.sin()
+    if half:
+        a, b = x.chunk(2, -1)
+        return torch.cat([a * cos - b * sin, a * sin + b * cos], -1)
+    a, b = x[..., 0::2], x[..., 1::2]
+    return torch.stack([a * cos - b * sin, a * sin + b * cos], -1).flatten(-2)
+
+def behind(new, cached):
+    return cached + torch.arange(new)[:, None] - torch.arange(cached + new)
+
+def bias(heads, behind, hide=0, first=1):
+    slopes = 2.0 ** (-8 * (first + torch.arange(heads)) / heads)
+    fine = -slopes[:, None, None] * behind
+    return fine if hide is False else fine.masked_fill(behind < hide, -math.inf)
+
+def keeps(scores, moves, length=12, content=1.0, small=1e-8, part=lambda x: x):
+    query, key = content * torch.randn(2, length, 8, dtype=torch.float64)
+    still = part(scores(query, key, 0))
+    return all(bool((part(scores(query, key, by)) - still).abs().max() <= small) for by in moves)
+
+def along(scores):
+    grid = scores(*torch.randn(2, 12, 8, dtype=torch.float64), 0)
+    return all(bool(grid.diagonal(-k).std() < 1e-8) for k in range(10))
+"""
