@@ -31,7 +31,7 @@ def switch_of(layer, read, x, row=2, **options):
         weights = layer(x, need_weights=True).weights[0]  # (H, L, S)
         value = layer.in_proj(x).chunk(3, -1)[2].unflatten(-1, (heads, -1))[0]  # (S, H, D)
         out = layer.out_proj.weight.unflatten(1, (heads, -1))  # (E, H, D)
-        effects = torch.einsum("shd,ehd,ae->hsa", value, out, read.weight)
+        effects = torch.einsum("khd,ehd,ae->hka", value, out, read.weight)
         bias = read(layer.out_proj.bias)
     return HeadSwitch(
         weights,
