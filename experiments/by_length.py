@@ -1,6 +1,6 @@
 """How far does each model get? Accuracy by source length, on one budget. One task a run.
 
-    python -m experiments.by_length                    reverse, about 25 minutes of one core
+    python -m experiments.by_length                    reverse, about 18 minutes of one core
     python -m experiments.by_length --task toy_french  or dates; likewise
     python -m experiments.by_length --quick            tiny, to see that it runs
 
