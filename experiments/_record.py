@@ -64,9 +64,12 @@ def sweep(
     stamp = _stamp(measure)
     done = [] if restart else _read_kept(kept, stamp)
     out.parent.mkdir(parents=True, exist_ok=True)
-    with open(kept, "w", encoding="utf-8") as file:
-        for line in [{"stamp": stamp}, *done]:
-            file.write(json.dumps(line) + "\n")
+    # In one step: a run that is killed now must not lose what the last one had done.
+    lines = [json.dumps(line) + "\n" for line in [{"stamp": stamp}, *done]]
+    scratch = kept.with_name(f".{kept.name}.part")
+    scratch.write_text("".join(lines), encoding="utf-8")
+    os.replace(scratch, kept)
+    with open(kept, "a", encoding="utf-8") as file:
         by_setting = {_key(line["setting"]): line["numbers"] for line in done}
         for setting in tqdm(settings, desc=name, unit="run"):
             if _key(setting) not in by_setting:

@@ -90,6 +90,26 @@ def test_a_stopped_sweep_continues_where_it_was(tmp_path):
     assert not (tmp_path / "r.partial.jsonl").exists()
 
 
+def test_what_was_done_is_on_disk_before_the_next_setting_is_measured(tmp_path):
+    out, kept = tmp_path / "x.json", tmp_path / "x.partial.jsonl"
+    settings = [{"n": n} for n in range(3)]
+
+    def stop_at(last):
+        def measure(setting):
+            lines = kept.read_text().splitlines()
+            assert len(lines) == 1 + setting["n"]  # the stamp, and every setting before this one
+            if setting["n"] == last:
+                raise KeyboardInterrupt
+            return {"twice": 2 * setting["n"]}
+
+        return measure
+
+    for last in (1, 2):
+        with pytest.raises(KeyboardInterrupt):
+            record.sweep(settings, stop_at(last), out=out)
+    assert record.sweep(settings, stop_at(None), out=out)[2] == {"n": 2, "twice": 4}
+
+
 @pytest.mark.parametrize("why", ["restart", "other code"])
 def test_a_sweep_starts_again_when_it_must(tmp_path, why, monkeypatch):
     out, calls = tmp_path / "r.json", []
