@@ -1,0 +1,118 @@
+"""Answers to the exercises of chapter 14 that are wrong, and what the checks must say of them."""
+
+CHAPTER = "14_long_sequences.ipynb"
+CHECKS = {1: "check_count", 2: "check_segment", 3: "check_judge"}
+
+WRONG = {
+    (1, "the window is always full"): (
+        "lambda n, w, d: (n * w * 2 * d, counts(n, w, d)[1])",
+        "4 words, window 4, 2 features: window takes 40",
+    ),
+    (1, "no window"): (
+        "lambda n, w, d: (counts(n, n, d)[0], counts(n, w, d)[1])",
+        "4 words, window 2, 2 features: window takes 28",
+    ),
+    (1, "scores without averages"): (
+        "lambda n, w, d: (counts(n, w, d)[0] // 2, counts(n, w, d)[1])",
+        "window takes",
+    ),
+    (1, "linear without its normaliser"): (
+        "lambda n, w, d: (counts(n, w, d)[0], n * 2 * d * d)",
+        "linear takes 40",
+    ),
+    (1, "one count"): ("lambda n, w, d: counts(n, w, d)[0]", "two counts"),
+    (2, "adds the segment before it reads"): ("leaky", "segments of [4], words 0 to 3: off by"),
+    (2, "forgets the state"): (
+        "lambda q, k, v, state: segment(q, k, v, None)",
+        "words 1 to 1: off by",
+    ),
+    (2, "no mask within"): ("unmasked", "segments of [4], words 0 to 3: off by"),
+    (2, "divides the parts apart"): ("apart", "off by"),
+    (2, "no normaliser"): ("undivided", "segments of [1], words 0 to 0: off by"),
+    (2, "keeps every word"): ("keeps", "The state grows"),
+    (2, "state alone"): ("lambda *a: segment(*a)[0]", "Expected (output, state)"),
+    (2, "attnkit's"): (
+        "lambda q, k, v, state: attnkit.efficient.linear_attention_segment(q, k, v)",
+        "a ready-made function",
+    ),
+    (3, "lets everything pass"): ("lambda f: True", "has no normaliser"),
+    (3, "lets nothing pass"): ("lambda f: False", "turn down the right one"),
+    (3, "only a short text"): ("lambda f: close(f, 12)", "forgets the state"),
+    (3, "only values of 1"): (
+        "lambda f: bool(torch.allclose(f(*ones(40)), ones(40)[2]))",
+        "rest of its segment",
+    ),
+    (3, "only looks for a leak"): ("lambda f: not leak(f)", "has no normaliser"),
+    (3, "not a verdict"): ("lambda f: 1", "Expected True or False"),
+}
+
+HELPERS = """
+def features(q, k):
+    return torch.nn.functional.elu(q) + 1, torch.nn.functional.elu(k) + 1
+
+
+def begin(f, g, v, state):
+    return (g.T @ v * 0, g.sum(0) * 0) if state is None else state
+
+
+def leaky(q, k, v, state):
+    f, g = features(q, k)
+    S, z = begin(f, g, v, state)
+    S, z = S + g.T @ v, z + g.sum(0)
+    return f @ S / (f @ z)[:, None], (S, z)
+
+
+def unmasked(q, k, v, state):
+    f, g = features(q, k)
+    S, z = begin(f, g, v, state)
+    within = f @ g.T
+    output = (f @ S + within @ v) / (f @ z + within.sum(-1))[:, None]
+    return output, (S + g.T @ v, z + g.sum(0))
+
+
+def apart(q, k, v, state):
+    f, g = features(q, k)
+    within = (f @ g.T).tril()
+    output = within @ v / within.sum(-1, keepdim=True)
+    if state is not None:
+        S, z = state
+        output = output + f @ S / (f @ z)[:, None]
+    S, z = begin(f, g, v, state)
+    return output, (S + g.T @ v, z + g.sum(0))
+
+
+def undivided(q, k, v, state):
+    f, g = features(q, k)
+    S, z = begin(f, g, v, state)
+    return f @ S + (f @ g.T).tril() @ v, (S + g.T @ v, z)
+
+
+def keeps(q, k, v, state):
+    n = 0 if state is None else len(state[0])
+    K, V = (k, v) if state is None else (torch.cat([state[0], k]), torch.cat([state[1], v]))
+    f, g = features(q, K)
+    shares = (f @ g.T).tril(n)
+    return shares @ V / shares.sum(-1, keepdim=True), (K, V)
+
+
+def draw(n):
+    return torch.randn(3, n, 8).double().unbind()
+
+
+def ones(n):
+    q, k, v = torch.rand(3, n, 8).double().unbind()
+    return q, k, torch.ones_like(v)
+
+
+def close(form, n):
+    q, k, v = draw(n)
+    f, g = features(q, k)
+    shares = (f @ g.T).tril()
+    return bool(torch.allclose(form(q, k, v), shares @ v / shares.sum(-1, keepdim=True)))
+
+
+def leak(form):
+    q, k, v = draw(40)
+    other = [torch.cat([x[:-1], -x[-1:]]) for x in (q, k, v)]
+    return not torch.allclose(form(q, k, v)[:-1], form(*other)[:-1])
+"""
