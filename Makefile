@@ -40,7 +40,6 @@ serve: book ## build the book and serve it on http://localhost:8000
 	$(BIN)/python -m booktools.serve $(HTML) --port $(PORT)
 
 # A progress bar writes to stderr, and the times in it are never the same.
-test: export TQDM_DISABLE ?= 1
 test: book ## build the book, then run every test
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
