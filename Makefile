@@ -39,7 +39,6 @@ book: $(READY) ## build the book into _build/html and print its address
 serve: book ## build the book and serve it on http://localhost:8000
 	$(BIN)/python -m booktools.serve $(HTML) --port $(PORT)
 
-# A progress bar writes to stderr, and the times in it are never the same.
 test: book ## build the book, then run every test
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
