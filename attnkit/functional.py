@@ -186,7 +186,7 @@ def scaled_dot_product_attention(
         attended = _explicit(query, key, value, mask, bias, scale, dropout_p, enable_gqa)
         output, weights = attended.output, attended.weights if need_weights else None
     else:
-        output = _fused(query, key, value, mask, bias, scale, None if enable_gqa else target[:-2])
+        output = _fused(query, key, value, mask, bias, scale, target[:-2], enable_gqa)
         weights = None
         if watching():
             with torch.no_grad():
@@ -226,11 +226,13 @@ def _fused(
     mask: Tensor | None,
     bias: Tensor | None,
     scale: float,
-    lead: tuple[int, ...] | None,
+    lead: tuple[int, ...],
+    enable_gqa: bool,
 ) -> Tensor:
     """PyTorch's kernel, given rows that are never empty and four dimensions, which it is fast on.
 
-    `lead` are the leading dimensions of the output; None stands for grouped heads.
+    `lead` are the leading dimensions of the output. With three dimensions, in the mask alone too,
+    the kernel that holds all weights would run.
     """
     empty = None
     if mask is not None:
@@ -242,16 +244,16 @@ def _fused(
             mask = mask | empty
     if bias is not None:
         mask = torch.where(mask, bias.to(query.dtype), -math.inf)
-    if lead is not None:
-        query, key, value = (_four_dims(x, lead) for x in (query, key, value))
-        if mask is not None and mask.dim() > 4:
-            mask = mask.expand(*lead, *mask.shape[-2:]).flatten(0, -4)
-        elif mask is not None and mask.dim() == 3:
-            mask = mask[None]  # with three dimensions the kernel that holds all weights would run
-    output = F.scaled_dot_product_attention(
-        query, key, value, attn_mask=mask, scale=scale, enable_gqa=lead is None
+    if mask is not None:
+        mask = _four_dims_of_mask(mask, lead)
+    kv_lead = (*lead[:-1], key.shape[-3]) if enable_gqa else lead
+    query, key, value = (
+        _four_dims(x, to) for x, to in ((query, lead), (key, kv_lead), (value, kv_lead))
     )
-    if lead is not None and len(lead) != 2:
+    output = F.scaled_dot_product_attention(
+        query, key, value, attn_mask=mask, scale=scale, enable_gqa=enable_gqa
+    )
+    if len(lead) != 2:
         output = output.reshape(*lead, *output.shape[-2:])
     return output if empty is None else output.masked_fill(empty, 0.0)
 
@@ -260,6 +262,12 @@ def _four_dims(x: Tensor, lead: tuple[int, ...]) -> Tensor:
     if x.shape[:-2] != lead:
         x = x.expand(*lead, *x.shape[-2:])
     return x.flatten(0, -4) if x.dim() > 4 else x[(None,) * (4 - x.dim())] if x.dim() < 4 else x
+
+
+def _four_dims_of_mask(mask: Tensor, lead: tuple[int, ...]) -> Tensor:
+    if mask.dim() > 3 and len(lead) > 2:  # its heads may stay one where the batch is spelled out
+        return mask.expand(*lead[:-1], *mask.shape[-3:]).flatten(0, -4)
+    return mask[(None,) * (4 - mask.dim())]
 
 
 def _check_sdpa(

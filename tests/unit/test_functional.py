@@ -287,14 +287,42 @@ def test_compiles_in_one_graph():
     close(compiled(q), attend(q), 1e-6)
 
 
-@pytest.mark.parametrize("shape", [(5, 5), (1, 5, 5), (3, 1, 5), (3, 5, 5), (2, 3, 5, 5)])
-def test_a_mask_of_any_rank_runs_the_kernel_that_holds_no_weights(shape):
-    q, mask = torch.randn(2, 3, 5, 4), torch.ones(shape).bool()
-    ran = device.sdpa_backend(lambda: attnkit.scaled_dot_product_attention(q, q, q, mask=mask))
-    assert ran == "flash (CPU)"
+@pytest.mark.parametrize("kv_heads", [4, 2, 1])
+@pytest.mark.parametrize(
+    "lead, shape",
+    [
+        ((4,), (5, 6)),
+        ((4,), (1, 5, 6)),
+        ((3, 4), (1, 6)),
+        ((3, 4), (4, 1, 6)),
+        ((3, 4), (3, 1, 1, 6)),
+        ((2, 3, 4), (5, 6)),
+        ((2, 3, 4), (1, 5, 6)),
+        ((2, 3, 4), (3, 1, 1, 6)),
+        ((2, 3, 4), (2, 1, 1, 1, 6)),
+        ((2, 3, 4), (2, 3, 4, 5, 6)),
+        ((2, 1, 3, 4), (3, 4, 5, 6)),
+        ((2, 1, 3, 4), (2, 1, 1, 1, 1, 6)),
+    ],
+)
+def test_a_mask_of_any_rank_runs_the_kernel_that_holds_no_weights(lead, shape, kv_heads):
+    q = randn(*lead, 5, 8, dtype=torch.float32)
+    k, v = (randn(*lead[:-1], kv_heads, 6, 8, seed=n, dtype=torch.float32) for n in (1, 2))
+    mask = torch.rand(shape, generator=torch.Generator().manual_seed(0)) > 0.3
+    mask[..., 0] = True
+
+    def call(need_weights=False):
+        options = {"mask": mask, "enable_gqa": kv_heads < 4, "need_weights": need_weights}
+        return attnkit.scaled_dot_product_attention(q, k, v, **options).output
+
+    assert device.sdpa_backend(call) == "flash (CPU)"
+    close(call(), call(need_weights=True), 1e-5)
 
 
-def test_multi_head_attention_runs_it_with_a_mask_too():
-    attention, x = attnkit.MultiHeadAttention(8, 2), torch.randn(3, 5, 8)
-    for mask in (attnkit.masks.causal(5), attnkit.masks.padding([5, 4, 2])):
+@pytest.mark.parametrize("kv_heads", [2, 1])
+@pytest.mark.parametrize("batch", [(), (3,), (2, 3)])
+def test_multi_head_attention_runs_it_with_a_mask_too(batch, kv_heads):
+    attention = attnkit.MultiHeadAttention(8, 2, num_kv_heads=kv_heads)
+    x = torch.randn(*batch, 5, 8)
+    for mask in (masks.causal(5), masks.padding([5, 4, 2]) if batch else masks.causal(5)):
         assert device.sdpa_backend(lambda m=mask: attention(x, mask=m)) == "flash (CPU)"
