@@ -198,14 +198,16 @@ def bias(value: Any, target: Sequence[int], *, device: torch.device) -> Tensor:
 def query_key_value(query: Any, key: Any, value: Any) -> None:
     """Check what every mechanism asks of its inputs: floating (..., length, features) tensors on
     one device and of one dtype, with a value for every key and no empty feature dimension."""
-    given = {"query": query, "key": key, "value": value}
-    for name, item in given.items():
+    for name, item in (("query", query), ("key", key), ("value", value)):
         floating(name, item)
         dims(name, item, 2, "(..., length, features)")
         if item.shape[-1] == 0:
             fail(name, "at least one feature in the last dimension", f"shape {shape(item)}")
-    same_device(**given)
-    same_dtype(**given)
+    # Asked all at once, and one by one only to say what is wrong: this runs at every call.
+    if not query.device == key.device == value.device:
+        same_device(query=query, key=key, value=value)
+    if not query.dtype == key.dtype == value.dtype:
+        same_dtype(query=query, key=key, value=value)
     size("value", value, -2, key.shape[-2], "one value for each key")
 
 

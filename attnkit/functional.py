@@ -247,9 +247,8 @@ def _fused(
     if mask is not None:
         mask = _four_dims_of_mask(mask, lead)
     kv_lead = (*lead[:-1], key.shape[-3]) if enable_gqa else lead
-    query, key, value = (
-        _four_dims(x, to) for x, to in ((query, lead), (key, kv_lead), (value, kv_lead))
-    )
+    query = _four_dims(query, lead)
+    key, value = _four_dims(key, kv_lead), _four_dims(value, kv_lead)
     output = F.scaled_dot_product_attention(
         query, key, value, attn_mask=mask, scale=scale, enable_gqa=enable_gqa
     )
@@ -261,7 +260,9 @@ def _fused(
 def _four_dims(x: Tensor, lead: tuple[int, ...]) -> Tensor:
     if x.shape[:-2] != lead:
         x = x.expand(*lead, *x.shape[-2:])
-    return x.flatten(0, -4) if x.dim() > 4 else x[(None,) * (4 - x.dim())] if x.dim() < 4 else x
+    if x.dim() == 4:
+        return x
+    return x.flatten(0, -4) if x.dim() > 4 else x[(None,) * (4 - x.dim())]
 
 
 def _four_dims_of_mask(mask: Tensor, lead: tuple[int, ...]) -> Tensor:
