@@ -1,15 +1,14 @@
 """Measured costs against length: a slider over the lengths that were measured, and the numbers."""
 
-import pathlib
 from collections.abc import Mapping
 
-import anywidget
 import traitlets as t
 from matplotlib.figure import Figure
 
 from attnkit import checks
 from attnkit.viz import inputs
-from attnkit.viz.heatmap import Picture, png
+from attnkit.viz.heatmap import Picture
+from attnkit.viz.widget import Widget, source
 
 MOST_FORMS = 6
 """How many lines keep a mark, a dash and a colour of their own."""
@@ -22,7 +21,7 @@ _DASHES = ("-", (0, (4, 1.5)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)), (0, (2.5, 1
 _PROVENANCE = "Each mark was measured; the lines only join them."
 
 
-class CostCurves(anywidget.AnyWidget):
+class CostCurves(Widget):
     """Lines of measured cost against length, on logarithmic axes, in Jupyter and the built book.
 
     Nothing is computed but the quotient of a number and the one at half the length. A form that
@@ -55,8 +54,8 @@ class CostCurves(anywidget.AnyWidget):
         4.0
     """
 
-    _esm = pathlib.Path(__file__).parent / "static" / "curves.js"
-    _css = pathlib.Path(__file__).parent / "static" / "curves.css"
+    _esm = source("curves.js")
+    _css = source("curves.css")
 
     lengths = t.List(t.Int()).tag(sync=True)
     forms = t.List(t.Unicode()).tag(sync=True)
@@ -65,8 +64,6 @@ class CostCurves(anywidget.AnyWidget):
     exponents = t.List().tag(sync=True)  # by measure and form
     length = t.Int(1).tag(sync=True)
     measure = t.Int(0).tag(sync=True)
-    title = t.Unicode().tag(sync=True)
-    note = t.Unicode().tag(sync=True)
 
     def __init__(
         self,
@@ -98,7 +95,7 @@ class CostCurves(anywidget.AnyWidget):
             length=lengths[-1] if length is None else length,
             measure=measure,
             title=title,
-            note=" ".join(inputs.strings("caption", [caption, _PROVENANCE])).strip(),
+            note=inputs.note(caption, _PROVENANCE),
         )
 
     @t.validate("length")
@@ -123,7 +120,6 @@ class CostCurves(anywidget.AnyWidget):
         return self.values[place][row][self.lengths.index(length)]
 
     def figure(self) -> Figure:
-        """The measure on show as a matplotlib Figure: the picture for GitHub, PDF and print."""
         figure = Picture(figsize=(5.6, 3.8), layout="constrained")
         ax = figure.subplots()
         for place, series in enumerate(self.values[self.measure]):
@@ -143,24 +139,12 @@ class CostCurves(anywidget.AnyWidget):
         ax.legend(fontsize=9)
         return figure
 
-    def description(self) -> str:
-        """What is on show, in words and without measured numbers: the picture's alt text."""
-        about = f"{self.title}. " if self.title else ""
+    def _words(self) -> str:
         return (
-            f"{about}Lines of {self.measures[self.measure]['name']} against length, on logarithmic "
+            f"Lines of {self.measures[self.measure]['name']} against length, on logarithmic "
             f"axes, for {', '.join(self.forms)}; {len(self.lengths)} lengths measured, from "
             f"{self.lengths[0]:,} to {self.lengths[-1]:,}."
         )
-
-    def __repr__(self) -> str:
-        return f"CostCurves({self.description()!r})"
-
-    def _repr_mimebundle_(self, **kwargs):
-        bundle = super()._repr_mimebundle_(**kwargs)
-        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
-        alt = self.description()
-        data |= {"text/plain": alt, "image/png": png(self.figure())}
-        return data, metadata | {"image/png": {"alt": alt}}
 
 
 def _check(measures: object) -> None:

@@ -11,17 +11,15 @@ bidirectional layer): weights must then be recorded, not computed. The caption s
 """
 
 import math
-import pathlib
 from collections.abc import Mapping, Sequence
 
-import anywidget
 import numpy as np
 import traitlets as t
 
 from attnkit import checks
 from attnkit.viz import inputs, shown
-from attnkit.viz.heatmap import png
 from attnkit.viz.settings import CONTROLS, Settings
+from attnkit.viz.widget import Widget, source
 
 _PROVENANCE = {
     "qk": "Computed here from the model's queries and keys, for the settings above.",
@@ -30,7 +28,7 @@ _PROVENANCE = {
 }
 
 
-class AttentionExplorer(Settings, anywidget.AnyWidget):
+class AttentionExplorer(Settings, Widget):
     """A heat map of attention with its controls, in Jupyter, in Colab and in the built book.
 
     Computes, for each head, scores = scale * q.k / temperature, puts the mask on them and takes
@@ -78,8 +76,8 @@ class AttentionExplorer(Settings, anywidget.AnyWidget):
         (3, True)
     """
 
-    _esm = pathlib.Path(__file__).parent / "static" / "explorer.js"
-    _css = pathlib.Path(__file__).parent / "static" / "explorer.css"
+    _esm = source("explorer.js")
+    _css = source("explorer.css")
 
     kind = t.Enum(("qk", "scores", "frames"), "qk").tag(sync=True)
     shape = t.List(t.Int()).tag(sync=True)  # H, L, S and, for q.k, E
@@ -94,8 +92,6 @@ class AttentionExplorer(Settings, anywidget.AnyWidget):
     head_names = t.List(t.Unicode()).tag(sync=True)
     scale = t.Float(None, allow_none=True).tag(sync=True)
     controls = t.List(t.Enum(CONTROLS)).tag(sync=True)
-    title = t.Unicode().tag(sync=True)
-    note = t.Unicode().tag(sync=True)  # caption and provenance
     scale_label = t.Unicode().tag(sync=True)
 
     def __init__(
@@ -223,13 +219,12 @@ class AttentionExplorer(Settings, anywidget.AnyWidget):
             if name not in Settings.class_trait_names():
                 checks.fail(name, "an argument of AttentionExplorer", "this name", TypeError)
         heads, lengths = data["shape"][0], [frame[0] for frame in data.get("frame_shapes", [])]
-        names = [f"head {place}" for place in range(heads)] if head_names is None else head_names
         super().__init__(
             seq_len=max(lengths, default=data["shape"][2]) if seq_len is None else seq_len,
             controls=_controls(data, lengths) if controls is None else controls,
-            head_names=inputs.strings("head_names", names, heads),
+            head_names=inputs.head_names(head_names, heads),
             title=title,
-            note=" ".join(inputs.strings("caption", [caption, _PROVENANCE[data["kind"]]])).strip(),
+            note=inputs.note(caption, _PROVENANCE[data["kind"]]),
             scale_label=_scale_label(data),
             **data,
             **settings,
@@ -262,22 +257,10 @@ class AttentionExplorer(Settings, anywidget.AnyWidget):
         return shown.tokens(self)
 
     def figure(self):
-        """A matplotlib Figure of what is on show: the picture for GitHub, PDF and print."""
         return shown.figure(self)
 
-    def description(self) -> str:
-        """What is on show, in words and without measured numbers: the picture's alt text."""
-        return shown.description(self)
-
-    def __repr__(self) -> str:
-        return f"AttentionExplorer({self.description()!r})"
-
-    def _repr_mimebundle_(self, **kwargs):
-        bundle = super()._repr_mimebundle_(**kwargs)
-        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
-        alt = self.description()
-        data |= {"text/plain": alt, "image/png": png(self.figure())}
-        return data, metadata | {"image/png": {"alt": alt}}
+    def _words(self):
+        return shown.words(self)
 
 
 def _controls(data: dict, lengths: list[int]) -> list[str]:

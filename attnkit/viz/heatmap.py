@@ -73,7 +73,8 @@ def heatmap(
     array = inputs.by_head("values", values, "(H, L, S)")
     checks.choice("kind", kind, KINDS)
     heads, rows, columns = array.shape
-    queries, keys = _labels(rows, columns, tokens, query_tokens, key_tokens)
+    words = inputs.token_traits(rows, columns, tokens, query_tokens, key_tokens)
+    queries, keys = words["query_tokens"] or words["key_tokens"], words["key_tokens"]
     names = [None] * heads if names is None else inputs.strings("names", names, heads)
     visible = _visible(mask, array.shape)
     norm = _norm(array, visible, kind, vmax)
@@ -110,20 +111,6 @@ def png(figure: Figure, dpi: int = 100) -> str:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=dpi, facecolor="white", metadata={"Software": None})
     return base64.b64encode(buffer.getvalue()).decode()
-
-
-def _labels(rows, columns, tokens, query_tokens, key_tokens):
-    if tokens is not None:
-        if query_tokens is not None or key_tokens is not None:
-            checks.fail("tokens", "no query_tokens or key_tokens beside it", "both", TypeError)
-        if rows != columns:
-            checks.fail("tokens", "L == S (or query_tokens and key_tokens)", f"{rows} x {columns}")
-        query_tokens = key_tokens = inputs.strings("tokens", tokens, columns)
-    given = (("query_tokens", query_tokens, rows), ("key_tokens", key_tokens, columns))
-    return [
-        inputs.numbered(count) if value is None else inputs.strings(name, value, count)
-        for name, value, count in given
-    ]
 
 
 def _visible(mask, shape) -> np.ndarray:

@@ -62,6 +62,23 @@ def numbered(count: int) -> list[str]:
     return [str(place) for place in range(count)]
 
 
+def head_names(value: Sequence[str] | None, heads: int) -> list[str]:
+    """Return the names of the heads, "head 0" and so on when left out."""
+    if value is None:
+        return [f"head {place}" for place in range(heads)]
+    return strings("head_names", value, heads)
+
+
+def note(caption: str, provenance: str) -> str:
+    """Return the line below a widget: the caption, and how its numbers came about."""
+    return " ".join(strings("caption", [caption, provenance])).strip()
+
+
+def stored(data: bytes) -> np.ndarray:
+    """Return the numbers that a widget's trait keeps as float32, as float64 to compute with."""
+    return np.frombuffer(data, np.float32).astype(np.float64)
+
+
 def token_traits(rows, columns, tokens, query_tokens, key_tokens) -> dict[str, list[str] | None]:
     """The token traits; `query_tokens` is None when the queries are the keys."""
     if tokens is not None:

@@ -8,6 +8,7 @@ import torch
 from matplotlib.figure import Figure
 
 from attnkit import checks, functional, masks
+from attnkit.viz import inputs
 from attnkit.viz.heatmap import heatmap
 from attnkit.viz.settings import STAGES
 
@@ -80,15 +81,14 @@ def figure(explorer: "AttentionExplorer") -> Figure:
     )
 
 
-def description(explorer: "AttentionExplorer") -> str:
+def words(explorer: "AttentionExplorer") -> str:
     """What is on show, in words that no measurement changes."""
     queries, keys = tokens(explorer)
     all_heads, count = explorer.head == "all", explorer.shape[0]
     which = f"all {count} heads" if all_heads else explorer.head_names[explorer.head]
-    about = f"{explorer.title}. " if explorer.title else ""
     how = "recorded" if explorer.kind == "frames" else _settings(explorer)
     return (
-        f"{about}Heat map of attention {explorer.stage}, {which}: {len(queries)} queries by "
+        f"Heat map of attention {explorer.stage}, {which}: {len(queries)} queries by "
         f"{len(keys)} keys, {how}."
     )
 
@@ -101,9 +101,9 @@ def _settings(explorer: "AttentionExplorer") -> str:
 def _raw_scores(explorer: "AttentionExplorer") -> np.ndarray:
     heads, rows, columns = explorer.shape[:3]
     if explorer.kind == "scores":
-        return _floats(explorer.scores).reshape(heads, rows, columns)
-    query = _floats(explorer.query).reshape(heads, rows, -1)
-    key = _floats(explorer.key).reshape(heads, columns, -1)
+        return inputs.stored(explorer.scores).reshape(heads, rows, columns)
+    query = inputs.stored(explorer.query).reshape(heads, rows, -1)
+    key = inputs.stored(explorer.key).reshape(heads, columns, -1)
     return query @ key.transpose(0, 2, 1)  # (H, L, S)
 
 
@@ -116,7 +116,3 @@ def _frame(explorer: "AttentionExplorer") -> np.ndarray:
     start = sum(sizes[:place])
     flat = np.frombuffer(explorer.frames, np.float32)[start : start + sizes[place]]
     return flat.reshape(heads, rows, columns)
-
-
-def _floats(data: bytes) -> np.ndarray:
-    return np.frombuffer(data, np.float32).astype(np.float64)

@@ -22,8 +22,8 @@ from sphinx.errors import ExtensionError
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from attnkit.viz.notebook import MODULES, STATE_MIME, VIEW_MIME
+from attnkit.viz.widget import source
 
-STATIC = Path(__file__).parent / "static"
 SCRIPT, STYLE = "attnkit-explorer.js", "attnkit-explorer.css"
 
 
@@ -33,14 +33,13 @@ def bundle() -> str:
     A source travels as a string and is imported from a Blob URL, because a page opened from
     `file:` may not import an ES module by its path.
     """
-    host = (STATIC / "host.js").read_text("utf-8")
-    sources = {id_: (STATIC / f"{name}.js").read_text("utf-8") for id_, name in MODULES.items()}
-    return f"(() => {{\n{host}\nhost({json.dumps(sources)});\n}})();\n"
+    sources = {id_: source(f"{name}.js") for id_, name in MODULES.items()}
+    return f"(() => {{\n{source('host.js')}\nhost({json.dumps(sources)});\n}})();\n"
 
 
 def styles() -> str:
     """The style sheet of the built pages: those of all modules."""
-    return "".join((STATIC / f"{name}.css").read_text("utf-8") for name in MODULES.values())
+    return source(*(f"{name}.css" for name in MODULES.values()))
 
 
 class KeepPicture(SphinxPostTransform):

@@ -6,25 +6,23 @@ computes the answers of any choice of heads exactly.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 
-import anywidget
 import numpy as np
 import traitlets as t
 
 from attnkit import checks
 from attnkit.viz import inputs
-from attnkit.viz.heatmap import heatmap, png
+from attnkit.viz.heatmap import heatmap
 from attnkit.viz.settings import SettingError
+from attnkit.viz.widget import Widget, source
 
-STATIC = Path(__file__).parent / "static"
 _PROVENANCE = (
     "Rows are queries, columns keys. Recorded: the weights, and what each word adds to each answer "
     "through each head. Computed here: the answers, from the heads that are on."
 )
 
 
-class HeadSwitch(anywidget.AnyWidget):
+class HeadSwitch(Widget):
     r"""Heat maps of a layer's heads, a switch for each, and the answers that the model then gives.
 
     .. math::
@@ -66,8 +64,8 @@ class HeadSwitch(anywidget.AnyWidget):
         array([[1., 0.]])
     """
 
-    _esm = STATIC / "switch.js"
-    _css = (STATIC / "explorer.css").read_text("utf-8") + (STATIC / "switch.css").read_text("utf-8")
+    _esm = source("switch.js")
+    _css = source("explorer.css", "switch.css")
 
     shape = t.List(t.Int()).tag(sync=True)  # H, S, Q, N; L is S
     weights = t.Bytes().tag(sync=True)  # float32 (H, L, S)
@@ -80,8 +78,6 @@ class HeadSwitch(anywidget.AnyWidget):
     expected = t.List(t.Int(), allow_none=True, default_value=None).tag(sync=True)
     head_names = t.List(t.Unicode()).tag(sync=True)
     on = t.List(t.Bool()).tag(sync=True)
-    title = t.Unicode().tag(sync=True)
-    note = t.Unicode().tag(sync=True)
 
     def __init__(
         self,
@@ -108,7 +104,6 @@ class HeadSwitch(anywidget.AnyWidget):
             for name, given in (("questions", questions), ("answers", answers))
         )
         shape = (heads, cols, len(questions), len(answers))
-        names = [f"head {place}" for place in range(heads)] if head_names is None else head_names
         if expected is not None:
             if len(expected) != len(questions):
                 checks.fail("expected", f"{len(questions)} indices", str(len(expected)))
@@ -126,10 +121,10 @@ class HeadSwitch(anywidget.AnyWidget):
             questions=questions,
             answers=answers,
             expected=expected,
-            head_names=inputs.strings("head_names", names, heads),
+            head_names=inputs.head_names(head_names, heads),
             on=[True] * heads if on is None else list(on),
             title=title,
-            note=" ".join(inputs.strings("caption", [caption, _PROVENANCE])).strip(),
+            note=inputs.note(caption, _PROVENANCE),
         )
 
     @t.validate("on")
@@ -143,50 +138,38 @@ class HeadSwitch(anywidget.AnyWidget):
     def logits(self) -> np.ndarray:
         """The logits (Q, N) of the heads now on, float64."""
         heads, cols, *answers = self.shape
-        weights = _floats(self.weights).reshape(heads, cols, cols)[:, self.row]  # (H, S)
-        effects = _floats(self.effects).reshape(heads, cols, *answers)
+        weights = inputs.stored(self.weights).reshape(heads, cols, cols)[:, self.row]  # (H, S)
+        effects = inputs.stored(self.effects).reshape(heads, cols, *answers)
         switched = weights * np.array(self.on, float)[:, None]
-        return _floats(self.bias).reshape(answers) + np.einsum("hs,hsqn->qn", switched, effects)
+        bias = inputs.stored(self.bias).reshape(answers)
+        return bias + np.einsum("hs,hsqn->qn", switched, effects)
 
     def given(self) -> list[str]:
         """The answer that the model gives to each question with the heads now on."""
         return [self.answers[place] for place in self.logits().argmax(-1)]
 
     def figure(self):
-        """A matplotlib Figure of the heads: the picture for GitHub, PDF and print."""
         heads, cols = self.shape[:2]
         names = [
             name if on else f"{name} (off)"
             for name, on in zip(self.head_names, self.on, strict=True)
         ]
         return heatmap(
-            _floats(self.weights).reshape(heads, cols, cols),
+            inputs.stored(self.weights).reshape(heads, cols, cols),
             tokens=self.tokens,
             names=names,
             title=self.title or None,
         )
 
-    def description(self) -> str:
-        """What is on show, in words and without measured numbers: the picture's alt text."""
-        about = f"{self.title}. " if self.title else ""
+    def _words(self) -> str:
         off = [name for name, on in zip(self.head_names, self.on, strict=True) if not on]
         count = self.shape[0]
         which = "all on" if not off else f"off: {', '.join(off)}"
         return (
-            f"{about}Heat maps of the attention weights of {count} head{'s' * (count > 1)}, "
+            f"Heat maps of the attention weights of {count} head{'s' * (count > 1)}, "
             f"{which}: {self.shape[1]} queries by {self.shape[1]} keys, and the answers at "
             f"“{self.tokens[self.row]}”."
         )
-
-    def __repr__(self) -> str:
-        return f"HeadSwitch({self.description()!r})"
-
-    def _repr_mimebundle_(self, **kwargs):
-        bundle = super()._repr_mimebundle_(**kwargs)
-        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
-        alt = self.description()
-        data |= {"text/plain": alt, "image/png": png(self.figure())}
-        return data, metadata | {"image/png": {"alt": alt}}
 
 
 def _of_shape(name: str, value, shape: tuple[int, ...], layout: str) -> np.ndarray:
@@ -194,7 +177,3 @@ def _of_shape(name: str, value, shape: tuple[int, ...], layout: str) -> np.ndarr
     if array.shape != tuple(shape):
         checks.fail(name, f"shape {layout} = {tuple(shape)}", f"{array.shape}")
     return array
-
-
-def _floats(data: bytes) -> np.ndarray:
-    return np.frombuffer(data, np.float32).astype(np.float64)

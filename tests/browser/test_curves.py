@@ -7,7 +7,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from attnkit import recorded
 from attnkit.viz import CostCurves
-from attnkit.viz.sphinx_ext import STATIC
+from attnkit.viz.widget import STATIC
 from tests.browser.explorer_page import (
     ATTACK,
     control,

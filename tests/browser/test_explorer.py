@@ -10,7 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from attnkit import masked_softmax, masks
 from attnkit.viz import AttentionExplorer
-from attnkit.viz.sphinx_ext import STATIC
+from attnkit.viz.widget import STATIC
 from booktools.serve import make_server
 from tests.browser.explorer_page import (
     ATTACK,

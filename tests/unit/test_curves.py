@@ -7,7 +7,8 @@ import pytest
 from attnkit.viz import CostCurves
 from attnkit.viz.curves import COLOURS, MOST_FORMS
 from attnkit.viz.notebook import MODULES, STAND_IN, STATE_MIME, VIEW_MIME, strip_modules
-from attnkit.viz.sphinx_ext import STATIC, bundle, styles
+from attnkit.viz.sphinx_ext import bundle, styles
+from attnkit.viz.widget import STATIC
 
 MEASURES = {
     "time": {"whole": {256: 1.0, 512: 4.0}, "tiled": {256: 1.5, 1024: 6.0}},

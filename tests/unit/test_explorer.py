@@ -19,7 +19,8 @@ from attnkit.viz.notebook import (
     strip_modules,
 )
 from attnkit.viz.settings import MASKS, SettingError
-from attnkit.viz.sphinx_ext import STATIC, bundle
+from attnkit.viz.sphinx_ext import bundle
+from attnkit.viz.widget import STATIC
 
 L, S, E, H = 6, 6, 4, 2
 WORDS = ["the", "cat", "sat", "on", "the", "mat"]

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from attnkit import masks
 from attnkit.viz import heatmap, palette
 from attnkit.viz.heatmap import png
-from attnkit.viz.sphinx_ext import STATIC
+from attnkit.viz.widget import STATIC
 
 WORDS = ["the", "$x^2$ $", "<img src=x>", "m_a_t"]
 

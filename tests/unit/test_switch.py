@@ -10,7 +10,8 @@ from traitlets import TraitError
 from attnkit import MultiHeadAttention
 from attnkit.viz import HeadSwitch
 from attnkit.viz.notebook import MODULES, STAND_IN, STATE_MIME, strip_modules
-from attnkit.viz.sphinx_ext import STATIC, bundle, styles
+from attnkit.viz.sphinx_ext import bundle, styles
+from attnkit.viz.widget import STATIC
 
 WORDS = ["one", "two", "three", "four"]
 LABELS = ["a", "b", "c"]

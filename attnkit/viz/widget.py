@@ -1,0 +1,45 @@
+"""What the widgets share: files of `static` as text, and a picture and words beside the view."""
+
+import pathlib
+
+import anywidget
+import traitlets as t
+from matplotlib.figure import Figure
+
+from attnkit.viz.heatmap import png
+
+STATIC = pathlib.Path(__file__).parent / "static"
+
+
+def source(*names: str) -> str:
+    """The text of these files of `static`, one after another."""
+    return "".join((STATIC / name).read_text("utf-8") for name in names)
+
+
+class Widget(anywidget.AnyWidget):
+    """A widget whose output also holds a picture and its alt text, for where no view can be."""
+
+    title = t.Unicode().tag(sync=True)
+    note = t.Unicode().tag(sync=True)  # caption and provenance
+
+    def figure(self) -> Figure:
+        """A matplotlib Figure of what is on show: the picture for GitHub, PDF and print."""
+        raise NotImplementedError
+
+    def description(self) -> str:
+        """What is on show, in words and without measured numbers: the picture's alt text."""
+        return (f"{self.title}. " if self.title else "") + self._words()
+
+    def _words(self) -> str:
+        """The description without the title."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.description()!r})"
+
+    def _repr_mimebundle_(self, **kwargs):
+        bundle = super()._repr_mimebundle_(**kwargs)
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
+        alt = self.description()
+        data |= {"text/plain": alt, "image/png": png(self.figure())}
+        return data, metadata | {"image/png": {"alt": alt}}
