@@ -13,9 +13,11 @@ def floats(name: str, value) -> np.ndarray:
 
     Raises TypeError, naming the argument, when `value` does not hold real numbers.
     """
-    if isinstance(value, np.ndarray) and not value.flags.writeable:
-        value = value.copy()  # torch warns of an array that it may not write to
     try:
+        if not isinstance(value, torch.Tensor):
+            # torch warns of arrays that it may not write to and of lists of arrays, and refuses
+            # reversed ones.
+            value = np.array(value)
         tensor = torch.as_tensor(value).detach()
     except (TypeError, ValueError, RuntimeError):
         checks.fail(name, "a tensor or an array of numbers", type(value).__name__, TypeError)

@@ -165,8 +165,29 @@ def test_a_wrong_call_names_the_argument_and_both_sides(arguments, kind, words):
         heatmap(**{"values": weights(), **arguments})
 
 
-def test_an_array_that_cannot_be_written_to_is_taken_without_a_warning(recwarn):
-    weights = np.full((2, 2), 0.5, dtype=np.float32)
-    weights.flags.writeable = False
-    heatmap(weights)
+@pytest.fixture
+def every_warning():
+    """Let torch give every time the warnings that it otherwise gives once a process."""
+    before = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)
+    yield
+    torch.set_warn_always(before)
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    array.flags.writeable = False
+    return array
+
+
+ARRAYS = {
+    "that cannot be written to": lambda array: read_only(array.copy()),
+    "in a list": lambda array: [read_only(row.copy()) for row in array],
+    "turned round": lambda array: array[::-1, ::-1].copy()[::-1, ::-1],
+}
+
+
+@pytest.mark.parametrize("given", ARRAYS.values(), ids=ARRAYS)
+def test_arrays_are_taken_without_a_warning(given, every_warning, recwarn):
+    (ax,) = maps(heatmap(given(weights().numpy())))
+    np.testing.assert_array_equal(ax.images[-1].get_array(), weights().numpy())
     assert not recwarn.list
