@@ -1,4 +1,4 @@
-"""How sure a measured number is: intervals for rates, for means over seeds, by resampling."""
+"""How sure a measured number is: for rates, for means and medians over seeds, by resampling."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -10,11 +10,21 @@ from attnkit.tasks.draw import Draw
 
 
 class Interval(NamedTuple):
-    """An estimate and the bounds of its confidence interval."""
+    """An estimate and the bounds of its confidence interval; a format is for all three numbers.
+
+    >>> f"{Interval(0.925, 0.9, 1.0):.0%}"
+    '92% (90% to 100%)'
+    """
 
     estimate: float
     low: float
     high: float
+
+    def __format__(self, form: str) -> str:
+        if not form:
+            return str(self)
+        middle, low, high = (format(number, form) for number in self)
+        return f"{middle} ({low} to {high})"
 
 
 def wilson(successes: int, trials: int, *, confidence: float = 0.95) -> Interval:
@@ -57,6 +67,57 @@ def mean_interval(values: Sequence[float], *, confidence: float = 0.95) -> Inter
     half = student_t(0.5 + _confidence(confidence) / 2, degrees) * stdev(values)
     half /= math.sqrt(len(values))
     return Interval(mean, mean - half, mean + half)
+
+
+def median_interval(values: Sequence[float], *, confidence: float = 0.95) -> Interval:
+    """Interval of the median of a few runs, such as seeds, whatever their distribution.
+
+    Its bounds are the k-th smallest and the k-th largest value, with k from `order_statistic`: of
+    five or six values, the smallest and the largest.
+
+    Args:
+        values: what was measured; infinity for a run that never got there.
+        confidence: between 0 and 1.
+
+    Raises:
+        TypeError: a value is not a number.
+        ValueError: there are no values, one is NaN, or `confidence` is not between 0 and 1.
+
+    >>> f"{median_interval([0.91, 0.94, 0.92, 0.95, 0.93]):.2f}"
+    '0.93 (0.91 to 0.95)'
+    """
+    _numbers([value for value in values if value not in (math.inf, -math.inf)], at_least=0)
+    if not values:
+        checks.fail("values", "at least 1 values", "0")
+    k, _ = order_statistic(len(values), confidence=confidence)
+    ordered = sorted(values)
+    n = len(ordered)
+    return Interval((ordered[(n - 1) // 2] + ordered[n // 2]) / 2, ordered[k - 1], ordered[n - k])
+
+
+def order_statistic(count: int, *, confidence: float = 0.95) -> tuple[int, float]:
+    """Which values bound the median: the k-th smallest and largest, and how surely they hold it.
+
+    Each value is below the median as often as a coin shows heads, so the two miss it with
+    probability 2 P(Binomial(count, 1/2) < k). k is the largest for which they hold it with at least
+    `confidence`; few values do not give that much, and then k is 1.
+
+    Returns:
+        k, and the probability that the true median lies between the two.
+
+    Raises:
+        TypeError: `count` is not an int.
+        ValueError: `count` is below 1, or `confidence` is not between 0 and 1.
+
+    >>> order_statistic(5), order_statistic(20)
+    ((1, 0.9375), (6, 0.9586105346679688))
+    """
+    checks.integer("count", count, minimum=1)
+    _confidence(confidence)
+    tails = [sum(math.comb(count, j) for j in range(k)) / 2**count for k in range(count // 2 + 1)]
+    wide = (k for k in range(1, count // 2 + 1) if 1 - 2 * tails[k] >= confidence)
+    k = max(wide, default=1)
+    return k, 1 - 2 * tails[k] if count > 1 else 0.0
 
 
 def bootstrap(

@@ -48,6 +48,17 @@ def results(name: str) -> dict:
     return json.loads(_find("results", f"{name}.json").read_text(encoding="utf-8"))
 
 
+def origin(run: dict) -> str:
+    """Say in a line where the numbers of `results` come from: command, seeds, device, date.
+
+    Example:
+        >>> origin({"command": "make bench", "device": "a CPU", "date": "2026-01-31"})
+        'make bench (a CPU, 2026-01-31)'
+    """
+    seeds = [f"{len(run['seeds'])} seeds"] if "seeds" in run else []
+    return f"{run['command']} ({', '.join([*seeds, run['device'], run['date']])})"
+
+
 def model(name: str) -> Recorded:
     """Load a model that an experiment trained, onto the CPU and into eval mode.
 

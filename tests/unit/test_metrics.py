@@ -59,6 +59,40 @@ def test_mean_interval_covers_the_truth_as_often_as_it_says():
     assert 925 <= covered <= 975
 
 
+def test_median_interval_covers_the_truth_as_often_as_it_says():
+    generator, trials = random.Random(1), 4000
+    for count in (5, 20):
+        held = 0
+        for _ in range(trials):  # a skewed distribution, whose median is log(2)
+            draws = [generator.expovariate(1.0) for _ in range(count)]
+            found = intervals.median_interval(draws)
+            assert found.estimate == pytest.approx(statistics.median(draws))
+            held += found.low <= math.log(2) <= found.high
+        _, coverage = intervals.order_statistic(count)
+        # four standard errors of the share of `trials`
+        assert held / trials == pytest.approx(coverage, abs=4 * math.sqrt(0.05 * 0.95 / trials))
+
+
+def test_order_statistic_is_the_tightest_that_keeps_its_word():
+    for count in range(6, 60):
+        k, coverage = intervals.order_statistic(count)
+        tighter = 1 - 2 * sum(math.comb(count, j) for j in range(k + 1)) / 2**count
+        assert coverage >= 0.95 > tighter
+    assert intervals.order_statistic(5) == (1, 0.9375)
+    assert intervals.order_statistic(1) == (1, 0.0)
+
+
+def test_median_interval_of_runs_that_never_arrive():
+    never = math.inf
+    assert intervals.median_interval([3, never, 1, never, never]) == (never, 1, never)
+
+
+def test_an_interval_is_printed_with_its_bounds():
+    found = intervals.Interval(0.5, 0.25, 1.0)
+    assert f"{found:.2f}" == "0.50 (0.25 to 1.00)"
+    assert f"{found}" == str(found) == "Interval(estimate=0.5, low=0.25, high=1.0)"
+
+
 def test_bootstrap_is_near_the_t_interval_and_seeded():
     generator = random.Random(1)
     values = [generator.gauss(0, 1) for _ in range(60)]

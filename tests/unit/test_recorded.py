@@ -36,6 +36,12 @@ def test_results_are_read_as_they_stand_in_the_checkout():
     assert recorded.results("scales") == json.loads((record.RESULTS / "scales.json").read_text())
 
 
+def test_the_origin_of_numbers_names_command_seeds_machine_and_day():
+    run = {"command": "make it", "device": "a CPU", "date": "2026-01-31"}
+    assert recorded.origin(run) == "make it (a CPU, 2026-01-31)"
+    assert recorded.origin(run | {"seeds": [0, 4]}) == "make it (2 seeds, a CPU, 2026-01-31)"
+
+
 @pytest.mark.parametrize("find", [recorded.results, recorded.model])
 def test_a_name_that_is_not_there_says_where_it_was_looked_for(find):
     with pytest.raises(

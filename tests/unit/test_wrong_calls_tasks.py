@@ -245,6 +245,16 @@ SCORES = [
     ),
     Wrong(lambda: intervals.mean_interval([0.5]), ValueError, "values", "at least 2 values", "1"),
     Wrong(lambda: intervals.mean_interval(["a", "b"]), TypeError, "values", "a number", "str 'a'"),
+    Wrong(lambda: intervals.median_interval([]), ValueError, "values", "at least 1 values", "0"),
+    Wrong(lambda: intervals.median_interval(["a"]), TypeError, "values", "a number", "str 'a'"),
+    Wrong(
+        lambda: intervals.median_interval([0, float("nan")]),
+        ValueError,
+        "values",
+        "a finite number",
+        "nan",
+    ),
+    Wrong(lambda: intervals.order_statistic(0), ValueError, "count", "an int of at least 1", "0"),
     Wrong(
         lambda: intervals.mean_interval([0, float("nan")]),
         ValueError,
