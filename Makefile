@@ -57,8 +57,6 @@ bench: $(READY) ## measure speed and memory, as ratios
 results: $(READY) ## run the long experiments and write results/
 	@set -e; $(foreach file,$(wildcard experiments/[a-z]*.py),\
 	  echo "== $(file)"; $(BIN)/python -m experiments.$(basename $(notdir $(file)));)
-	$(BIN)/python -m experiments.by_length --task toy_french
-	$(BIN)/python -m experiments.by_length --task dates
 
 lint: $(READY) ## ruff and codespell, as before every commit
 	$(BIN)/ruff check .

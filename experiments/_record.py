@@ -1,9 +1,9 @@
 """What every experiment shares: run it, keep what is done, and write down how it was made.
 
-An experiment is a list of settings and a function that turns one setting into numbers. `sweep`
-runs the function over the settings with a progress bar, and keeps each result as it comes, so that
-a run that was stopped goes on where it was. `write` puts the numbers into `results/`, next to the
-command, seeds, versions, device and date that they came from.
+An experiment is a list of settings and a function that turns one setting into numbers. `run` does
+all the rest of it. `sweep` runs the function over the settings with a progress bar, and keeps each
+result as it comes, so that a run that was stopped goes on where it was. `write` puts the numbers
+into `results/`, next to the command, seeds, versions, device and date that they came from.
 """
 
 import argparse
@@ -15,6 +15,7 @@ import platform
 import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -29,20 +30,69 @@ INTERVAL = (
 )
 
 
-def options(name: str, description: str, argv: Sequence[str] | None = None) -> argparse.Namespace:
-    """Read the options that every experiment has: --quick, --out, --device, --restart."""
-    parser = argparse.ArgumentParser(prog=f"python -m experiments.{name}", description=description)
+def run(
+    chosen: argparse.Namespace,
+    *,
+    settings: Callable[[bool], list[dict]],
+    measure: Callable[..., dict],
+    results: Callable[[list[dict]], dict],
+) -> dict:
+    """Run an experiment as its options say and write its results file; return what was written.
+
+    Args:
+        chosen: what `options` returned.
+        settings: from whether this is the quick form to all settings, each with a seed.
+        measure: from a setting and `device=` to numbers.
+        results: from all runs, as `sweep` returns them, to what the file says of them.
+    """
+    # One thread: the order of a sum, and so its last digits, must not depend on the machine.
+    torch.set_num_threads(1)
+    runs = sweep(
+        settings(chosen.quick),
+        partial(measure, device=chosen.device),
+        out=chosen.out,
+        restart=chosen.restart,
+        name=chosen.name,
+    )
+    return write(
+        chosen.out,
+        command=chosen.command,
+        seeds=sorted({one["seed"] for one in runs}),
+        device=chosen.device,
+        results=results(runs),
+    )
+
+
+def options(
+    name: str, doc: str, argv: Sequence[str] | None = None, *, tasks: Sequence[str] = ()
+) -> argparse.Namespace:
+    """Read the options that every experiment has: --quick, --out, --device, --restart.
+
+    With `tasks`, each of which has a results file of its own, there is --task as well, and None
+    stands for all of them. Beside the options come `name`, of the file, and `command`, which
+    repeats this run from the root of the repository.
+    """
+    parser = argparse.ArgumentParser(
+        prog=f"python -m experiments.{name}", description=doc.splitlines()[0]
+    )
     parser.add_argument("--quick", action="store_true", help="few settings, to see that it runs")
     parser.add_argument(
         "--out",
         type=Path,
-        help=f"file to write (default: results/{name}.json, or {name}.quick.json with --quick)",
+        help="file to write (default: results/NAME.json, or NAME.quick.json with --quick)",
     )
     parser.add_argument("--device", help="default: the best there is")
     parser.add_argument("--restart", action="store_true", help="forget what a stopped run had done")
-    chosen = parser.parse_args(argv)
+    if tasks:
+        parser.add_argument("--task", choices=tasks, help="default: all, each into its own file")
+    given = list(sys.argv[1:] if argv is None else argv)
+    chosen = parser.parse_args(given)
+    if tasks and chosen.out and not chosen.task:
+        parser.error("argument --out: expected --task with it, since every task has its own file")
+    chosen.name = f"{name}_{chosen.task}" if tasks else name
+    chosen.command = " ".join(["python", "-m", f"experiments.{name}", *given])
     chosen.device = attnkit.device.choose(chosen.device)
-    chosen.out = chosen.out or RESULTS / f"{name}{'.quick' if chosen.quick else ''}.json"
+    chosen.out = chosen.out or RESULTS / f"{chosen.name}{'.quick' if chosen.quick else ''}.json"
     return chosen
 
 
@@ -57,8 +107,9 @@ def sweep(
     """Return `{**setting, **measure(setting)}` for every setting, in order.
 
     Each is kept in a file beside `out` as soon as it is there. A stopped run continues from that
-    file, unless `restart`, another torch, or a change to the code of `measure`'s module says that
-    its numbers are of another experiment. The file goes when all settings are done.
+    file, unless `restart`, another torch, or a change to the code of `measure`'s module, or of what
+    it uses of this package, says that its numbers are of another experiment. The file goes when all
+    settings are done.
     """
     kept = out.with_name(f"{out.stem}.partial.jsonl")
     stamp = _stamp(measure)
@@ -139,20 +190,16 @@ def _short(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.5g}")
 
 
-def command_line(name: str, argv: Sequence[str] | None = None) -> str:
-    """The command that repeats this run, from the root of the repository."""
-    given = list(sys.argv[1:] if argv is None else argv)
-    return " ".join(["python", "-m", f"experiments.{name}", *given])
-
-
 def _key(setting: dict) -> str:
     return json.dumps(setting, sort_keys=True)
 
 
 def _stamp(measure: Callable) -> str:
-    """What a kept number depends on: torch, and the source of the experiment."""
-    module = sys.modules[getattr(measure, "func", measure).__module__]  # through a partial
-    source = Path(module.__file__).read_bytes()
+    """What a kept number depends on: torch, the experiment's source, and that of what it uses."""
+    own = sys.modules[getattr(measure, "func", measure).__module__]  # through a partial
+    used = [module for name, module in sys.modules.items() if name.startswith("experiments.")]
+    files = sorted({Path(module.__file__) for module in [own, *used]})
+    source = b"".join(file.read_bytes() for file in files)
     return hashlib.sha256(source + torch.__version__.encode()).hexdigest()[:16]
 
 

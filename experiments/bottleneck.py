@@ -14,7 +14,6 @@ first and at the last source letter, before training and after.
 import math
 import string
 from collections.abc import Sequence
-from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -207,22 +206,11 @@ def holds(run: dict, share: float = 0.9) -> int:
 
 def main(argv: list[str] | None = None) -> dict:
     """Run the experiment and write its results file; return what was written."""
-    chosen = record.options("bottleneck", __doc__.splitlines()[0], argv)
-    torch.set_num_threads(1)  # the last digits of a sum must not depend on the machine
-    wanted = settings(chosen.quick)
-    runs = record.sweep(
-        wanted,
-        partial(measure, device=chosen.device),
-        out=chosen.out,
-        restart=chosen.restart,
-        name="bottleneck",
-    )
-    return record.write(
-        chosen.out,
-        command=record.command_line("bottleneck", argv),
-        seeds=sorted({setting["seed"] for setting in wanted}),
-        device=chosen.device,
-        results={"trained_to": wanted[0]["longest"], "rows": summarise(runs)},
+    return record.run(
+        record.options("bottleneck", __doc__, argv),
+        settings=settings,
+        measure=measure,
+        results=lambda runs: {"trained_to": runs[0]["longest"], "rows": summarise(runs)},
     )
 
 

@@ -1,7 +1,7 @@
-"""How far does each model get? Accuracy by source length, on one budget. One task a run.
+"""How far does each model get? Accuracy by source length on three tasks, on one budget.
 
-    python -m experiments.by_length                    reverse, about 18 minutes of one core
-    python -m experiments.by_length --task toy_french  or dates; likewise
+    python -m experiments.by_length                    all tasks, 15 to 18 minutes of one core each
+    python -m experiments.by_length --task toy_french  only that; or reverse, or dates
     python -m experiments.by_length --quick            tiny, to see that it runs
 
 Ten models, the same data, batches and updates, and the same number of parameters within 10%: the
@@ -11,8 +11,8 @@ are also scored by the alignment error rate of their argmax links, given the rig
 sources as long as those they were trained on. Some models of seed 0 are kept in `models/`.
 """
 
-import argparse
 import math
+import sys
 import time
 from collections.abc import Sequence
 from functools import lru_cache, partial
@@ -223,31 +223,22 @@ def reaches(run: dict, share: float = 0.9) -> int:
 
 
 def main(argv: list[str] | None = None) -> dict:
-    """Run the experiment for one task and write its results file; return what was written."""
-    which = argparse.ArgumentParser(add_help=False)
-    which.add_argument("--task", choices=TASKS, default="reverse")
-    task, others = which.parse_known_args(argv)
-    name = f"by_length_{task.task}"
-    chosen = record.options(name, __doc__.splitlines()[0], others)
-    torch.set_num_threads(1)  # the last digits of a sum must not depend on the machine
-    command = record.command_line("by_length", argv)
-    wanted = settings(task.task, chosen.quick)
-    runs = record.sweep(
-        wanted,
-        partial(measure, device=chosen.device, command=command, save=not chosen.quick),
-        out=chosen.out,
-        restart=chosen.restart,
-        name=name,
-    )
-    return record.write(
-        chosen.out,
-        command=command,
-        seeds=sorted({setting["seed"] for setting in wanted}),
-        device=chosen.device,
-        results={
-            "task": task.task,
-            "trained_to": LONGEST[task.task],
-            "budget": PARAMETERS[task.task],
+    """Run one task and write its results file, or all of them; return what was written.
+
+    For all tasks that is a dict, by task.
+    """
+    argv = sys.argv[1:] if argv is None else argv
+    chosen = record.options("by_length", __doc__, argv, tasks=TASKS)
+    if chosen.task is None:
+        return {task: main(["--task", task, *argv]) for task in TASKS}
+    return record.run(
+        chosen,
+        settings=partial(settings, chosen.task),
+        measure=partial(measure, command=chosen.command, save=not chosen.quick),
+        results=lambda runs: {
+            "task": chosen.task,
+            "trained_to": LONGEST[chosen.task],
+            "budget": PARAMETERS[chosen.task],
             "rows": summarise(runs),
         },
     )

@@ -12,7 +12,6 @@ also says what is lost when one head's output is set to zero, and when heads go 
 """
 
 import itertools
-from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -266,25 +265,13 @@ def _rounded(values: list[float]) -> list[float]:
 
 def main(argv: list[str] | None = None) -> dict:
     """Run the experiment and write its results file; return what was written."""
-    chosen = record.options("heads", __doc__.splitlines()[0], argv)
-    # One thread: the order of a sum, and so its last digits, must not depend on the machine.
-    torch.set_num_threads(1)
-    wanted = settings(chosen.quick)
-    runs = record.sweep(
-        wanted,
-        partial(measure, device=chosen.device),
-        out=chosen.out,
-        restart=chosen.restart,
-        name="heads",
-    )
     most, pairs = bound()
     held_out = corpus()[3]
-    return record.write(
-        chosen.out,
-        command=record.command_line("heads", argv),
-        seeds=sorted({setting["seed"] for setting in wanted}),
-        device=chosen.device,
-        results={
+    return record.run(
+        record.options("heads", __doc__, argv),
+        settings=settings,
+        measure=measure,
+        results=lambda runs: {
             "task": {
                 "commands": len(VERBS),
                 "pairs": pairs,

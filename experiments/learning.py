@@ -13,7 +13,6 @@ import math
 import time
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 
 import torch
 
@@ -184,22 +183,11 @@ def summarise(runs: list[dict]) -> list[dict]:
 
 def main(argv: list[str] | None = None) -> dict:
     """Run the experiment and write its results file; return what was written."""
-    chosen = record.options("learning", __doc__.splitlines()[0], argv)
-    torch.set_num_threads(1)  # the last digits of a sum must not depend on the machine
-    wanted = settings(chosen.quick)
-    runs = record.sweep(
-        wanted,
-        partial(measure, device=chosen.device),
-        out=chosen.out,
-        restart=chosen.restart,
-        name="learning",
-    )
-    return record.write(
-        chosen.out,
-        command=record.command_line("learning", argv),
-        seeds=sorted({setting["seed"] for setting in wanted}),
-        device=chosen.device,
-        results={"rows": summarise(runs)},
+    return record.run(
+        record.options("learning", __doc__, argv),
+        settings=settings,
+        measure=measure,
+        results=lambda runs: {"rows": summarise(runs)},
     )
 
 

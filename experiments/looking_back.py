@@ -9,8 +9,6 @@ alone, or from a lookup over the states after each pair, scored by their dot pro
 state and one learned factor. Held-out accuracy is taken at several points of the same run.
 """
 
-from functools import partial
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -112,23 +110,11 @@ def summarise(runs: list[dict]) -> list[dict]:
 
 def main(argv: list[str] | None = None) -> dict:
     """Run the experiment and write its results file; return what was written."""
-    chosen = record.options("looking_back", __doc__.splitlines()[0], argv)
-    # One thread: the order of a sum, and so its last digits, must not depend on the machine.
-    torch.set_num_threads(1)
-    wanted = settings(chosen.quick)
-    runs = record.sweep(
-        wanted,
-        partial(measure, device=chosen.device),
-        out=chosen.out,
-        restart=chosen.restart,
-        name="looking_back",
-    )
-    return record.write(
-        chosen.out,
-        command=record.command_line("looking_back", argv),
-        seeds=sorted({setting["seed"] for setting in wanted}),
-        device=chosen.device,
-        results={
+    return record.run(
+        record.options("looking_back", __doc__, argv),
+        settings=settings,
+        measure=measure,
+        results=lambda runs: {
             "task": {"names": NAMES, "numbers": NUMBERS, "most": MOST, "batch": BATCH},
             "rate": RATE,
             "held_out": HELD_OUT,

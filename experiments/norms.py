@@ -12,7 +12,6 @@ encoder and decoder layer, as a share of the largest.
 
 import math
 from collections.abc import Sequence
-from functools import partial
 
 import torch
 
@@ -107,21 +106,16 @@ def summarise(runs: Sequence[dict]) -> list[dict]:
 
 def main(argv: list[str] | None = None) -> dict:
     """Run the experiment and write its results file; return what was written."""
-    chosen = record.options("norms", __doc__.splitlines()[0], argv)
-    torch.set_num_threads(1)  # the last digits of a sum must not depend on the machine
-    wanted = settings(chosen.quick)
-    runs = record.sweep(
-        wanted, partial(measure, device=chosen.device), out=chosen.out, restart=chosen.restart,
-        name="norms",
-    )  # fmt: skip
-    return record.write(
-        chosen.out,
-        command=record.command_line("norms", argv),
-        seeds=sorted({setting["seed"] for setting in wanted}),
-        device=chosen.device,
-        results={"layers": wanted[0]["layers"], "steps": wanted[0]["steps"],
-                 "rows": summarise(runs)},
-    )  # fmt: skip
+    return record.run(
+        record.options("norms", __doc__, argv),
+        settings=settings,
+        measure=measure,
+        results=lambda runs: {
+            "layers": runs[0]["layers"],
+            "steps": runs[0]["steps"],
+            "rows": summarise(runs),
+        },
+    )
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -170,24 +169,17 @@ def summarise(runs: Sequence[dict]) -> list[dict]:
 
 def main(argv: list[str] | None = None) -> dict:
     """Run the experiment and write its results file; return what was written."""
-    chosen = record.options("pointing", __doc__.splitlines()[0], argv)
-    torch.set_num_threads(1)  # the last digits of a sum must not depend on the machine
-    wanted = settings(chosen.quick)
-    runs = record.sweep(
-        wanted,
-        partial(measure, device=chosen.device),
-        out=chosen.out,
-        restart=chosen.restart,
-        name="pointing",
+    return record.run(
+        record.options("pointing", __doc__, argv),
+        settings=settings,
+        measure=measure,
+        results=lambda runs: {
+            "longest": runs[0]["longest"],
+            "steps": runs[0]["steps"],
+            "tested": runs[0]["tested"],
+            "rows": summarise(runs),
+        },
     )
-    return record.write(
-        chosen.out,
-        command=record.command_line("pointing", argv),
-        seeds=sorted({setting["seed"] for setting in wanted}),
-        device=chosen.device,
-        results={"longest": wanted[0]["longest"], "steps": wanted[0]["steps"],
-                 "tested": wanted[0]["tested"], "rows": summarise(runs)},
-    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -26,7 +26,6 @@ five times the updates were added then.
 
 import math
 import time
-from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -191,23 +190,11 @@ def summarise(runs: list[dict]) -> list[dict]:
 
 def main(argv: list[str] | None = None) -> dict:
     """Run the experiment and write its results file; return what was written."""
-    chosen = record.options("positions", __doc__.splitlines()[0], argv)
-    # One thread: the order of a sum, and so its last digits, must not depend on the machine.
-    torch.set_num_threads(1)
-    wanted = settings(chosen.quick)
-    runs = record.sweep(
-        wanted,
-        partial(measure, device=chosen.device),
-        out=chosen.out,
-        restart=chosen.restart,
-        name="positions",
-    )
-    return record.write(
-        chosen.out,
-        command=record.command_line("positions", argv),
-        seeds=sorted({setting["seed"] for setting in wanted}),
-        device=chosen.device,
-        results={
+    return record.run(
+        record.options("positions", __doc__, argv),
+        settings=settings,
+        measure=measure,
+        results=lambda runs: {
             "trained": TRAINED,
             "tested": list(TESTED),
             "symbols": SYMBOLS,

@@ -19,8 +19,6 @@ The cut costs the window most: with three times as many sequences it had learned
 its first window (1.00), and some of what lies within two (0.23), and linear attention had 0.91.
 """
 
-from functools import partial
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -182,23 +180,11 @@ def summarise(runs: list[dict]) -> list[dict]:
 
 def main(argv: list[str] | None = None) -> dict:
     """Run the experiment and write its results file; return what was written."""
-    chosen = record.options("recall", __doc__.splitlines()[0], argv)
-    # One thread: the order of a sum, and so its last digits, must not depend on the machine.
-    torch.set_num_threads(1)
-    wanted = settings(chosen.quick)
-    runs = record.sweep(
-        wanted,
-        partial(measure, device=chosen.device),
-        out=chosen.out,
-        restart=chosen.restart,
-        name="recall",
-    )
-    return record.write(
-        chosen.out,
-        command=record.command_line("recall", argv),
-        seeds=sorted({setting["seed"] for setting in wanted}),
-        device=chosen.device,
-        results={
+    return record.run(
+        record.options("recall", __doc__, argv),
+        settings=settings,
+        measure=measure,
+        results=lambda runs: {
             "task": {
                 "names": NAMES,
                 "numbers": NUMBERS,
@@ -208,7 +194,7 @@ def main(argv: list[str] | None = None) -> dict:
             "model": {"embed_dim": EMBED_DIM, "heads": HEADS, "layers": LAYERS},
             "window": WINDOW,
             "block": BLOCK,
-            "updates": wanted[0]["updates"],
+            "updates": runs[0]["updates"],
             "rows": summarise(runs),
         },
     )

@@ -10,8 +10,6 @@ equal key. Only d, the scale, the optimizer, its learning rate and the seed chan
 Every component of a query and of a key starts with variance 1, as in the argument for the scale.
 """
 
-from functools import partial
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -135,25 +133,13 @@ def summarise(runs: list[dict]) -> list[dict]:
 
 def main(argv: list[str] | None = None) -> dict:
     """Run the experiment and write its results file; return what was written."""
-    chosen = record.options("scales", __doc__.splitlines()[0], argv)
-    # One thread: the order of a sum, and so its last digits, must not depend on the machine.
-    torch.set_num_threads(1)
-    wanted = settings(chosen.quick)
-    runs = record.sweep(
-        wanted,
-        partial(measure, device=chosen.device),
-        out=chosen.out,
-        restart=chosen.restart,
-        name="scales",
-    )
-    return record.write(
-        chosen.out,
-        command=record.command_line("scales", argv),
-        seeds=sorted({setting["seed"] for setting in wanted}),
-        device=chosen.device,
-        results={
+    return record.run(
+        record.options("scales", __doc__, argv),
+        settings=settings,
+        measure=measure,
+        results=lambda runs: {
             "task": {"symbols": SYMBOLS, "pairs": PAIRS, "embed_dim": EMBED_DIM, "batch": BATCH},
-            "updates": wanted[0]["updates"],
+            "updates": runs[0]["updates"],
             "every": EVERY,
             "goal": GOAL,
             "rows": summarise(runs),

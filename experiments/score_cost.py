@@ -88,7 +88,7 @@ def measure(name: str, *, backward: bool, quick: bool, device: torch.device) -> 
 
 def main(argv: list[str] | None = None) -> dict:
     """Run the experiment and write its results file; return what was written."""
-    chosen = record.options("score_cost", __doc__.splitlines()[0], argv)
+    chosen = record.options("score_cost", __doc__, argv)
     torch.set_num_threads(1)
     rows = [
         {"shape": name, **SHAPES[name], "hidden": HIDDEN, "backward": backward}
@@ -98,7 +98,7 @@ def main(argv: list[str] | None = None) -> dict:
     ]
     return record.write(
         chosen.out,
-        command=record.command_line("score_cost", argv),
+        command=chosen.command,
         seeds=[0],
         device=chosen.device,
         results={"interval": INTERVAL, "rows": rows},

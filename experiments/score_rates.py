@@ -8,7 +8,6 @@ that they did not have there, on `toy_french`; all else is `by_length`: models, 
 tests.
 """
 
-from functools import partial
 from unittest.mock import patch
 
 import torch
@@ -45,22 +44,11 @@ def summarise(runs: list[dict]) -> list[dict]:
 
 def main(argv: list[str] | None = None) -> dict:
     """Run the experiment and write its results file; return what was written."""
-    chosen = record.options("score_rates", __doc__.splitlines()[0], argv)
-    torch.set_num_threads(1)  # the last digits of a sum must not depend on the machine
-    wanted = settings(chosen.quick)
-    runs = record.sweep(
-        wanted,
-        partial(measure, device=chosen.device),
-        out=chosen.out,
-        restart=chosen.restart,
-        name="score_rates",
-    )
-    return record.write(
-        chosen.out,
-        command=record.command_line("score_rates", argv),
-        seeds=sorted({setting["seed"] for setting in wanted}),
-        device=chosen.device,
-        results={"task": TASK, "rows": summarise(runs)},
+    return record.run(
+        record.options("score_rates", __doc__, argv),
+        settings=settings,
+        measure=measure,
+        results=lambda runs: {"task": TASK, "rows": summarise(runs)},
     )
 
 

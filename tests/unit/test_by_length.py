@@ -32,13 +32,28 @@ def test_nothing_is_tested_that_was_learned_and_nothing_learned_is_long(task):
 
 def test_quick_form_runs_and_repeats_itself(tmp_path):
     out = tmp_path / "a.json"
-    first = by_length.main(["--quick", "--device", "cpu", "--out", str(out)])
+    options = ["--task", "reverse", "--quick", "--device", "cpu", "--out", str(out)]
+    first = by_length.main(options)
     assert json.loads(out.read_text()) == first
     assert [row["model"] for row in first["rows"]] == list(by_length.MODELS)
     setting = by_length.settings("reverse", quick=True)[4]
     again = by_length.measure(setting, device=CPU, command="", save=False)
     run = first["rows"][4]["runs"][0]
     assert (again["by_length"], again["error_rate"]) == (run["by_length"], run["error_rate"])
+
+
+def test_every_task_is_run_into_its_own_file_unless_one_is_named(monkeypatch, capsys):
+    monkeypatch.setattr(by_length.record, "run", lambda chosen, **_: chosen)
+    every = by_length.main(["--quick", "--device", "cpu"])
+    assert list(every) == list(by_length.TASKS)
+    for task, chosen in every.items():
+        command = f"python -m experiments.by_length --task {task} --quick --device cpu"
+        assert chosen.command == command
+        assert chosen.out == by_length.record.RESULTS / f"by_length_{task}.quick.json"
+        assert by_length.main(command.split()[3:]) == chosen
+    with pytest.raises(SystemExit):
+        by_length.main(["--out", "one.json"])
+    assert "--out: expected --task with it" in capsys.readouterr().err
 
 
 def test_reaches_stops_at_the_first_length_that_fails():

@@ -2,7 +2,10 @@
 
 import json
 import math
+import sys
 from functools import partial
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -119,6 +122,22 @@ def test_a_sweep_starts_again_when_it_must(tmp_path, why, monkeypatch):
         monkeypatch.setattr(record.torch, "__version__", "another")
     record.sweep(SETTINGS, partial(count, calls), out=out, restart=why == "restart")
     assert calls == [0, 1, 2, 0, 1, 2, 3, 4]
+
+
+def test_a_kept_number_depends_on_the_code_that_made_it_and_on_what_that_uses(
+    tmp_path, monkeypatch
+):
+    files = {name: tmp_path / f"{name}.py" for name in ("own", "experiments._shared")}
+    for name, file in files.items():
+        file.write_text("")
+        monkeypatch.setitem(sys.modules, name, SimpleNamespace(__file__=str(file), __name__=name))
+    measure = Mock(spec=[], __module__="own")
+    stamps = [record._stamp(measure)]
+    assert record._stamp(partial(partial(measure, 1), device="cpu")) == stamps[0]
+    for file in files.values():
+        file.write_text("changed")
+        stamps.append(record._stamp(partial(measure, 1)))
+    assert len(set(stamps)) == 3
 
 
 @pytest.mark.parametrize("n, low, high", [(10, 1, 8), (20, 5, 14), (8, 0, 7), (6, 0, 5), (5, 0, 4)])
