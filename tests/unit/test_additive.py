@@ -1,6 +1,7 @@
 """Additive attention: its score by hand, in both its forms, and what the modules share."""
 
 import math
+import sys
 
 import pytest
 import torch
@@ -244,3 +245,32 @@ def test_the_base_class_projects_nothing():
     assert base.project_key(x) is x
     assert base.project_query(x) is x
     assert repr(base) == "ScoredAttention(query_dim=2, key_dim=3)"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: AdditiveAttention(4, 4, 64), lambda: LuongAttention(4, 4, "concat", hidden_dim=64)],
+    ids=["additive", "concat"],
+)
+@pytest.mark.parametrize("length", [8, 128])
+def test_many_pairs_take_the_tiled_form_and_few_the_plain_one(make, length, monkeypatch):
+    torch.manual_seed(0)
+    module, x = make(), torch.randn(1, length, 4)
+    home = sys.modules[type(module).__module__]
+    tiled, runs = home.tiled_additive_attention, []
+    monkeypatch.setattr(
+        home, "tiled_additive_attention", lambda *x, **how: runs.append(1) or tiled(*x, **how)
+    )
+    found = module(x, need_weights=True)
+    assert len(runs) == (length == 128)
+    projected = module.project_query(x), module.project_key(x)
+    plain = ScoredAttention.attend(module, *projected, x, None, True)
+    assert_close(found, plain, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("score", ["dot", "general"])
+def test_only_an_additive_score_is_tiled(score, monkeypatch):
+    home = sys.modules[LuongAttention.__module__]
+    monkeypatch.setattr(home, "tiled_additive_attention", None)
+    x = torch.randn(1, 128, 64)
+    assert LuongAttention(64, 64, score)(x).output.shape == x.shape
