@@ -43,6 +43,11 @@ WRONG = {
         "rest of its segment",
     ),
     (3, "only looks for a leak"): ("lambda f: not leak(f)", "has no normaliser"),
+    (3, "all checks of the chapter, and no slow form"): ("plausible", "forgets the state"),
+    (3, "the same, called on a window"): (
+        "lambda f: plausible(f) and f.__name__ != 'forgets'",
+        "is a window of 4",
+    ),
     (3, "not a verdict"): ("lambda f: 1", "Expected True or False"),
 }
 
@@ -115,4 +120,11 @@ def leak(form):
     q, k, v = draw(40)
     other = [torch.cat([x[:-1], -x[-1:]]) for x in (q, k, v)]
     return not torch.allclose(form(q, k, v)[:-1], form(*other)[:-1])
+
+
+def plausible(form):
+    q, k, v = draw(40)
+    one = torch.ones_like(v)
+    right = torch.allclose(form(q, k, one), one) and form(q, k, v.clamp(-1, 1)).abs().max() <= 1
+    return bool(right) and not leak(form)
 """
