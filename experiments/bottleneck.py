@@ -11,7 +11,6 @@ how large the gradient of the loss of the letter that needs the first source let
 first and at the last source letter, before training and after.
 """
 
-import math
 import string
 from collections.abc import Sequence
 
@@ -19,11 +18,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnkit import tasks, training
+from attnkit import tasks
 from attnkit.predictions import predict
 from attnkit.rnn import Seq2Seq, seq2seq
 from attnkit.tasks import PAD, Batches, Pair
 from experiments import _record as record
+from experiments._training import fit
 
 SEEDS, BATCH, RATE, EMBED_DIM, LETTERS = (0, 1, 2, 3, 4), 64, 0.004, 32, 20
 LONGEST, TESTED, STEPS, MORE = 10, 20, 800, 3200
@@ -54,13 +54,8 @@ def measure(setting: dict, *, device: torch.device) -> dict:
     known = batches(setting, BATCH * steps, 1000 + seed, 1, setting["longest"])
     torch.manual_seed(seed)
     model = build(setting["cell"], setting["width"], len(known.source_vocab)).to(device)
-
-    def schedule(step: int) -> float:
-        return min(1, (step + 1) / 50) * 0.5 * (1 + math.cos(math.pi * step / steps))
-
     reach = {"untrained": _reach(model, setting)}
-    training.fit(model, known, steps=steps, lr=RATE, schedule=schedule, seed=seed, device=device,
-                 progress=False)  # fmt: skip
+    fit(model, known, steps=steps, lr=RATE, seed=seed, device=device)
     reach["trained"] = _reach(model, setting)
     found: dict = {"by_length": {}, "by_place": {}, "reach": reach}
     for n in range(1, setting["most"] + 1):

@@ -11,21 +11,19 @@ are also scored by the alignment error rate of their argmax links, given the rig
 sources as long as those they were trained on. Some models of seed 0 are kept in `models/`.
 """
 
-import math
 import sys
-import time
 from collections.abc import Sequence
 from functools import lru_cache, partial
 
 import torch
-from torch import nn
 
-from attnkit import metrics, recorded, tasks, training
+from attnkit import metrics, recorded, tasks
 from attnkit.decoding import SequenceModel
 from attnkit.intervals import wilson
 from attnkit.predictions import align, predict
 from attnkit.tasks import Batches, Pair
 from experiments import _record as record
+from experiments._training import fit, parameters
 
 SEEDS, BATCH = (0, 1, 2, 3, 4), 64
 TASKS = ("reverse", "dates", "toy_french")
@@ -70,14 +68,10 @@ def plan(name: str, task: str, sizes: tuple[int, int]) -> tuple[str, dict]:
 
     def off_budget(hidden_dim: int) -> int:
         with torch.device("meta"):
-            return abs(count(recorded.build(kind, arguments(hidden_dim))) - PARAMETERS[task])
+            model = recorded.build(kind, arguments(hidden_dim))
+        return abs(parameters(model) - PARAMETERS[task])
 
     return kind, arguments(min(range(16, 257, 4), key=off_budget))
-
-
-def count(model: nn.Module) -> int:
-    """How many numbers are learned."""
-    return sum(parameter.numel() for parameter in model.parameters())
 
 
 def examples(setting: dict) -> tuple[list[Pair], list[Pair]]:
@@ -124,18 +118,11 @@ def measure(setting: dict, *, device: torch.device, command: str, save: bool) ->
     kind, arguments = plan(name, task, (len(vocabs[0]), len(vocabs[1])))
     torch.manual_seed(seed)
     model = recorded.build(kind, arguments)
-
-    def schedule(step: int) -> float:
-        return min(1, (step + 1) / 50) * 0.5 * (1 + math.cos(math.pi * step / steps))
-
-    start = time.process_time()
-    training.fit(
-        model, Batches(known, *vocabs, batch_size=BATCH, seed=seed), steps=steps,
-        lr=RATES.get(name, 0.004), schedule=schedule, seed=seed, device=device, progress=False,
-    )  # fmt: skip
-    seconds = round(time.process_time() - start, 1)
+    batches = Batches(known, *vocabs, batch_size=BATCH, seed=seed)
+    rate = RATES.get(name, 0.004)
+    seconds = fit(model, batches, steps=steps, lr=rate, seed=seed, device=device)
     found = {
-        "parameters": count(model),
+        "parameters": parameters(model),
         "hidden_dim": arguments["hidden_dim"],
         "cpu_seconds": seconds,
         **_scores(model, Batches(new, *vocabs, batch_size=100)),

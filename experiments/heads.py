@@ -20,6 +20,7 @@ from torch import Tensor, nn
 import attnkit
 from attnkit.positions import Rotary
 from experiments import _record as record
+from experiments._training import parameters
 
 # fmt: off
 VERBS = (
@@ -205,8 +206,8 @@ def measure(setting: dict, *, device: torch.device) -> dict:
         gone = (*gone, max(tried, key=lambda head: tried[head][2]))
         removed.append(tried[gone[-1]])
     return {
-        "parameters": sum(p.numel() for p in model.parameters()),
-        "attention_parameters": sum(p.numel() for p in model.attention.parameters()),
+        "parameters": parameters(model),
+        "attention_parameters": parameters(model.attention),
         "known": right(~held_out),
         "held_out": right(held_out),
         "all": right(torch.ones_like(held_out)),

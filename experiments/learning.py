@@ -9,14 +9,12 @@ argmax links, given the right targets, on sentences that were not trained on; th
 link a target word can reach; and by how many places the wrong links miss.
 """
 
-import math
-import time
 from collections import Counter
 from collections.abc import Sequence
 
 import torch
 
-from attnkit import metrics, tasks, training
+from attnkit import metrics, tasks
 from attnkit.decoding import SequenceModel
 from attnkit.intervals import wilson
 from attnkit.predictions import align, predict
@@ -24,6 +22,7 @@ from attnkit.rnn import seq2seq
 from attnkit.tasks import Batches, Pair
 from attnkit.transformer import Transformer
 from experiments import _record as record
+from experiments._training import fit
 
 SEEDS, BATCH = (0, 1, 2), 64
 LENGTHS = (4, 8, 12, 16)
@@ -60,16 +59,8 @@ def learn(
     torch.manual_seed(seed)
     model = build(name, *map(len, vocabs))
     batches = Batches(pairs, *vocabs, batch_size=BATCH, seed=seed)
-
-    def schedule(step: int) -> float:
-        return min(1, (step + 1) / 50) * 0.5 * (1 + math.cos(math.pi * step / steps))
-
-    start = time.process_time()
-    training.fit(
-        model, batches, steps=steps, lr=RATES.get(name, 0.004), schedule=schedule, seed=seed,
-        device=device, progress=False,
-    )  # fmt: skip
-    seconds = time.process_time() - start
+    rate = RATES.get(name, 0.004)
+    seconds = fit(model, batches, steps=steps, lr=rate, seed=seed, device=device)
     return model, [Batches(part, *vocabs, batch_size=100) for part in others], seconds
 
 
@@ -93,7 +84,7 @@ def _reverse(setting: dict, device: torch.device) -> dict:
         str(length): _exact(model, part) for length, part in zip(lengths, batches, strict=True)
     }
     error = _error_rate(align(model, batches[-1]), batches[-1].pairs)
-    return {"exact": exact, "error_rate": error, "cpu_seconds": round(seconds, 1)}
+    return {"exact": exact, "error_rate": error, "cpu_seconds": seconds}
 
 
 def _toy_french(setting: dict, device: torch.device) -> dict:
@@ -112,7 +103,7 @@ def _toy_french(setting: dict, device: torch.device) -> dict:
         "missed": sum(missed.values()),
         "links": sum(all_words.values()),
         "words": [[word, count, all_words[word]] for word, count in words.most_common(12)],
-        "cpu_seconds": round(seconds, 1),
+        "cpu_seconds": seconds,
     }
 
 

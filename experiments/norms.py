@@ -19,6 +19,7 @@ from attnkit import tasks, training
 from attnkit.tasks import Batches
 from attnkit.transformer import Transformer
 from experiments import _record as record
+from experiments._training import fit
 
 SEEDS, BATCH, LONGEST = (0, 1, 2, 3, 4), 64, 8
 NORMS, RATES = ("pre", "post"), (0.0005, 0.002, 0.005)
@@ -38,13 +39,9 @@ def measure(setting: dict, *, device: torch.device) -> dict:
     batches = Batches(known, *vocabs, batch_size=BATCH, seed=seed)
     gradients = _gradients(model, next(iter(batches)).to(device))
     raise_over = max(1, steps // 5) if setting["warm_up"] else 1
-
-    def schedule(step: int) -> float:
-        return min(1, (step + 1) / raise_over) * 0.5 * (1 + math.cos(math.pi * step / steps))
-
-    training.fit(
-        model, batches, steps=steps, lr=setting["rate"], schedule=schedule, seed=seed,
-        device=device, progress=False,
+    fit(
+        model, batches, steps=steps, lr=setting["rate"], seed=seed, device=device,
+        warm_up=raise_over,
     )  # fmt: skip
     loss = training.evaluate(model, Batches(new, *vocabs, batch_size=100), device=device)
     return {"loss": round(loss, 5), "gradients": gradients}

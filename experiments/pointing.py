@@ -10,19 +10,18 @@ stay right say which state the decoder reads. Three encoders: one that reads in 
 that reads forward only, and one that reads backward only.
 """
 
-import math
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
 
-from attnkit import tasks, training
+from attnkit import tasks
 from attnkit.functional import Attended
 from attnkit.rnn import Seq2Seq, seq2seq
 from attnkit.tasks import Batch, Batches
 from experiments import _record as record
+from experiments._training import fit, parameters
 
 SEEDS, BATCH = (0, 1, 2, 3, 4), 64
 EMBED_DIM, HIDDEN_DIM = 64, 100  # those of additive attention in `by_length`, as is all the rest
@@ -45,23 +44,14 @@ def measure(setting: dict, *, device: torch.device) -> dict:
         *(len(vocab) for vocab in vocabs), embed_dim=EMBED_DIM, hidden_dim=HIDDEN_DIM,
         bidirectional=case == "both directions",
     )  # fmt: skip
-
-    def schedule(step: int) -> float:
-        return min(1, (step + 1) / 50) * 0.5 * (1 + math.cos(math.pi * step / steps))
-
-    start = time.process_time()
-    training.fit(
-        model, Batches(known, *vocabs, batch_size=BATCH, seed=seed), steps=steps, lr=RATE,
-        schedule=schedule, seed=seed, device=device, progress=False,
-    )  # fmt: skip
-    seconds = round(time.process_time() - start, 1)
+    batches = Batches(known, *vocabs, batch_size=BATCH, seed=seed)
+    seconds = fit(model, batches, steps=steps, lr=RATE, seed=seed, device=device)
     (batch,) = Batches(new, *vocabs, batch_size=len(new), shuffle=False)
     place = torch.arange(longest).expand(len(new), -1)  # (B, T)
     found = look(model, batch.to(device), place if backward else place.flip(1))
     if backward:  # in the order of the source as it was
         found["shifts"] = {str(-int(shift)): n for shift, n in reversed(found["shifts"].items())}
-    parameters = sum(parameter.numel() for parameter in model.parameters())
-    return {"parameters": parameters, "cpu_seconds": seconds, **found}
+    return {"parameters": parameters(model), "cpu_seconds": seconds, **found}
 
 
 @torch.no_grad()

@@ -24,7 +24,6 @@ at `back` and `marker`, and T5's buckets fade; `latest`, the clipped bias, and A
 five times the updates were added then.
 """
 
-import math
 import time
 
 import torch
@@ -35,6 +34,7 @@ from attnkit import masks
 from attnkit.positions import ClippedRelativeBias
 from attnkit.transformer import Encoder, Placing
 from experiments import _record as record
+from experiments._training import cosine
 
 SYMBOLS, BACK, NOTHING = 16, 3, -100
 MARKER = SYMBOLS  # also the separator of `reverse` and the blank of `latest`
@@ -125,10 +125,10 @@ def measure(setting: dict, *, device: torch.device) -> dict:
     model = Reader(setting["positions"]).to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.0, fused=True)
     generator = torch.Generator().manual_seed(1000 + setting["seed"])
+    schedule = cosine(updates)
     start = time.process_time()
     for update in range(updates):
-        factor = min(1, (update + 1) / 50) * 0.5 * (1 + math.cos(math.pi * update / updates))
-        optimizer.param_groups[0]["lr"] = RATE * factor
+        optimizer.param_groups[0]["lr"] = RATE * schedule(update)
         length = 2 * int(torch.randint(3, TRAINED // 2 + 1, (1,), generator=generator))
         symbols, answers = (part.to(device) for part in batch(task, BATCH, length, generator))
         loss = F.cross_entropy(model(symbols).flatten(0, 1), answers.flatten())

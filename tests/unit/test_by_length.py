@@ -7,6 +7,7 @@ import torch
 
 from attnkit import recorded
 from experiments import by_length
+from experiments._training import parameters
 
 SIZES = {"reverse": (24, 24), "dates": (52, 15), "toy_french": (213, 333)}
 CPU = torch.device("cpu")
@@ -15,7 +16,7 @@ CPU = torch.device("cpu")
 @pytest.mark.parametrize("task", by_length.TASKS)
 def test_all_models_keep_to_one_budget(task):
     counts = {
-        name: by_length.count(recorded.build(*by_length.plan(name, task, SIZES[task])))
+        name: parameters(recorded.build(*by_length.plan(name, task, SIZES[task])))
         for name in by_length.MODELS
     }
     assert max(counts.values()) <= 1.1 * min(counts.values()), counts
