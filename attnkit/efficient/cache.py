@@ -11,7 +11,7 @@ class KVCache:
 
     A decoder that has written t tokens needs the keys and values of all of them for the next one,
     but they have not changed. With a cache a step costs one projection and t scores, and not t
-    projections and :math:`t^2` scores (Shazeer 2019, section 2.3, counts what it reads). The
+    projections and :math:`t^2` scores (Shazeer 2019 counts what it reads). The
     cache is passed in; the module that fills it keeps nothing. Each layer needs one of its own::
 
         cache = KVCache()
