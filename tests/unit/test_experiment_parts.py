@@ -19,8 +19,10 @@ def test_the_rate_comes_up_in_a_line_and_goes_down_to_zero_along_a_cosine(option
     assert factor(200) == pytest.approx(0.5)
     assert factor(300) == pytest.approx(1 - quarter)
     assert factor(400) == 0
+    slow = _training.cosine(10**6, **options)  # it has hardly gone down when it is up
     middle = warm_up // 2
-    assert factor(middle) == pytest.approx(min(1, (middle + 1) / warm_up), rel=0.01)
+    assert slow(middle) == pytest.approx((middle + 1) / warm_up, rel=1e-6)
+    assert [slow(warm_up - 1), slow(warm_up)] == pytest.approx([1, 1], rel=1e-6)
 
 
 def test_the_numbers_that_a_model_learns_are_counted():
