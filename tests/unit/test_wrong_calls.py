@@ -32,14 +32,6 @@ MASKS = [
         "first key, key_len - query_len = 2 the last query with the last key",
         "None",
     ),
-    Wrong(
-        lambda: masks.causal(5, 7),
-        ValueError,
-        "offset",
-        "an int when query_len (5) and key_len (7) differ: 0 aligns the first query with the "
-        "first key, key_len - query_len = 2 the last query with the last key",
-        "None",
-    ),
     Wrong(lambda: masks.causal(-1), ValueError, "query_len", "an int of at least 0", "-1"),
     Wrong(
         lambda: masks.causal(5, -7, offset=0), ValueError, "key_len", "an int of at least 0", "-7"
@@ -433,6 +425,41 @@ PARTS = [
         "shape (3, 3)",
     ),
     Wrong(
+        lambda: functional.dot_scores(Q.int(), K),
+        TypeError,
+        "query",
+        "a floating-point tensor",
+        "torch.int32",
+    ),
+    Wrong(
+        lambda: functional.additive_scores(Q, K.int(), torch.ones(8)),
+        TypeError,
+        "key",
+        "a floating-point tensor",
+        "torch.int32",
+    ),
+    Wrong(
+        lambda: functional.dot_scores(Q[0, 0, 0], K),
+        ValueError,
+        "query",
+        "at least 2 dimensions (..., length, features)",
+        "shape (8,)",
+    ),
+    Wrong(
+        lambda: functional.additive_scores(Q, K[0, 0, 0], torch.ones(8)),
+        ValueError,
+        "key",
+        "at least 2 dimensions (..., length, features)",
+        "shape (8,)",
+    ),
+    Wrong(
+        lambda: functional.dot_scores(Q, K[:, :2]),
+        ValueError,
+        "key",
+        "leading dimensions that broadcast with the others",
+        "query (2, 3, 5, 8), key (2, 2, 7, 8)",
+    ),
+    Wrong(
         lambda: functional.dot_scores(Q, K[..., :3]),
         ValueError,
         "key",
@@ -494,6 +521,20 @@ PARTS = [
         "v",
         "shape (A,) = (0,)",
         "shape ()",
+    ),
+    Wrong(
+        lambda: functional.attend(torch.ones(5, 7).int(), torch.ones(7, 2)),
+        TypeError,
+        "scores",
+        "a floating-point tensor",
+        "torch.int32",
+    ),
+    Wrong(
+        lambda: functional.attend(torch.ones(5, 7), torch.ones(7, 2).int()),
+        TypeError,
+        "value",
+        "a floating-point tensor",
+        "torch.int32",
     ),
     Wrong(
         lambda: functional.attend(torch.ones(5, 7), torch.ones(6, 2)),
