@@ -13,7 +13,7 @@ import math
 import os
 import platform
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -183,6 +183,23 @@ def median_interval(values: Sequence[float | None], confidence: float = 0.95) ->
         "coverage": round(coverage, 4),
         "n": n,
     }
+
+
+def median_intervals(runs: Sequence[dict], names: Iterable[str] | None = None) -> dict[str, dict]:
+    """`median_interval` over the runs of each number, of all that the first run has or of some."""
+    chosen = runs[0] if names is None else names
+    return {name: median_interval([run[name] for run in runs]) for name in chosen}
+
+
+def grouped(runs: Sequence[dict], names: Sequence[str]) -> list[tuple[dict, list[dict]]]:
+    """Put the runs together that agree in `names`; return what they agree in, and them.
+
+    Groups come in the order of their first runs, and runs in a group as they were.
+    """
+    groups: dict[tuple, list[dict]] = {}
+    for run in runs:
+        groups.setdefault(tuple(run[name] for name in names), []).append(run)
+    return [(dict(zip(names, place, strict=True)), group) for place, group in groups.items()]
 
 
 def _short(value: float | None) -> float | None:

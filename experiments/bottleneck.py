@@ -23,6 +23,7 @@ from attnkit.predictions import predict
 from attnkit.rnn import Seq2Seq, seq2seq
 from attnkit.tasks import PAD, Batches, Pair
 from experiments import _record as record
+from experiments._scoring import exact, reaches
 from experiments._training import fit
 
 SEEDS, BATCH, RATE, EMBED_DIM, LETTERS = (0, 1, 2, 3, 4), 64, 0.004, 32, 20
@@ -90,9 +91,8 @@ def _counts(
 ) -> list[int]:
     """Examples, exact answers, letters, letters right by itself, and right given the target."""
     places = range(len(pairs[0].target))
-    exact = sum(tuple(said) == pair.target for pair, said in zip(pairs, wrote, strict=True))
     right = [sum(_right(pairs, said, t) for t in places) for said in (wrote, told)]
-    return [len(pairs), exact, len(pairs) * len(places), *right]
+    return [len(pairs), sum(exact(wrote, pairs)), len(pairs) * len(places), *right]
 
 
 def _by_place(pairs: Sequence[Pair], said: Sequence[Sequence[str]]) -> list[int]:
@@ -152,11 +152,7 @@ def settings(quick: bool) -> list[dict]:
 
 def summarise(runs: Sequence[dict]) -> list[dict]:
     """One row for each task, cell, width and number of updates, over seeds, with intervals."""
-    groups: dict[tuple, list[dict]] = {}
-    for run in runs:
-        groups.setdefault(tuple(run[name] for name in GROUP), []).append(run)
-    return [{**dict(zip(GROUP, place, strict=True)), **_row(group)}
-            for place, group in groups.items()]  # fmt: skip
+    return [same | _row(group) for same, group in record.grouped(runs, GROUP)]
 
 
 def _row(group: Sequence[dict]) -> dict:
@@ -181,22 +177,11 @@ def _row(group: Sequence[dict]) -> dict:
         for when, lengths in first["reach"].items()
     }  # fmt: skip
     return {
-        "holds_90": record.median_interval([holds(run) for run in group]),
+        "holds_90": record.median_interval([reaches(run) for run in group]),
         "by_length": by_length,
         "by_place": by_place,
         "reach": reach,
     }
-
-
-def holds(run: dict, share: float = 0.9) -> int:
-    """The longest length up to which at least `share` of the answers are exact, at every length."""
-    held = 0
-    for n in sorted(map(int, run["by_length"])):
-        tested, exact = run["by_length"][str(n)][:2]
-        if exact < share * tested:
-            break
-        held = n
-    return held
 
 
 def main(argv: list[str] | None = None) -> dict:

@@ -17,12 +17,13 @@ from functools import lru_cache, partial
 
 import torch
 
-from attnkit import metrics, recorded, tasks
+from attnkit import recorded, tasks
 from attnkit.decoding import SequenceModel
 from attnkit.intervals import wilson
 from attnkit.predictions import align, predict
 from attnkit.tasks import Batches, Pair
 from experiments import _record as record
+from experiments._scoring import error_rate, exact, reaches
 from experiments._training import fit, parameters
 
 SEEDS, BATCH = (0, 1, 2, 3, 4), 64
@@ -129,7 +130,8 @@ def measure(setting: dict, *, device: torch.device, command: str, save: bool) ->
     }
     near = [pair for pair in new if len(pair.source) <= setting["longest"]]
     if MODELS[name].get("attention") != "none":
-        found["error_rate"] = _error_rate(model, Batches(near, *vocabs, batch_size=100))
+        links = align(model, Batches(near, *vocabs, batch_size=100))
+        found["error_rate"] = error_rate(links, near)
     if save and seed == 0 and name in KEPT[task]:
         about = {"task": task, "model": name, "seed": seed, "command": command}
         file = recorded.model_file(f"{task}_{name}".replace(" ", "_").lower())
@@ -139,25 +141,16 @@ def measure(setting: dict, *, device: torch.device, command: str, save: bool) ->
 
 def _scores(model: SequenceModel, batches: Batches) -> dict:
     """Counts by source length: examples, exact answers, target tokens, right ones."""
-    expected = [pair.target for pair in batches.pairs]
     predicted = predict(model, batches)
-    exact = metrics.exact_match(predicted=predicted, expected=expected)
     lengths: dict[str, list[int]] = {}
-    for pair, said, right in zip(batches.pairs, predicted, exact, strict=True):
+    right = exact(predicted, batches.pairs)
+    for pair, said, all_right in zip(batches.pairs, predicted, right, strict=True):
         counts = lengths.setdefault(str(len(pair.source)), [0, 0, 0, 0])
         counts[0] += 1
-        counts[1] += right
+        counts[1] += all_right
         counts[2] += max(len(pair.target), len(said))
         counts[3] += sum(a == b for a, b in zip(pair.target, said, strict=False))
     return {"by_length": lengths}
-
-
-def _error_rate(model: SequenceModel, batches: Batches) -> float:
-    sure, possible = ([getattr(pair, kind) for pair in batches.pairs]
-                      for kind in ("sure", "possible"))  # fmt: skip
-    return round(
-        metrics.alignment_error_rate(align(model, batches), sure=sure, possible=possible), 5
-    )
 
 
 def settings(task: str, quick: bool) -> list[dict]:
@@ -179,9 +172,8 @@ def settings(task: str, quick: bool) -> list[dict]:
 def summarise(runs: Sequence[dict]) -> list[dict]:
     """One row a model: by length, over seeds, with intervals; and each run's counts."""
     rows = []
-    for name in MODELS:
-        group = [run for run in runs if run["model"] == name]
-        row: dict = {"model": name, "steps": group[0]["steps"], "by_length": {}}
+    for same, group in record.grouped(runs, ("model", "steps")):
+        row: dict = {**same, "by_length": {}}
         for n in sorted({int(n) for run in group for n in run["by_length"]}):
             counts = [run["by_length"][str(n)] for run in group if str(n) in run["by_length"]]
             sums = [sum(column) for column in zip(*counts, strict=True)]
@@ -191,22 +183,10 @@ def summarise(runs: Sequence[dict]) -> list[dict]:
                 "pooled": wilson(sums[1], sums[0])._asdict() | {"n": sums[0]},
             }
         row["reaches_90"] = record.median_interval([reaches(run) for run in group])
-        for number in ("parameters", "hidden_dim", "error_rate", "cpu_seconds"):
-            if number in group[0]:
-                row[number] = record.median_interval([run[number] for run in group])
+        numbers = ("parameters", "hidden_dim", "error_rate", "cpu_seconds")
+        row |= record.median_intervals(group, [name for name in numbers if name in group[0]])
         rows.append(row | {"runs": group})
     return rows
-
-
-def reaches(run: dict, share: float = 0.9) -> int:
-    """The longest length up to which at least `share` of the answers are exact, at every length."""
-    reached = 0
-    for n in sorted(map(int, run["by_length"])):
-        tested, exact = run["by_length"][str(n)][:2]
-        if exact < share * tested:
-            break
-        reached = n
-    return reached
 
 
 def main(argv: list[str] | None = None) -> dict:

@@ -237,9 +237,7 @@ def summarise(runs: list[dict]) -> list[dict]:
     both readings fall below 99% of what they were, by seed; only where there is more than one.
     """
     rows = []
-    for variant in dict.fromkeys(run["variant"] for run in runs):
-        group = [run for run in runs if run["variant"] == variant]
-        row = {"variant": variant, "updates": group[0]["updates"]}
+    for row, group in record.grouped(runs, ("variant", "updates")):
         row |= {name: group[0][name] for name in ("parameters", "attention_parameters")}
         for name in ("known", "held_out", "all"):
             row[name] = {

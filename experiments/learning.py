@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import torch
 
-from attnkit import metrics, tasks
+from attnkit import tasks
 from attnkit.decoding import SequenceModel
 from attnkit.intervals import wilson
 from attnkit.predictions import align, predict
@@ -22,6 +22,7 @@ from attnkit.rnn import seq2seq
 from attnkit.tasks import Batches, Pair
 from attnkit.transformer import Transformer
 from experiments import _record as record
+from experiments._scoring import error_rate, exact
 from experiments._training import fit
 
 SEEDS, BATCH = (0, 1, 2), 64
@@ -80,11 +81,11 @@ def _reverse(setting: dict, device: torch.device) -> dict:
         for length in lengths
     ]
     model, batches, seconds = learn(setting, train, device, *tests)
-    exact = {
+    right = {
         str(length): _exact(model, part) for length, part in zip(lengths, batches, strict=True)
     }
-    error = _error_rate(align(model, batches[-1]), batches[-1].pairs)
-    return {"exact": exact, "error_rate": error, "cpu_seconds": seconds}
+    error = error_rate(align(model, batches[-1]), batches[-1].pairs)
+    return {"exact": right, "error_rate": error, "cpu_seconds": seconds}
 
 
 def _toy_french(setting: dict, device: torch.device) -> dict:
@@ -97,8 +98,8 @@ def _toy_french(setting: dict, device: torch.device) -> dict:
     one_each = [_one_sure_link_each(pair) for pair in test]
     return {
         "exact": {"all": _exact(model, batches)},
-        "error_rate": _error_rate(links, test),
-        "least_error_rate": _error_rate(one_each, test),
+        "error_rate": error_rate(links, test),
+        "least_error_rate": error_rate(one_each, test),
         "missed_by": {str(n): count for n, count in sorted(missed.items()) if abs(n) <= 3},
         "missed": sum(missed.values()),
         "links": sum(all_words.values()),
@@ -108,13 +109,7 @@ def _toy_french(setting: dict, device: torch.device) -> dict:
 
 
 def _exact(model: SequenceModel, batches: Batches) -> int:
-    expected = [pair.target for pair in batches.pairs]
-    return sum(metrics.exact_match(predicted=predict(model, batches), expected=expected))
-
-
-def _error_rate(links: Sequence, pairs: Sequence[Pair]) -> float:
-    sure, possible = [pair.sure for pair in pairs], [pair.possible for pair in pairs]
-    return round(metrics.alignment_error_rate(links, sure=sure, possible=possible), 5)
+    return sum(exact(predict(model, batches), batches.pairs))
 
 
 def _one_sure_link_each(pair: Pair) -> set:
@@ -158,16 +153,14 @@ def settings(quick: bool) -> list[dict]:
 def summarise(runs: list[dict]) -> list[dict]:
     """One row for each task and model: over seeds, and all seeds' test sources together."""
     rows = []
-    for task, name in STEPS:
-        group = [run for run in runs if (run["task"], run["model"]) == (task, name)]
+    for same, group in record.grouped(runs, ("task", "model", "steps")):
         tested = sum(run["tested"] for run in group)
-        row = {"task": task, "model": name, "steps": group[0]["steps"], "exact": {}}
+        row: dict = {**same, "exact": {}}
         for part in group[0]["exact"]:
             right = sum(run["exact"][part] for run in group)
             row["exact"][part] = wilson(right, tested)._asdict() | {"n": tested}
-        for number in ("error_rate", "least_error_rate", "cpu_seconds"):
-            if number in group[0]:
-                row[number] = record.median_interval([run[number] for run in group])
+        numbers = ("error_rate", "least_error_rate", "cpu_seconds")
+        row |= record.median_intervals(group, [name for name in numbers if name in group[0]])
         rows.append(row | {"runs": group})
     return rows
 

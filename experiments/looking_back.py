@@ -95,16 +95,15 @@ def settings(quick: bool) -> list[dict]:
 
 def summarise(runs: list[dict]) -> list[dict]:
     """One row for each model, width, number of updates and of pairs: median and interval."""
-    groups: dict[tuple, list[float]] = {}
-    for run in runs:
-        for at, found in run["accuracy"].items():
-            for pairs, accuracy in zip(MEASURED, found, strict=True):
-                place = (run["model"], run["width"], int(at), pairs)
-                groups.setdefault(place, []).append(accuracy)
-    names = ("model", "width", "updates", "pairs")
+    found = [
+        {**run, "updates": int(at), "pairs": pairs, "accuracy": accuracy}
+        for run in runs
+        for at, measured in run["accuracy"].items()
+        for pairs, accuracy in zip(MEASURED, measured, strict=True)
+    ]
     return [
-        {**dict(zip(names, place, strict=True)), "accuracy": record.median_interval(values)}
-        for place, values in groups.items()
+        same | record.median_intervals(group, ["accuracy"])
+        for same, group in record.grouped(found, ("model", "width", "updates", "pairs"))
     ]
 
 

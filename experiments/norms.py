@@ -78,27 +78,21 @@ def settings(quick: bool) -> list[dict]:
 
 def summarise(runs: Sequence[dict]) -> list[dict]:
     """One row for each norm, schedule and rate, over seeds."""
-    rows = []
-    for norm in NORMS:
-        for warm_up in (False, True):
-            for rate in RATES:
-                key = (norm, warm_up, rate)
-                group = [r for r in runs if (r["norm"], r["warm_up"], r["rate"]) == key]
-                rows.append({
-                    "norm": norm,
-                    "warm_up": warm_up,
-                    "rate": rate,
-                    "loss": record.median_interval([run["loss"] for run in group]),
-                    "losses": [run["loss"] for run in group],
-                    "gradients": {
-                        side: [
-                            record.median_interval(values)
-                            for values in zip(*(r["gradients"][side] for r in group), strict=True)
-                        ]
-                        for side in ("encoder", "decoder")
-                    },
-                })  # fmt: skip
-    return rows
+    return [
+        {
+            **same,
+            "loss": record.median_interval([run["loss"] for run in group]),
+            "losses": [run["loss"] for run in group],
+            "gradients": {
+                side: [
+                    record.median_interval(values)
+                    for values in zip(*(run["gradients"][side] for run in group), strict=True)
+                ]
+                for side in ("encoder", "decoder")
+            },
+        }
+        for same, group in record.grouped(runs, ("norm", "warm_up", "rate"))
+    ]
 
 
 def main(argv: list[str] | None = None) -> dict:

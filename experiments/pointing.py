@@ -140,21 +140,19 @@ def settings(quick: bool) -> list[dict]:
 
 def summarise(runs: Sequence[dict]) -> list[dict]:
     """One row a case, over seeds, with intervals; and each run's numbers."""
-    rows = []
-    for case in CASES:
-        group = [run for run in runs if run["case"] == case]
-        answers = {
-            change: {
-                which: record.median_interval([run["answers"][change][which] for run in group])
-                for which in ("all", "missed")
-            }
-            for change in CHANGES
+    return [
+        {
+            **same,
+            "parameters": group[0]["parameters"],
+            **record.median_intervals(group, ("missed", "largest_weight", "cpu_seconds")),
+            "answers": {
+                change: record.median_intervals([run["answers"][change] for run in group])
+                for change in CHANGES
+            },
+            "runs": group,
         }
-        row = {"case": case, "parameters": group[0]["parameters"]}
-        for number in ("missed", "largest_weight", "cpu_seconds"):
-            row[number] = record.median_interval([run[number] for run in group])
-        rows.append(row | {"answers": answers, "runs": group})
-    return rows
+        for same, group in record.grouped(runs, ("case",))
+    ]
 
 
 def main(argv: list[str] | None = None) -> dict:

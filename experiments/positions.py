@@ -171,20 +171,9 @@ def settings(quick: bool) -> list[dict]:
 
 def summarise(runs: list[dict]) -> list[dict]:
     """One row for each task, kind and number of updates: accuracy by length, over the seeds."""
-    groups: dict[tuple, list[dict]] = {}
-    for run in runs:
-        groups.setdefault((run["task"], run["positions"], run["updates"]), []).append(run)
     return [
-        {
-            "task": task,
-            "positions": positions,
-            "updates": updates,
-            "accuracy": {
-                length: record.median_interval([run["accuracy"][length] for run in group])
-                for length in map(str, TESTED)
-            },
-        }
-        for (task, positions, updates), group in groups.items()
+        same | {"accuracy": record.median_intervals([run["accuracy"] for run in group])}
+        for same, group in record.grouped(runs, ("task", "positions", "updates"))
     ]
 
 

@@ -161,20 +161,13 @@ def settings(quick: bool) -> list[dict]:
 
 def summarise(runs: list[dict]) -> list[dict]:
     """One row for each form and number of pairs: medians and intervals over seeds."""
-    groups: dict[tuple, list[dict]] = {}
-    for run in runs:
-        groups.setdefault((run["form"], run["pairs"]), []).append(run)
     return [
         {
-            "form": form,
-            "pairs": pairs,
+            **same,
             "accuracy": record.median_interval([run["accuracy"] for run in group]),
-            "by_distance": {
-                distance: record.median_interval([run["by_distance"][distance] for run in group])
-                for distance in group[0]["by_distance"]
-            },
+            "by_distance": record.median_intervals([run["by_distance"] for run in group]),
         }
-        for (form, pairs), group in groups.items()
+        for same, group in record.grouped(runs, ("form", "pairs"))
     ]
 
 

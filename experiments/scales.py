@@ -118,17 +118,15 @@ def settings(quick: bool) -> list[dict]:
 
 def summarise(runs: list[dict]) -> list[dict]:
     """One row for each d, optimizer, learning rate and scale: medians and intervals over seeds."""
-    groups: dict[tuple, list[dict]] = {}
-    for run in runs:
-        groups.setdefault(tuple(run[name] for name in GROUP), []).append(run)
-    rows = []
-    for names, group in groups.items():
-        row = dict(zip(GROUP, names, strict=True))
-        for number in ("largest_weight", "query_gradient", "updates_to_goal", "accuracy"):
-            row[number] = record.median_interval([run[number] for run in group])
-        row["reached"] = sum(run["updates_to_goal"] is not None for run in group)
-        rows.append(row)
-    return rows
+    numbers = ("largest_weight", "query_gradient", "updates_to_goal", "accuracy")
+    return [
+        {
+            **same,
+            **record.median_intervals(group, numbers),
+            "reached": sum(run["updates_to_goal"] is not None for run in group),
+        }
+        for same, group in record.grouped(runs, GROUP)
+    ]
 
 
 def main(argv: list[str] | None = None) -> dict:

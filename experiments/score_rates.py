@@ -36,10 +36,7 @@ def measure(setting: dict, *, device: torch.device) -> dict:
 
 def summarise(runs: list[dict]) -> list[dict]:
     """One row for each score, with its runs."""
-    return [
-        {"model": name, "rate": rate, "runs": [run for run in runs if run["model"] == name]}
-        for name, rate in RATES.items()
-    ]
+    return [same | {"runs": group} for same, group in record.grouped(runs, ("model", "rate"))]
 
 
 def main(argv: list[str] | None = None) -> dict:

@@ -8,6 +8,7 @@ import torch.nn.functional as F
 
 from attnkit import recorded, tasks
 from experiments import bottleneck
+from experiments._scoring import reaches
 
 CPU = torch.device("cpu")
 PAIRS = {
@@ -43,12 +44,6 @@ def test_places_are_those_of_the_source():
 def test_counts_are_of_examples_exact_answers_and_letters():
     wrote, told = [["a", "b", "c", "c"], ["a", "b", "c"]], [["a", "b", "c"], ["a", "x", "c"]]
     assert bottleneck._counts(PAIRS["copy"], wrote, told) == [2, 1, 6, 6, 5]
-
-
-def test_holds_stops_at_the_first_length_that_fails():
-    counts = {"1": [10, 10], "2": [10, 9], "3": [10, 8], "4": [10, 10]}
-    assert bottleneck.holds({"by_length": counts}) == 2
-    assert bottleneck.holds({"by_length": counts}, share=0.8) == 4
 
 
 @pytest.mark.parametrize("cell", ["gru", "lstm"])
@@ -93,7 +88,7 @@ def test_what_a_model_names_when_told_follows_from_the_right_letters_before():
 
 def test_a_model_learns_and_the_shares_say_so():
     found = bottleneck.measure(setting(width=32, steps=400, tested=50, most=6), device=CPU)
-    assert bottleneck.holds(found) >= 2
+    assert reaches(found) >= 2
     tested, exact, letters, right, _ = found["by_length"]["2"]
     assert (tested, letters) == (50, 100)
     assert exact <= right

@@ -7,6 +7,7 @@ import torch
 
 from attnkit import recorded
 from experiments import by_length
+from experiments._scoring import reaches
 from experiments._training import parameters
 
 SIZES = {"reverse": (24, 24), "dates": (52, 15), "toy_french": (213, 333)}
@@ -57,19 +58,11 @@ def test_every_task_is_run_into_its_own_file_unless_one_is_named(monkeypatch, ca
     assert "--out: expected --task with it" in capsys.readouterr().err
 
 
-def test_reaches_stops_at_the_first_length_that_fails():
-    run = {"by_length": {"1": [10, 10, 0, 0], "2": [10, 9, 0, 0], "3": [10, 8, 0, 0],
-                         "4": [10, 10, 0, 0]}}  # fmt: skip
-    assert by_length.reaches(run) == 2
-    assert by_length.reaches(run, share=0.8) == 4
-    assert by_length.reaches(run, share=0.95) == 1
-
-
 def test_a_model_learns_and_its_scores_say_so():
     setting = {"task": "reverse", "model": "dot", "seed": 7, "steps": 300, "longest": 4,
                "most": 4, "tested": 50, "drawn": 0}  # fmt: skip
     found = by_length.measure(setting, device=CPU, command="", save=False)
-    assert by_length.reaches(found, share=0.8) == 4
+    assert reaches(found, share=0.8) == 4
     for tested, exact, tokens, right in found["by_length"].values():
         assert tested == 50
         assert exact <= tested

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from attnkit import tasks, training
-from experiments import _training
+from experiments import _scoring, _training
 
 
 @pytest.mark.parametrize("options, warm_up", [({}, 50), ({"warm_up": 1}, 1), ({"warm_up": 80}, 80)])
@@ -47,3 +47,30 @@ def test_fit_trains_with_the_schedule_and_says_how_long_it_took(options):
     assert given["progress"] is False
     expected = _training.cosine(4, **options)
     assert list(map(given["schedule"], range(5))) == list(map(expected, range(5)))
+
+
+PAIRS = [
+    tasks.Pair(("a", "b"), ("x", "y"), frozenset({(0, 0)}), frozenset({(0, 0), (1, 1)})),
+    tasks.Pair(("b",), ("y",), frozenset({(0, 0)}), frozenset({(0, 0)})),
+]
+
+
+def test_an_answer_is_exact_when_all_of_it_is_right():
+    assert _scoring.exact([["x", "y"], ["y"]], PAIRS) == [True, True]
+    assert _scoring.exact([["x"], ["y", "y"]], PAIRS) == [False, False]
+
+
+def test_the_error_rate_is_that_of_all_links_to_five_places():
+    assert _scoring.error_rate([{(0, 0), (1, 1)}, {(0, 0)}], PAIRS) == 0
+    # A link that is sure counts twice, one that is only possible once: 1 - (1 + 2) / (3 + 2).
+    assert _scoring.error_rate([{(0, 1), (1, 1)}, {(0, 0)}], PAIRS) == 0.4
+    assert _scoring.error_rate([{(0, 1), (1, 0), (1, 1)}, {(0, 0)}], PAIRS) == 0.5
+    assert _scoring.error_rate([{(0, 0), (0, 1)}, {(0, 0), (0, 1), (0, 2)}], PAIRS) == 0.42857
+
+
+def test_a_run_reaches_to_the_first_length_that_fails():
+    run = {"by_length": {"1": [10, 10, 0], "10": [10, 10, 0], "2": [10, 9, 0], "3": [10, 8, 0]}}
+    assert _scoring.reaches(run) == 2
+    assert _scoring.reaches(run, share=0.8) == 10
+    assert _scoring.reaches(run, share=0.95) == 1
+    assert _scoring.reaches({"by_length": {"1": [10, 0]}}) == 0

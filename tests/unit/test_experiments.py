@@ -168,6 +168,26 @@ def test_no_values_have_no_median():
         record.median_interval([])
 
 
+RUNS = [
+    {"model": "b", "seed": 0, "loss": 1.0, "steps": 5},
+    {"model": "a", "seed": 0, "loss": 7.0, "steps": 5},
+    {"model": "b", "seed": 1, "loss": 3.0, "steps": 5},
+]
+
+
+def test_runs_that_agree_come_together_in_the_order_of_the_runs():
+    (b, first), (a, second) = record.grouped(RUNS, ("model", "steps"))
+    assert (b, a) == ({"model": "b", "steps": 5}, {"model": "a", "steps": 5})
+    assert (first, second) == ([RUNS[0], RUNS[2]], [RUNS[1]])
+
+
+def test_every_number_of_the_runs_or_those_that_are_named_get_an_interval():
+    assert record.median_intervals(RUNS, ["loss"]) == {"loss": record.median_interval([1, 7, 3])}
+    numbers = [{"x": 1, "y": 2}, {"x": 3, "y": 5}]
+    found = record.median_intervals(numbers)
+    assert {name: interval["median"] for name, interval in found.items()} == {"x": 2, "y": 3.5}
+
+
 def test_a_results_file_holds_no_nan(tmp_path):
     with pytest.raises(ValueError):
         record.write(
