@@ -240,11 +240,10 @@ def _fused(
         # Asking is cheaper than a pass over the output; elsewhere it would stall or not compile.
         if mask.is_cpu and not torch.compiler.is_compiling() and not empty.any():
             empty = None
-        else:
-            mask = mask | empty
-    if bias is not None:
-        mask = torch.where(mask, bias.to(query.dtype), -math.inf)
-    if mask is not None:
+        if bias is not None:
+            mask = torch.where(mask, bias.to(query.dtype), -math.inf)
+        if empty is not None:
+            mask = mask.masked_fill(empty, 1)  # True, or a bias that is finite
         mask = _four_dims_of_mask(mask, lead)
     kv_lead = (*lead[:-1], key.shape[-3]) if enable_gqa else lead
     query = _four_dims(query, lead)

@@ -148,6 +148,55 @@ def test_no_keys_at_all():
     assert weights.shape == (2, 0)
 
 
+@pytest.mark.parametrize("lead", [(), (2,), (2, 1)])
+def test_a_nan_is_set_aside_in_every_group_however_many_dimensions_there_are(lead):
+    q, k = randn(*lead, 4, 3, 3), randn(*lead, 2, 5, 3, seed=1)
+    mask = masks.causal(3, 5, offset=1)
+    clean = attnkit.scaled_dot_product_attention(q, k, k, mask=mask, enable_gqa=True).output
+    k[..., 1, 3, :] = math.nan  # seen by the last query alone
+    output = attnkit.scaled_dot_product_attention(q, k, k, mask=mask, enable_gqa=True).output
+    assert output[..., 2:, 2, :].isnan().all()
+    output[..., 2:, 2, :] = clean[..., 2:, 2, :]
+    close(output, clean)
+
+
+@pytest.mark.parametrize("junk", [math.nan, math.inf])
+def test_heads_may_share_keys_that_have_no_dimension_for_them(junk):
+    q, k = randn(4, 3, 3), randn(5, 3, seed=1)
+    mask = masks.padding([4], 5)[0]  # (1, S)
+    clean = attnkit.scaled_dot_product_attention(q, k, k, mask=mask).output
+    k[4] = junk
+    close(attnkit.scaled_dot_product_attention(q, k, k, mask=mask).output, clean)
+
+
+@pytest.mark.parametrize("by_bias", [False, True])
+def test_the_kernel_is_never_given_a_row_that_sees_nothing(by_bias, monkeypatch):
+    kernel, seen = F.scaled_dot_product_attention, []
+
+    def watched(*tensors, attn_mask, **options):
+        seen.append(attn_mask if attn_mask.dtype == torch.bool else attn_mask > -math.inf)
+        return kernel(*tensors, attn_mask=attn_mask, **options)
+
+    monkeypatch.setattr(functional.F, "scaled_dot_product_attention", watched)
+    q, mask = randn(2, 3, 4), masks.causal(3, offset=-1)
+    hide = {"bias": torch.where(mask, 0.0, -math.inf)} if by_bias else {"mask": mask}
+    output = attnkit.scaled_dot_product_attention(q, q, q, **hide).output
+    assert (output[:, 0] == 0).all()
+    assert (output[:, 1:] != 0).all()
+    assert len(seen) == 1
+    assert seen[0].any(-1).all()
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_a_bias_of_another_precision_is_added_as_one_of_the_same(need_weights):
+    q, bias = randn(2, 3, 4, dtype=torch.float32), randn(3, 3)
+    options = {"need_weights": need_weights, "mask": masks.causal(3)}
+    mixed = attnkit.scaled_dot_product_attention(q, q, q, bias=bias, **options)
+    same = attnkit.scaled_dot_product_attention(q, q, q, bias=bias.float(), **options)
+    assert mixed.output.dtype == torch.float32
+    close(mixed.output, same.output, 1e-6)
+
+
 @pytest.mark.parametrize("need_weights", [False, True])
 def test_a_bias_of_minus_infinity_masks(need_weights):
     q, k, bias = randn(3, 4), randn(5, 4, seed=1), randn(3, 5, seed=2)
@@ -171,6 +220,7 @@ def test_one_seed_gives_one_output_under_dropout():
             attnkit.scaled_dot_product_attention(q, q, q, dropout_p=0.5, need_weights=need_weights)
         )
     assert torch.equal(outputs[0].output, outputs[1].output)
+    assert outputs[0].weights is None
     plain = attnkit.scaled_dot_product_attention(q, q, q, need_weights=True)
     close(outputs[1].weights, plain.weights)
     assert (outputs[1].output - plain.output).abs().max() > 0.01
