@@ -529,6 +529,16 @@ def test_rotate_is_called_for_queries_and_keys_with_the_offset():
     assert [offset for _, offset in seen] == [0, 0, L, L]
 
 
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_a_bias_that_hides_every_cached_key_gives_zero(attention, need_weights):
+    _, x, _ = tensors()
+    bias = torch.zeros(S, S)
+    bias[1] = -math.inf
+    output = attention(x, cache=Log(), bias=bias, need_weights=need_weights).output
+    assert (output[:, 1] == 0).all()
+    assert (output[:, [0, *range(2, S)]] != 0).all()
+
+
 def test_rotated_keys_are_what_the_cache_keeps(attention):
     cache = Log()
     attention(torch.randn(B, L, E), cache=cache, rotate=lambda x, offset: torch.zeros_like(x))
@@ -647,6 +657,7 @@ def test_masks_and_biases_of_few_dimensions(shape, need_weights):
 @pytest.mark.parametrize("lead", [(), (2,)])
 def test_no_keys_at_all_give_zero(lead):
     attention = MultiHeadAttention(8, 2)
+    torch.nn.init.ones_(attention.out_proj.bias)  # which is what a query without keys must not get
     output, weights = attention(
         torch.randn(*lead, 5, 8), torch.randn(*lead, 0, 8), need_weights=True
     )
