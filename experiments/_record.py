@@ -70,7 +70,7 @@ def options(
 
     With `tasks`, each of which has a results file of its own, there is --task as well, and None
     stands for all of them. Beside the options come `name`, of the file, and `command`, which
-    repeats this run from the root of the repository.
+    makes the file again from the root of the repository.
     """
     parser = argparse.ArgumentParser(
         prog=f"python -m experiments.{name}", description=doc.splitlines()[0]
@@ -90,7 +90,9 @@ def options(
     if tasks and chosen.out and not chosen.task:
         parser.error("argument --out: expected --task with it, since every task has its own file")
     chosen.name = f"{name}_{chosen.task}" if tasks else name
-    chosen.command = " ".join(["python", "-m", f"experiments.{name}", *given])
+    # What a stopped run had done does not change what comes out, nor does forgetting it.
+    telling = [word for word in given if word != "--restart"]
+    chosen.command = " ".join(["python", "-m", f"experiments.{name}", *telling])
     chosen.device = attnkit.device.choose(chosen.device)
     chosen.out = chosen.out or RESULTS / f"{chosen.name}{'.quick' if chosen.quick else ''}.json"
     return chosen
