@@ -1,12 +1,10 @@
 """What one vector holds: the counts, the places and the gradients are what they say they are."""
 
-import json
-
 import pytest
 import torch
 import torch.nn.functional as F
 
-from attnkit import recorded, tasks
+from attnkit import tasks
 from experiments import bottleneck
 from experiments._scoring import reaches
 
@@ -20,18 +18,6 @@ PAIRS = {
 def setting(**changes):
     return {"task": "reverse", "cell": "gru", "width": 8, "steps": 0, "seed": 3, "longest": 3,
             "most": 4, "tested": 4} | changes  # fmt: skip
-
-
-def test_quick_form_runs_and_repeats_itself(tmp_path):
-    out = tmp_path / "a.json"
-    first = bottleneck.main(["--quick", "--device", "cpu", "--out", str(out)])
-    assert json.loads(out.read_text()) == first
-    assert len(first["rows"]) == 2
-    wanted = bottleneck.settings(quick=True)
-    again = bottleneck.summarise(
-        [one | bottleneck.measure(one, device=CPU) for one in wanted if one["task"] == "copy"]
-    )
-    assert again == first["rows"][1:]
 
 
 def test_places_are_those_of_the_source():
@@ -95,13 +81,3 @@ def test_a_model_learns_and_the_shares_say_so():
     assert right <= letters
     assert sum(found["by_place"]["6"]["free"]) == found["by_length"]["6"][3]
     assert sum(found["by_place"]["6"]["told"]) == found["by_length"]["6"][4]
-
-
-def test_the_results_in_the_book_are_of_the_settings_in_the_code():
-    written = recorded.results("bottleneck")
-    expected = {
-        tuple(one[name] for name in bottleneck.GROUP) for one in bottleneck.settings(quick=False)
-    }
-    assert written["command"] == "python -m experiments.bottleneck"
-    assert written["seeds"] == list(bottleneck.SEEDS)
-    assert {tuple(row[name] for name in bottleneck.GROUP) for row in written["rows"]} == expected

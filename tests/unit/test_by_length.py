@@ -1,6 +1,4 @@
-"""Accuracy by length: one budget, the same data, unseen sources, and a quick form that repeats."""
-
-import json
+"""Accuracy by length: one budget, the same data, unseen sources, one file a task."""
 
 import pytest
 import torch
@@ -30,18 +28,6 @@ def test_nothing_is_tested_that_was_learned_and_nothing_learned_is_long(task):
     assert max(len(pair.source) for pair in known) <= by_length.LONGEST[task]
     assert max(len(pair.source) for pair in new) > by_length.LONGEST[task]
     assert not {pair.source for pair in known} & {pair.source for pair in new}
-
-
-def test_quick_form_runs_and_repeats_itself(tmp_path):
-    out = tmp_path / "a.json"
-    options = ["--task", "reverse", "--quick", "--device", "cpu", "--out", str(out)]
-    first = by_length.main(options)
-    assert json.loads(out.read_text()) == first
-    assert [row["model"] for row in first["rows"]] == list(by_length.MODELS)
-    setting = by_length.settings("reverse", quick=True)[4]
-    again = by_length.measure(setting, device=CPU, command="", save=False)
-    run = first["rows"][4]["runs"][0]
-    assert (again["by_length"], again["error_rate"]) == (run["by_length"], run["error_rate"])
 
 
 def test_every_task_is_run_into_its_own_file_unless_one_is_named(monkeypatch, capsys):

@@ -1,200 +1,228 @@
-"""The experiments: their quick form runs, stops and continues, and says what it should."""
+"""Every experiment: its quick form runs and repeats itself, and the book's file is of its settings.
 
+An experiment that is added to the folder is tested here without a word.
+"""
+
+import importlib
 import json
 import math
-import sys
-from functools import partial
-from types import SimpleNamespace
-from unittest.mock import Mock
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import pytest
-import torch
 
+import experiments
+from attnkit import recorded
 from experiments import _record as record
-from experiments import scales
+from experiments import (
+    bottleneck,
+    by_length,
+    learning,
+    looking_back,
+    norms,
+    pointing,
+    positions,
+    scales,
+    score_cost,
+    score_rates,
+)
 
+NAMES = sorted(path.stem for path in Path(experiments.__file__).parent.glob("[a-z]*.py"))
+REPEATED = [name for name in NAMES if name != "score_cost"]  # which measures times
 HEADER = {"command", "seeds", "interval", "versions", "device", "date"}
+OPTIONS = {"by_length": ["--task", "reverse"]}
+# What tells the rows of a file apart, in the words of the settings.
+ROWS = {
+    "bottleneck": bottleneck.GROUP,
+    "by_length": ("model", "steps"),
+    "heads": ("variant", "updates"),
+    "learning": ("task", "model", "steps"),
+    "looking_back": ("model", "width"),
+    "norms": ("norm", "warm_up", "rate"),
+    "pointing": ("case",),
+    "positions": ("task", "positions", "updates"),
+    "recall": ("form", "pairs"),
+    "scales": scales.GROUP,
+    "score_rates": ("model", "rate"),
+}
+# Every file in `results/` that a list of settings led to: its experiment, and how to name its task.
+FILES = {name: (name, "") for name in REPEATED if name != "by_length"}
+FILES |= {f"by_length_{task}": ("by_length", f" --task {task}") for task in by_length.TASKS}
 
 
-def run_quick(path):
-    return scales.main(["--quick", "--device", "cpu", "--out", str(path)])
+class Quick(NamedTuple):
+    written: dict
+    path: Path
+    command: str
+    settings: list[dict]
+    measure: Callable[[dict], dict] | None
+    runs: list[dict]
 
 
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory):
-    path = tmp_path_factory.mktemp("scales") / "scales.json"
-    return run_quick(path), path
+    """A function from the name of an experiment to what its quick form did, run once."""
+
+    @cache
+    def run(name: str) -> Quick:
+        path = tmp_path_factory.mktemp(name) / f"{name}.json"
+        argv = ["--quick", "--device", "cpu", "--out", str(path), *OPTIONS.get(name, [])]
+        swept = []
+
+        def sweep(settings, measure, **options):
+            runs = plain(settings, measure, **options)
+            swept.append((settings, measure, runs))
+            return runs
+
+        plain = record.sweep
+        with patch.object(record, "sweep", sweep):
+            written = importlib.import_module(f"experiments.{name}").main(argv)
+        command = " ".join(["python -m", f"experiments.{name}", *argv])
+        return Quick(written, path, command, *(swept[0] if swept else ([], None, [])))
+
+    return run
 
 
-def test_quick_form_writes_what_the_chapter_reads(quick):
-    returned, path = quick
-    written = json.loads(path.read_text())
-    assert written == returned
-    assert written.keys() >= HEADER
-    assert written["command"].startswith("python -m experiments.scales --quick")
-    assert {row["scale"] for row in written["rows"]} == set(scales.SCALES)
-    assert all(row["accuracy"]["n"] == len(written["seeds"]) == 2 for row in written["rows"])
-    assert sorted(p.name for p in path.parent.iterdir()) == ["scales.json"]
+def intervals(part: Any) -> Iterator[dict]:
+    """All that `record.median_interval` gave, wherever it stands in a file."""
+    if isinstance(part, dict) and "coverage" in part:
+        yield part
+    elif isinstance(part, dict | list):
+        for inner in part.values() if isinstance(part, dict) else part:
+            yield from intervals(inner)
 
 
-def test_it_learns_with_the_root_and_starts_as_the_theory_says(quick):
-    rows = {(row["optimizer"], row["scale"]): row for row in quick[0]["rows"]}
+def apart(name: str, rows: list[dict]) -> list[tuple]:
+    return list(dict.fromkeys(tuple(row[key] for key in ROWS[name]) for row in rows))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_quick_form_writes_what_it_returns_and_leaves_nothing_else(name, quick):
+    form = quick(name)
+    assert json.loads(form.path.read_text()) == form.written
+    assert form.written.keys() >= HEADER | {"rows"}
+    assert form.written["command"] == form.command
+    assert [file.name for file in form.path.parent.iterdir()] == [f"{name}.json"]
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_quick_form_says_all_of_two_seeds(name, quick):
+    form = quick(name)
+    assert len(form.written["seeds"]) == 2
+    assert apart(name, form.written["rows"]) == apart(name, form.settings)
+    found = list(intervals(form.written["rows"]))
+    assert found or name == "score_rates"  # which lists its runs
+    for interval in found:
+        low, middle, high = (
+            math.inf if interval[key] is None else interval[key]
+            for key in ("low", "median", "high")
+        )
+        assert low <= middle <= high
+        assert interval["n"] == 2
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_the_same_setting_gives_the_same_numbers_whatever_ran_before(name, quick):
+    form = quick(name)
+    for place in (-1, 1, 0):
+        again = form.settings[place] | form.measure(form.settings[place])
+        for run in (again, first := dict(form.runs[place])):
+            run.pop("cpu_seconds", None)
+        assert again == first
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_the_results_in_the_book_are_of_the_settings_in_the_code(file):
+    name, task = FILES[file]
+    written = recorded.results(file)
+    settings = importlib.import_module(f"experiments.{name}").settings
+    wanted = (partial(settings, task.split()[1]) if task else settings)(quick=False)
+    assert written["command"] == f"python -m experiments.{name}{task}"
+    assert written["seeds"] == sorted({setting["seed"] for setting in wanted})
+    assert apart(name, written["rows"]) == apart(name, wanted)
+    if "runs" in written["rows"][0]:
+        runs = [run for row in written["rows"] for run in row["runs"]]
+        assert len(runs) == len(wanted)
+        for setting in wanted:
+            assert sum(setting.items() <= run.items() for run in runs) == 1
+
+
+def test_scales_learns_with_the_root_and_starts_as_the_theory_says(quick):
+    written = quick("scales").written["rows"]
+    rows = {(row["optimizer"], row["scale"]): row for row in written}
+    assert {scale for _, scale in rows} == set(scales.SCALES)
     assert rows["adam", "1/sqrt(d)"]["accuracy"]["median"] > 0.9
     largest = [rows["adam", name]["largest_weight"]["median"] for name in scales.SCALES]
     assert largest[0] > largest[1] > largest[2] > 1 / scales.PAIRS
 
 
-def test_the_same_seeds_give_the_same_numbers(quick, tmp_path):
-    again = run_quick(tmp_path / "again.json")
-    assert again["rows"] == quick[0]["rows"]
-
-
-def test_a_lookup_has_its_answer_beside_the_key_asked_for():
-    asked, keys, values, answer = scales.batch(100, torch.Generator().manual_seed(0))
-    place = keys == asked  # (B, S)
-    assert (place.sum(-1) == 1).all(), "the keys of a lookup must differ"
-    assert torch.equal(values[place], answer)
-
-
-def test_the_results_in_the_book_are_of_the_settings_in_the_code():
-    written = json.loads((record.RESULTS / "scales.json").read_text())
-    expected = {
-        tuple(setting[name] for name in scales.GROUP) for setting in scales.settings(quick=False)
+def test_looking_back_finds_a_lookup_soon_better_than_the_last_state(quick):
+    rows = {
+        tuple(row[name] for name in ("model", "width", "updates", "pairs")): row["accuracy"]
+        for row in quick("looking_back").written["rows"]
     }
-    assert written["command"] == "python -m experiments.scales"
-    assert written["seeds"] == list(scales.SEEDS)
-    assert {tuple(row[name] for name in scales.GROUP) for row in written["rows"]} == expected
+    assert {model for model, *_ in rows} == {"last state", "lookup"}
+    last, lookup = (rows[model, 32, 160, looking_back.MOST] for model in ("last state", "lookup"))
+    assert lookup["low"] > last["high"] + 0.1
+    assert rows["lookup", 32, 160, 1]["median"] > 0.9
 
 
-class Stopped(Exception):
-    pass
+def test_heads_says_what_the_chapter_reads(quick):
+    one, two = quick("heads").written["rows"]
+    assert [one["variant"], two["variant"]] == ["1 head", "2 heads"]
+    assert one["parameters"] == two["parameters"]
+    assert "spare" not in one
+    assert len(two["spare"]) == len(two["off"]) == 2
 
 
-def count(calls, setting, *, stop_at=None):
-    if setting["x"] == stop_at:
-        raise Stopped
-    calls.append(setting["x"])
-    return {"square": setting["x"] ** 2}
+def test_two_heads_read_both_ways_and_one_does_not_exceed_its_bound(quick):
+    written = quick("heads").written
+    one, two = written["rows"]
+    assert two["held_out"]["both"]["low"] > 0.8
+    assert one["all"]["both"]["high"] < written["bound"]["share"]
+    for seed in two["off"]:  # without a head, one reading goes and the other stays
+        for left, right, both in seed:
+            assert max(left, right) > 0.8
+            assert min(left, right) < 0.2
+            assert both <= min(left, right)
 
 
-SETTINGS = [{"x": x} for x in range(5)]
+def test_norms_gives_gradients_as_shares_of_the_largest(quick):
+    rows = quick("norms").written["rows"]
+    assert len(rows) == 2 * 2 * len(norms.RATES)
+    for row in rows:
+        shares = [x["median"] for side in row["gradients"].values() for x in side]
+        assert all(0 < share <= 1 for share in shares)
+        assert math.isclose(max(shares), 1, rel_tol=0.2)
 
 
-def test_a_stopped_sweep_continues_where_it_was(tmp_path):
-    out, calls = tmp_path / "r.json", []
-    with pytest.raises(Stopped):
-        record.sweep(SETTINGS, partial(count, calls, stop_at=3), out=out)
-    assert calls == [0, 1, 2]
-    with open(tmp_path / "r.partial.jsonl", "a") as file:
-        file.write('{"setting": {"x": 3}, "num')  # killed in the middle of a line
-    rows = record.sweep(SETTINGS, partial(count, calls), out=out)
-    assert calls == [0, 1, 2, 3, 4]
-    assert rows == [{"x": x, "square": x**2} for x in range(5)]
-    assert not (tmp_path / "r.partial.jsonl").exists()
+@pytest.mark.parametrize("name", ["positions", "recall"])
+def test_an_accuracy_is_a_share(name, quick):
+    for interval in intervals(quick(name).written["rows"]):
+        assert 0 <= interval["low"] <= interval["high"] <= 1
 
 
-def test_what_was_done_is_on_disk_before_the_next_setting_is_measured(tmp_path):
-    out, kept = tmp_path / "x.json", tmp_path / "x.partial.jsonl"
-    settings = [{"n": n} for n in range(3)]
-
-    def stop_at(last):
-        def measure(setting):
-            lines = kept.read_text().splitlines()
-            assert len(lines) == 1 + setting["n"]  # the stamp, and every setting before this one
-            if setting["n"] == last:
-                raise KeyboardInterrupt
-            return {"twice": 2 * setting["n"]}
-
-        return measure
-
-    for last in (1, 2):
-        with pytest.raises(KeyboardInterrupt):
-            record.sweep(settings, stop_at(last), out=out)
-    assert record.sweep(settings, stop_at(None), out=out)[2] == {"n": 2, "twice": 4}
+def test_every_experiment_has_the_rows_that_its_chapter_reads(quick):
+    rows = {name: quick(name).written["rows"] for name in NAMES}
+    assert len(rows["bottleneck"]) == 2
+    assert [row["model"] for row in rows["by_length"]] == list(by_length.MODELS)
+    assert [(row["task"], row["model"]) for row in rows["learning"]] == list(learning.STEPS)
+    assert rows["learning"][0]["exact"]["4"]["n"] == 40
+    assert [row["case"] for row in rows["pointing"]] == list(pointing.CASES)
+    assert len(rows["positions"]) == 4
+    for row in rows["positions"]:
+        assert list(row["accuracy"]) == list(map(str, positions.TESTED))
+    assert [row["form"] for row in rows["recall"]] == ["window", "linear"]
+    rates = [(row["model"], row["rate"]) for row in rows["score_rates"]]
+    assert rates == list(score_rates.RATES.items())
+    assert all(len(row["runs"]) == 2 for row in rows["score_rates"])
 
 
-@pytest.mark.parametrize("why", ["restart", "other code"])
-def test_a_sweep_starts_again_when_it_must(tmp_path, why, monkeypatch):
-    out, calls = tmp_path / "r.json", []
-    with pytest.raises(Stopped):
-        record.sweep(SETTINGS, partial(count, calls, stop_at=3), out=out)
-    if why == "other code":
-        monkeypatch.setattr(record.torch, "__version__", "another")
-    record.sweep(SETTINGS, partial(count, calls), out=out, restart=why == "restart")
-    assert calls == [0, 1, 2, 0, 1, 2, 3, 4]
-
-
-def test_a_kept_number_depends_on_the_code_that_made_it_and_on_what_that_uses(
-    tmp_path, monkeypatch
-):
-    files = {name: tmp_path / f"{name}.py" for name in ("own", "experiments._shared")}
-    for name, file in files.items():
-        file.write_text("")
-        monkeypatch.setitem(sys.modules, name, SimpleNamespace(__file__=str(file), __name__=name))
-    measure = Mock(spec=[], __module__="own")
-    stamps = [record._stamp(measure)]
-    assert record._stamp(partial(partial(measure, 1), device="cpu")) == stamps[0]
-    for file in files.values():
-        file.write_text("changed")
-        stamps.append(record._stamp(partial(measure, 1)))
-    assert len(set(stamps)) == 3
-
-
-@pytest.mark.parametrize("n, low, high", [(10, 1, 8), (20, 5, 14), (8, 0, 7), (6, 0, 5), (5, 0, 4)])
-def test_the_interval_is_the_narrowest_that_covers_enough(n, low, high):
-    interval = record.median_interval([float(x) for x in reversed(range(n))])
-    assert (interval["low"], interval["high"]) == (low, high)
-    assert interval["median"] == (n - 1) / 2
-    outside = sum(math.comb(n, j) for j in range(low + 1)) / 2**n
-    assert interval["coverage"] == pytest.approx(1 - 2 * outside, abs=1e-4)
-    assert interval["coverage"] >= 0.95 or low == 0
-
-
-def test_the_interval_covers_as_often_as_it_says():
-    draws = torch.randn(4000, 10, generator=torch.Generator().manual_seed(0))
-    intervals = [record.median_interval(row) for row in draws.tolist()]
-    covered = sum(i["low"] <= 0 <= i["high"] for i in intervals) / len(intervals)
-    assert covered == pytest.approx(intervals[0]["coverage"], abs=0.01)
-
-
-def test_what_was_never_reached_counts_as_later_than_everything():
-    assert record.median_interval([10, None, None])["median"] is None
-    assert record.median_interval([10, 20, None])["median"] == 20
-    assert record.median_interval([10, 20, None])["high"] is None
-
-
-def test_no_values_have_no_median():
-    with pytest.raises(ValueError, match="values: expected at least one"):
-        record.median_interval([])
-
-
-RUNS = [
-    {"model": "b", "seed": 0, "loss": 1.0, "steps": 5},
-    {"model": "a", "seed": 0, "loss": 7.0, "steps": 5},
-    {"model": "b", "seed": 1, "loss": 3.0, "steps": 5},
-]
-
-
-def test_runs_that_agree_come_together_in_the_order_of_the_runs():
-    (b, first), (a, second) = record.grouped(RUNS, ("model", "steps"))
-    assert (b, a) == ({"model": "b", "steps": 5}, {"model": "a", "steps": 5})
-    assert (first, second) == ([RUNS[0], RUNS[2]], [RUNS[1]])
-
-
-def test_every_number_of_the_runs_or_those_that_are_named_get_an_interval():
-    assert record.median_intervals(RUNS, ["loss"]) == {"loss": record.median_interval([1, 7, 3])}
-    numbers = [{"x": 1, "y": 2}, {"x": 3, "y": 5}]
-    found = record.median_intervals(numbers)
-    assert {name: interval["median"] for name, interval in found.items()} == {"x": 2, "y": 3.5}
-
-
-def test_a_results_file_holds_no_nan(tmp_path):
-    with pytest.raises(ValueError):
-        record.write(
-            tmp_path / "r.json",
-            command="",
-            seeds=[],
-            device=torch.device("cpu"),
-            results={"x": math.nan},
-        )
-    assert not (tmp_path / "r.json").exists()
+def test_score_cost_gives_every_layer_but_dot_as_a_ratio_to_it(quick):
+    for row in quick("score_cost").written["rows"]:
+        assert row["ratios"].keys() == score_cost.LAYERS.keys() - {"dot"}
+        for found in row["ratios"].values():
+            assert 0 < found["low"] <= found["ratio"] <= found["high"]

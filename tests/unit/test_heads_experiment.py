@@ -1,53 +1,12 @@
-"""The experiment behind chapter 08: its quick form, its task, its bound, and its switched heads."""
+"""The experiment behind chapter 08: its task, its bound, and its switched heads."""
 
 import itertools
-import json
 
 import pytest
 import torch
 
-from experiments import _record as record
+from attnkit import recorded
 from experiments import heads
-
-torch.set_num_threads(1)
-
-
-def run_quick(path):
-    return heads.main(["--quick", "--device", "cpu", "--out", str(path)])
-
-
-@pytest.fixture(scope="module")
-def quick(tmp_path_factory):
-    path = tmp_path_factory.mktemp("heads") / "heads.json"
-    return run_quick(path), path
-
-
-def test_quick_form_writes_what_the_chapter_reads(quick):
-    returned, path = quick
-    written = json.loads(path.read_text())
-    assert written == returned
-    assert written["command"].startswith("python -m experiments.heads --quick")
-    one, two = written["rows"]
-    assert [one["variant"], two["variant"]] == ["1 head", "2 heads"]
-    assert one["parameters"] == two["parameters"]
-    assert one["held_out"]["both"]["n"] == len(written["seeds"]) == 2
-    assert "spare" not in one
-    assert len(two["spare"]) == len(two["off"]) == 2
-
-
-def test_two_heads_read_both_ways_and_one_does_not_exceed_its_bound(quick):
-    one, two = quick[0]["rows"]
-    assert two["held_out"]["both"]["low"] > 0.8
-    assert one["all"]["both"]["high"] < quick[0]["bound"]["share"]
-    for seed in two["off"]:  # without a head, one reading goes and the other stays
-        for left, right, both in seed:
-            assert max(left, right) > 0.8
-            assert min(left, right) < 0.2
-            assert both <= min(left, right)
-
-
-def test_the_same_seeds_give_the_same_numbers(quick, tmp_path):
-    assert run_quick(tmp_path / "again.json")["rows"] == quick[0]["rows"]
 
 
 def test_every_sentence_has_its_commands_around_not():
@@ -117,10 +76,7 @@ def test_a_switch_of_ones_changes_nothing_and_of_zeros_leaves_the_bias(places):
     assert torch.allclose(each[0] + each[1] - dark, plain, atol=1e-5)
 
 
-def test_the_results_in_the_book_are_of_the_settings_in_the_code():
-    written = json.loads((record.RESULTS / "heads.json").read_text())
-    assert written["command"] == "python -m experiments.heads"
-    assert written["seeds"] == list(heads.SEEDS)
-    assert [row["variant"] for row in written["rows"]] == list(heads.VARIANTS)
+def test_the_results_in_the_book_name_the_bound_that_the_code_computes():
     most, pairs = heads.bound()
-    assert written["bound"] == {"pairs": most, "share": round(most / pairs, 4)}
+    bound = {"pairs": most, "share": round(most / pairs, 4)}
+    assert recorded.results("heads")["bound"] == bound

@@ -1,44 +1,9 @@
-"""The experiment behind the opening of chapter 02: its quick form, and what the chapter reads."""
+"""The experiment behind the opening of chapter 02: its task, and what its models can read."""
 
-import json
-
-import pytest
 import torch
 
-from experiments import _record as record
+from attnkit import recorded
 from experiments import looking_back
-
-GROUP = ("model", "width", "updates", "pairs")
-
-
-def run_quick(path):
-    return looking_back.main(["--quick", "--device", "cpu", "--out", str(path)])
-
-
-@pytest.fixture(scope="module")
-def quick(tmp_path_factory):
-    path = tmp_path_factory.mktemp("looking_back") / "looking_back.json"
-    return run_quick(path), path
-
-
-def test_quick_form_writes_what_the_chapter_reads(quick):
-    returned, path = quick
-    written = json.loads(path.read_text())
-    assert written == returned
-    assert written["command"].startswith("python -m experiments.looking_back --quick")
-    assert {row["model"] for row in written["rows"]} == {"last state", "lookup"}
-    assert all(row["accuracy"]["n"] == len(written["seeds"]) == 2 for row in written["rows"])
-
-
-def test_a_lookup_soon_does_better_than_the_last_state(quick):
-    rows = {tuple(row[name] for name in GROUP): row["accuracy"] for row in quick[0]["rows"]}
-    last, lookup = (rows[model, 32, 160, 8] for model in ("last state", "lookup"))
-    assert lookup["low"] > last["high"] + 0.1
-    assert rows["lookup", 32, 160, 1]["median"] > 0.9
-
-
-def test_the_same_seeds_give_the_same_numbers(quick, tmp_path):
-    assert run_quick(tmp_path / "again.json")["rows"] == quick[0]["rows"]
 
 
 def test_no_name_of_a_list_comes_twice():
@@ -62,14 +27,12 @@ def test_the_last_state_has_no_other_way_to_the_pairs():
         assert torch.allclose(calls[0], last) == (not lookup)
 
 
-def test_the_results_in_the_book_are_of_the_settings_in_the_code():
-    written = json.loads((record.RESULTS / "looking_back.json").read_text())
-    expected = {
+def test_the_results_in_the_book_have_every_number_of_updates_and_of_pairs():
+    names = ("model", "width", "updates", "pairs")
+    found = {tuple(row[name] for name in names) for row in recorded.results("looking_back")["rows"]}
+    assert found == {
         (setting["model"], setting["width"], at, pairs)
         for setting in looking_back.settings(quick=False)
         for at in setting["at"]
         for pairs in looking_back.MEASURED
     }
-    assert written["command"] == "python -m experiments.looking_back"
-    assert written["seeds"] == list(looking_back.SEEDS)
-    assert {tuple(row[name] for name in GROUP) for row in written["rows"]} == expected

@@ -1,6 +1,5 @@
 """Where additive attention points: interventions on one step, on models whose answer is known."""
 
-import json
 from types import SimpleNamespace
 
 import pytest
@@ -8,26 +7,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from attnkit import recorded, tasks
+from attnkit import tasks
 from attnkit.decoding import Stepped
 from attnkit.functional import Attended
 from attnkit.tasks import Batches
-from experiments import _record as record
 from experiments import pointing
 
 CPU, SYMBOLS = torch.device("cpu"), 30
-
-
-def test_quick_form_runs_and_repeats_itself(tmp_path):
-    out = tmp_path / "a.json"
-    first = pointing.main(["--quick", "--device", "cpu", "--out", str(out)])
-    assert json.loads(out.read_text()) == first
-    assert [row["case"] for row in first["rows"]] == list(pointing.CASES)
-    for setting in pointing.settings(quick=True)[:3]:
-        again = pointing.measure(setting, device=CPU)
-        row = first["rows"][pointing.CASES.index(setting["case"])]["runs"][0]
-        assert again["shifts"] == row["shifts"]
-        assert again["answers"] == row["answers"]
 
 
 def test_hidden_and_only_weights_still_sum_to_one():
@@ -91,14 +77,3 @@ def test_interventions_say_which_place_is_read(shift):
         assert found["missed"] == 0
         assert answers["none"]["all"] == answers["only largest"]["all"] == 1
         assert answers["hide largest"]["all"] < 0.1
-
-
-@pytest.mark.skipif(
-    not (record.RESULTS / "pointing.json").exists(), reason="the long run has not been made"
-)
-def test_the_results_in_the_book_are_of_the_settings_in_the_code():
-    written = recorded.results("pointing")
-    expected = {(setting["case"], setting["seed"]) for setting in pointing.settings(quick=False)}
-    assert {
-        (run["case"], run["seed"]) for row in written["rows"] for run in row["runs"]
-    } == expected

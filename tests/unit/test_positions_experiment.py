@@ -1,40 +1,9 @@
-"""The experiment on positions: its quick form runs, and its tasks are what they say."""
-
-import json
+"""The experiment on positions: its tasks are what they say, and no kind looks ahead."""
 
 import pytest
 import torch
 
-from experiments import _record as record
 from experiments import positions
-
-
-@pytest.fixture(scope="module")
-def quick(tmp_path_factory):
-    path = tmp_path_factory.mktemp("positions") / "positions.json"
-    return positions.main(["--quick", "--device", "cpu", "--out", str(path)]), path
-
-
-def test_quick_form_writes_what_the_chapter_reads(quick):
-    returned, path = quick
-    assert json.loads(path.read_text()) == returned
-    assert returned["command"].startswith("python -m experiments.positions --quick")
-    assert len(returned["rows"]) == 4
-    for row in returned["rows"]:
-        assert list(row["accuracy"]) == list(map(str, positions.TESTED))
-        assert all(0 <= at["low"] <= at["high"] <= 1 for at in row["accuracy"].values())
-
-
-def test_the_results_in_the_book_are_of_the_settings_in_the_code():
-    written = json.loads((record.RESULTS / "positions.json").read_text())
-    wanted = {
-        (setting["task"], setting["positions"], setting["updates"])
-        for setting in positions.settings(quick=False)
-    }
-    assert written["command"] == "python -m experiments.positions"
-    assert written["seeds"] == list(positions.SEEDS)
-    found = {(row["task"], row["positions"], row["updates"]) for row in written["rows"]}
-    assert found == wanted
 
 
 def draw(task, length=12, size=64):

@@ -1,36 +1,9 @@
-"""The experiment on recall: its quick form runs, and its task and forms are what they say."""
-
-import json
+"""The experiment on recall: its task and its forms are what they say."""
 
 import pytest
 import torch
 
-from experiments import _record as record
 from experiments import recall
-
-
-@pytest.fixture(scope="module")
-def quick(tmp_path_factory):
-    path = tmp_path_factory.mktemp("recall") / "recall.json"
-    return recall.main(["--quick", "--device", "cpu", "--out", str(path)]), path
-
-
-def test_quick_form_writes_what_the_chapter_reads(quick):
-    returned, path = quick
-    assert json.loads(path.read_text()) == returned
-    assert returned["command"].startswith("python -m experiments.recall --quick")
-    assert [row["form"] for row in returned["rows"]] == ["window", "linear"]
-    for row in returned["rows"]:
-        for at in (row["accuracy"], *row["by_distance"].values()):
-            assert 0 <= at["low"] <= at["median"] <= at["high"] <= 1
-
-
-def test_the_results_in_the_book_are_of_the_settings_in_the_code():
-    written = json.loads((record.RESULTS / "recall.json").read_text())
-    wanted = {(one["form"], one["pairs"]) for one in recall.settings(quick=False)}
-    assert written["command"] == "python -m experiments.recall"
-    assert written["seeds"] == list(recall.SEEDS)
-    assert {(row["form"], row["pairs"]) for row in written["rows"]} == wanted
 
 
 def test_the_answer_stands_as_far_back_as_is_said():

@@ -1,24 +1,12 @@
-"""What a score costs: the quick form runs, and every layer computes what its name says."""
-
-import json
+"""What a score costs: every layer computes what its name says."""
 
 import pytest
 import torch
 
+from attnkit import recorded
 from experiments import score_cost
 
 CPU = torch.device("cpu")
-
-
-def test_quick_form_writes_what_the_chapter_reads(tmp_path):
-    out = tmp_path / "a.json"
-    written = score_cost.main(["--quick", "--device", "cpu", "--out", str(out)])
-    assert json.loads(out.read_text()) == written
-    assert written["command"].startswith("python -m experiments.score_cost --quick")
-    for row in written["rows"]:
-        assert row["ratios"].keys() == score_cost.LAYERS.keys() - {"dot"}
-        for found in row["ratios"].values():
-            assert 0 < found["low"] <= found["ratio"] <= found["high"]
 
 
 def test_the_tiled_and_the_broadcast_layer_give_the_same():
@@ -41,7 +29,7 @@ def test_both_passes_reach_queries_and_keys(name, shape):
 
 
 def test_the_results_in_the_book_are_of_the_shapes_in_the_code():
-    written = json.loads((score_cost.record.RESULTS / "score_cost.json").read_text())
+    written = recorded.results("score_cost")
     assert written["command"] == "python -m experiments.score_cost"
     assert {(row["shape"], row["backward"]) for row in written["rows"]} == {
         (shape, backward) for shape in score_cost.SHAPES for backward in (False, True)

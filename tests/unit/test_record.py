@@ -1,0 +1,154 @@
+"""What runs every experiment: it goes on where it stopped, and says how sure its numbers are."""
+
+import math
+import sys
+from functools import partial
+from types import SimpleNamespace
+from unittest.mock import Mock
+
+import pytest
+import torch
+
+from experiments import _record as record
+
+
+class Stopped(Exception):
+    pass
+
+
+def count(calls, setting, *, stop_at=None):
+    if setting["x"] == stop_at:
+        raise Stopped
+    calls.append(setting["x"])
+    return {"square": setting["x"] ** 2}
+
+
+SETTINGS = [{"x": x} for x in range(5)]
+
+
+def test_a_stopped_sweep_continues_where_it_was(tmp_path):
+    out, calls = tmp_path / "r.json", []
+    with pytest.raises(Stopped):
+        record.sweep(SETTINGS, partial(count, calls, stop_at=3), out=out)
+    assert calls == [0, 1, 2]
+    with open(tmp_path / "r.partial.jsonl", "a") as file:
+        file.write('{"setting": {"x": 3}, "num')  # killed in the middle of a line
+    rows = record.sweep(SETTINGS, partial(count, calls), out=out)
+    assert calls == [0, 1, 2, 3, 4]
+    assert rows == [{"x": x, "square": x**2} for x in range(5)]
+    assert not (tmp_path / "r.partial.jsonl").exists()
+
+
+def test_what_was_done_is_on_disk_before_the_next_setting_is_measured(tmp_path):
+    out, kept = tmp_path / "x.json", tmp_path / "x.partial.jsonl"
+    settings = [{"n": n} for n in range(3)]
+
+    def stop_at(last):
+        def measure(setting):
+            lines = kept.read_text().splitlines()
+            assert len(lines) == 1 + setting["n"]  # the stamp, and every setting before this one
+            if setting["n"] == last:
+                raise KeyboardInterrupt
+            return {"twice": 2 * setting["n"]}
+
+        return measure
+
+    for last in (1, 2):
+        with pytest.raises(KeyboardInterrupt):
+            record.sweep(settings, stop_at(last), out=out)
+    assert record.sweep(settings, stop_at(None), out=out)[2] == {"n": 2, "twice": 4}
+
+
+@pytest.mark.parametrize("why", ["restart", "other code"])
+def test_a_sweep_starts_again_when_it_must(tmp_path, why, monkeypatch):
+    out, calls = tmp_path / "r.json", []
+    with pytest.raises(Stopped):
+        record.sweep(SETTINGS, partial(count, calls, stop_at=3), out=out)
+    if why == "other code":
+        monkeypatch.setattr(record.torch, "__version__", "another")
+    record.sweep(SETTINGS, partial(count, calls), out=out, restart=why == "restart")
+    assert calls == [0, 1, 2, 0, 1, 2, 3, 4]
+
+
+def test_a_kept_number_depends_on_the_code_that_made_it_and_on_what_that_uses(
+    tmp_path, monkeypatch
+):
+    files = {name: tmp_path / f"{name}.py" for name in ("own", "experiments._shared")}
+    for name, file in files.items():
+        file.write_text("")
+        monkeypatch.setitem(sys.modules, name, SimpleNamespace(__file__=str(file), __name__=name))
+    measure = Mock(spec=[], __module__="own")
+    stamps = [record._stamp(measure)]
+    assert record._stamp(partial(partial(measure, 1), device="cpu")) == stamps[0]
+    for file in files.values():
+        file.write_text("changed")
+        stamps.append(record._stamp(partial(measure, 1)))
+    assert len(set(stamps)) == 3
+
+
+def test_the_command_makes_the_file_again():
+    chosen = record.options("x", "Doc.", ["--quick", "--restart", "--device", "cpu"])
+    assert chosen.command == "python -m experiments.x --quick --device cpu"
+    assert chosen.restart
+    assert chosen.out == record.RESULTS / "x.quick.json"
+    assert record.options("x", "Doc.", []).out == record.RESULTS / "x.json"
+
+
+@pytest.mark.parametrize("n, low, high", [(10, 1, 8), (20, 5, 14), (8, 0, 7), (6, 0, 5), (5, 0, 4)])
+def test_the_interval_is_the_narrowest_that_covers_enough(n, low, high):
+    interval = record.median_interval([float(x) for x in reversed(range(n))])
+    assert (interval["low"], interval["high"]) == (low, high)
+    assert interval["median"] == (n - 1) / 2
+    outside = sum(math.comb(n, j) for j in range(low + 1)) / 2**n
+    assert interval["coverage"] == pytest.approx(1 - 2 * outside, abs=1e-4)
+    assert interval["coverage"] >= 0.95 or low == 0
+
+
+def test_the_interval_covers_as_often_as_it_says():
+    draws = torch.randn(4000, 10, generator=torch.Generator().manual_seed(0))
+    intervals = [record.median_interval(row) for row in draws.tolist()]
+    covered = sum(i["low"] <= 0 <= i["high"] for i in intervals) / len(intervals)
+    assert covered == pytest.approx(intervals[0]["coverage"], abs=0.01)
+
+
+def test_what_was_never_reached_counts_as_later_than_everything():
+    assert record.median_interval([10, None, None])["median"] is None
+    assert record.median_interval([10, 20, None])["median"] == 20
+    assert record.median_interval([10, 20, None])["high"] is None
+
+
+def test_no_values_have_no_median():
+    with pytest.raises(ValueError, match="values: expected at least one"):
+        record.median_interval([])
+
+
+RUNS = [
+    {"model": "b", "seed": 0, "loss": 1.0, "steps": 5},
+    {"model": "a", "seed": 0, "loss": 7.0, "steps": 5},
+    {"model": "b", "seed": 1, "loss": 3.0, "steps": 5},
+]
+
+
+def test_runs_that_agree_come_together_in_the_order_of_the_runs():
+    (b, first), (a, second) = record.grouped(RUNS, ("model", "steps"))
+    assert (b, a) == ({"model": "b", "steps": 5}, {"model": "a", "steps": 5})
+    assert (first, second) == ([RUNS[0], RUNS[2]], [RUNS[1]])
+
+
+def test_every_number_of_the_runs_or_those_that_are_named_get_an_interval():
+    assert record.median_intervals(RUNS, ["loss"]) == {"loss": record.median_interval([1, 7, 3])}
+    numbers = [{"x": 1, "y": 2}, {"x": 3, "y": 5}]
+    found = record.median_intervals(numbers)
+    assert {name: interval["median"] for name, interval in found.items()} == {"x": 2, "y": 3.5}
+
+
+def test_a_results_file_holds_no_nan(tmp_path):
+    with pytest.raises(ValueError):
+        record.write(
+            tmp_path / "r.json",
+            command="",
+            seeds=[],
+            device=torch.device("cpu"),
+            results={"x": math.nan},
+        )
+    assert not (tmp_path / "r.json").exists()
