@@ -54,7 +54,7 @@ class CostCurves(Widget):
         4.0
     """
 
-    _esm = source("curves.js")
+    _esm = source("common.js", "curves.js")
     _css = source("curves.css")
 
     lengths = t.List(t.Int()).tag(sync=True)

@@ -76,7 +76,7 @@ class AttentionExplorer(Settings, Widget):
         (3, True)
     """
 
-    _esm = source("explorer.js")
+    _esm = source("common.js", "maps.js", "explorer.js")
     _css = source("explorer.css")
 
     kind = t.Enum(("qk", "scores", "frames"), "qk").tag(sync=True)

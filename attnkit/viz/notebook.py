@@ -2,17 +2,20 @@
 
 from collections.abc import Iterator
 
+from attnkit.viz.curves import CostCurves
+from attnkit.viz.explorer import AttentionExplorer
+from attnkit.viz.switch import HeadSwitch
+
 STATE_MIME = "application/vnd.jupyter.widget-state+json"
 VIEW_MIME = "application/vnd.jupyter.widget-view+json"
 
-EXPLORER_ID = "attnkit.viz.explorer.AttentionExplorer"
-
-MODULES = {
-    EXPLORER_ID: "explorer",
-    "attnkit.viz.switch.HeadSwitch": "switch",
-    "attnkit.viz.curves.CostCurves": "curves",
+WIDGETS = {
+    f"{widget.__module__}.{widget.__name__}": widget
+    for widget in (AttentionExplorer, HeadSwitch, CostCurves)
 }
-"""The widgets of this package by `_anywidget_id`, and the names of their files in `static`."""
+"""The widgets of this package by `_anywidget_id`."""
+
+EXPLORER_ID = "attnkit.viz.explorer.AttentionExplorer"
 
 STAND_IN = (
     "export default{render({el}){el.textContent='Run this cell to bring the explorer to life.'}}"
@@ -30,7 +33,7 @@ def strip_modules(notebook: dict) -> dict:
     """
     for model in _state(notebook).values():
         traits = model.get("state", {})
-        if traits.get("_anywidget_id") in MODULES:
+        if traits.get("_anywidget_id") in WIDGETS:
             traits["_esm"] = STAND_IN
             traits.pop("_css", None)
     return notebook

@@ -1,7 +1,7 @@
 """The colours shared by the matplotlib heat map and the explorer.
 
 Zero is next to the page and more is further from it, in equal steps of lightness, so that the map
-reads the same in grey, in print and to a colour-blind eye. `static/explorer.js` holds the same
+reads the same in grey, in print and to a colour-blind eye. `static/explorer.css` holds the same
 anchors; a unit test compares the two.
 """
 

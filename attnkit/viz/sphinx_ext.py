@@ -21,7 +21,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-from attnkit.viz.notebook import MODULES, STATE_MIME, VIEW_MIME
+from attnkit.viz.notebook import STATE_MIME, VIEW_MIME, WIDGETS
 from attnkit.viz.widget import source
 
 SCRIPT, STYLE = "attnkit-explorer.js", "attnkit-explorer.css"
@@ -33,13 +33,13 @@ def bundle() -> str:
     A source travels as a string and is imported from a Blob URL, because a page opened from
     `file:` may not import an ES module by its path.
     """
-    sources = {id_: source(f"{name}.js") for id_, name in MODULES.items()}
+    sources = {id_: widget._esm for id_, widget in WIDGETS.items()}
     return f"(() => {{\n{source('host.js')}\nhost({json.dumps(sources)});\n}})();\n"
 
 
 def styles() -> str:
-    """The style sheet of the built pages: those of all modules."""
-    return source(*(f"{name}.css" for name in MODULES.values()))
+    """The style sheet of the built pages: those of all widgets."""
+    return source("explorer.css", "switch.css", "curves.css")
 
 
 class KeepPicture(SphinxPostTransform):

@@ -64,7 +64,7 @@ class HeadSwitch(Widget):
         array([[1., 0.]])
     """
 
-    _esm = source("switch.js")
+    _esm = source("common.js", "maps.js", "switch.js")
     _css = source("explorer.css", "switch.css")
 
     shape = t.List(t.Int()).tag(sync=True)  # H, S, Q, N; L is S

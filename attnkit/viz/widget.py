@@ -1,4 +1,4 @@
-"""What the widgets share: files of `static` as text, and a picture and words beside the view."""
+"""What the widgets share: modules made of files, and a picture and words beside the view."""
 
 import pathlib
 
@@ -12,7 +12,11 @@ STATIC = pathlib.Path(__file__).parent / "static"
 
 
 def source(*names: str) -> str:
-    """The text of these files of `static`, one after another."""
+    """The text of these files of `static`, one after another.
+
+    So one ES module is made of what the widgets share and of a widget's own source: a page opened
+    from `file:` may not import one module from another.
+    """
     return "".join((STATIC / name).read_text("utf-8") for name in names)
 
 

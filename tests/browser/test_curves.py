@@ -7,7 +7,6 @@ from axe_playwright_python.sync_playwright import Axe
 
 from attnkit import recorded
 from attnkit.viz import CostCurves
-from attnkit.viz.widget import STATIC
 from tests.browser.explorer_page import (
     ATTACK,
     control,
@@ -227,8 +226,7 @@ def test_closing_a_view_lets_go_of_everything(browser):
     (state,) = (m for m in state_of(curves()).values() if m["model_module"] == "anywidget")
     page = browser.new_page()
     page.evaluate(COUNT_LISTENERS)
-    source = (STATIC / "curves.js").read_text("utf-8")
-    found = page.evaluate(RENDER_AND_CLOSE, [source, {"buffers": [], **state}])
+    found = page.evaluate(RENDER_AND_CLOSE, [CostCurves._esm, {"buffers": [], **state}])
     page.close()
     listeners, heard, nodes = found["during"]
     assert listeners >= 5

@@ -10,7 +10,6 @@ from axe_playwright_python.sync_playwright import Axe
 
 from attnkit import masked_softmax, masks
 from attnkit.viz import AttentionExplorer
-from attnkit.viz.widget import STATIC
 from booktools.serve import make_server
 from tests.browser.explorer_page import (
     ATTACK,
@@ -432,8 +431,7 @@ def test_closing_a_view_lets_go_of_everything(browser):
     )
     page = browser.new_page()
     page.evaluate(COUNT_LISTENERS)
-    source = (STATIC / "explorer.js").read_text("utf-8")
-    found = page.evaluate(RENDER_AND_CLOSE, [source, explorer_state])
+    found = page.evaluate(RENDER_AND_CLOSE, [AttentionExplorer._esm, explorer_state])
     page.close()
     listeners, heard, nodes = found["during"]
     assert listeners >= 12

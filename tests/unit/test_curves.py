@@ -1,13 +1,10 @@
 """The curves of measured cost: what they keep, what they refuse, and their files' sizes."""
 
-import json
-
 import pytest
 
 from attnkit.viz import CostCurves
 from attnkit.viz.curves import COLOURS, MOST_FORMS
-from attnkit.viz.notebook import MODULES, STAND_IN, STATE_MIME, VIEW_MIME, strip_modules
-from attnkit.viz.sphinx_ext import bundle, styles
+from attnkit.viz.notebook import VIEW_MIME
 from attnkit.viz.widget import STATIC
 
 MEASURES = {
@@ -72,23 +69,6 @@ def test_the_picture_draws_the_points_that_were_measured():
     assert drawn == {"whole": [[256, 1], [512, 4]], "tiled": [[256, 1.5], [1024, 6]]}
     (ax,) = curves(measure=1).figure().axes
     assert [len(line.get_xdata()) for line in ax.lines[:2]] == [0, 1]
-
-
-def test_the_page_gets_module_and_style_once_and_the_notebook_neither():
-    source = (STATIC / "curves.js").read_text("utf-8")
-    assert bundle().count(json.dumps(source)) == 1
-    assert styles().count((STATIC / "curves.css").read_text("utf-8")) == 1
-    assert "import " not in source
-    assert "http" not in source
-    assert len(source.encode()) <= 12 * 1024
-    shown = curves()
-    (id_,) = (one for one, name in MODULES.items() if name == "curves")
-    state = {"model_name": "AnyModel", "state": shown.get_state("_anywidget_id") | {"_esm": source}}
-    assert state["state"]["_anywidget_id"] == id_
-    notebook = {"metadata": {"widgets": {STATE_MIME: {"state": {shown.model_id: state}}}}}
-    assert strip_modules(notebook)["metadata"]["widgets"][STATE_MIME]["state"][shown.model_id][
-        "state"
-    ] == {"_anywidget_id": id_, "_esm": STAND_IN}
 
 
 def test_page_and_picture_share_their_colours():

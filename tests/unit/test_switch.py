@@ -1,7 +1,5 @@
 """The switch of heads: its answers are torch's, and a wrong call names the argument."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
@@ -9,9 +7,6 @@ from traitlets import TraitError
 
 from attnkit import MultiHeadAttention
 from attnkit.viz import HeadSwitch
-from attnkit.viz.notebook import MODULES, STAND_IN, STATE_MIME, strip_modules
-from attnkit.viz.sphinx_ext import bundle, styles
-from attnkit.viz.widget import STATIC
 
 WORDS = ["one", "two", "three", "four"]
 LABELS = ["a", "b", "c"]
@@ -75,21 +70,6 @@ def test_its_picture_and_words_hold_no_measured_number():
     assert data["text/plain"] == metadata["image/png"]["alt"] == words
     assert data["image/png"]
     assert repr(switch) == f"HeadSwitch({words!r})"
-
-
-def test_its_module_is_small_travels_with_the_pages_and_stays_out_of_notebooks():
-    source = (STATIC / "switch.js").read_text("utf-8")
-    assert len(source.encode()) <= 12_000
-    assert "import " not in source
-    assert "http" not in source
-    assert bundle().count(json.dumps(source)) == 1
-    assert all((STATIC / f"{name}.css").read_text("utf-8") in styles() for name in MODULES.values())
-    state = switch_of(*a_model()).get_state()
-    assert state["_anywidget_id"] in MODULES
-    model = {"state": {"_anywidget_id": state["_anywidget_id"], "_esm": "long", "_css": "long"}}
-    notebook = {"metadata": {"widgets": {STATE_MIME: {"state": {"x": model}}}}}
-    strip_modules(notebook)
-    assert model["state"] == {"_anywidget_id": state["_anywidget_id"], "_esm": STAND_IN}
 
 
 def call(**changed):

@@ -1,5 +1,7 @@
-// Measured costs against length, on logarithmic axes: one module with anywidget's interface, for
-// Jupyter, Colab and, through host.js, the built book. Every number shown was measured.
+// Measured costs against length, on logarithmic axes; common.js stands before it. Every number shown
+// was measured.
+
+const SETTINGS = ["length", "measure"];
 
 // One mark and one dash for each form, so that nobody needs the colours.
 const MARKS = ["M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0Z", "M-3.7-3.7h7.4v7.4h-7.4Z",
@@ -8,20 +10,9 @@ const MARKS = ["M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0Z", "M-3.7-3.7h7.4v7.4h-7.4Z",
 const DASHES = ["none", "8 3", "2 3", "9 3 2 3", "5 2", "1 2"];
 const MARGIN = { left: 52, right: 14, top: 12, bottom: 40 };
 
-const make = (tag, props = {}, ...children) => {
-  const node = Object.assign(document.createElement(tag), props);
-  node.append(...children);
-  return node;
-};
 const whole = (n) => n.toLocaleString("en-US");
 const short = (v) => v.toLocaleString("en-US", { maximumSignificantDigits: 3 });
 const known = (v) => v !== null && v !== undefined;
-
-function readData(model) {
-  const [lengths, forms, measures, values, exponents] =
-    ["lengths", "forms", "measures", "values", "exponents"].map((name) => model.get(name));
-  return { lengths, forms, measures, values, exponents };
-}
 
 /** For each form its number at a length, how often that of half the length, and its exponent. */
 function readRows({ lengths, forms, values, exponents }, measure, length) {
@@ -101,18 +92,13 @@ const PAGE = `<p class="ac-title"></p><div class="ac-controls"></div>
 class View {
   constructor(model, el) {
     this.model = model;
-    this.data = readData(model);
-    const root = this.root = make("div", { className: "attnkit-curves", innerHTML: PAGE });
-    const part = this.part = (name) => root.querySelector(`.ac-${name}`);
-    root.setAttribute("role", "group");
-    root.ariaLabel = model.get("title") || "Cost against length";
-    part("title").textContent = model.get("title");
-    part("note").textContent = model.get("note");
+    this.page = buildPage(model, "attnkit-curves", PAGE, "Cost against length");
+    this.data = traitsOf(model, ["lengths", "forms", "measures", "values", "exponents"]);
     this.addControls();
     this.addRows();
-    root.snapshot = () => this.snapshot();
+    this.page.root.snapshot = () => this.snapshot();
     this.listen();
-    el.append(root);
+    el.append(this.page.root);
     this.update();
   }
 
@@ -123,55 +109,50 @@ class View {
     this.output = make("output");
     this.chooser = make("select", { ariaLabel: "Measure" },
       ...measures.map(({ name }) => make("option", { textContent: name })));
-    this.part("controls").append(make("label", { hidden: measures.length < 2 }, "Measure", this.chooser),
+    this.page.controls.append(make("label", { hidden: measures.length < 2 }, "Measure", this.chooser),
       make("label", {}, "Length", this.slider, this.output));
   }
 
   addRows() {
-    this.part("table").tBodies[0].append(...this.data.forms.map((form, place) => make("tr", {},
+    this.page.table.tBodies[0].append(...this.data.forms.map((form, place) => make("tr", {},
       make("th", { scope: "row", innerHTML: swatch(place) }, make("span", { textContent: form })),
       ...["value", "growth", "exponent"].map(() => make("td")))));
   }
 
   listen() {
-    const { signal } = this.ending = new AbortController(), plot = this.part("plot");
-    const on = (target, name, action) => target.addEventListener(name, action, { signal });
-    on(this.slider, "input", () => this.write({ length: this.data.lengths[this.slider.value] }));
-    on(this.chooser, "input", () => this.write({ measure: this.chooser.selectedIndex }));
+    const { root, plot } = this.page, { slider, chooser } = this;
+    const { on, end } = follow(this.model, SETTINGS, root, () => this.update());
+    on(slider, "input", () => this.take({ length: this.data.lengths[slider.value] }));
+    on(chooser, "input", () => this.take({ measure: chooser.selectedIndex }));
     on(plot, "pointerdown", (event) => this.point(event));
     on(plot, "pointermove", (event) => event.buttons && this.point(event));
-    this.heard = () => this.update();
-    for (const name of ["length", "measure"]) this.model.on(`change:${name}`, this.heard);
-    this.watcher = new ResizeObserver(() => this.draw());
-    this.watcher.observe(plot);
-  }
-
-  close() {
-    this.ending.abort();
-    this.watcher.disconnect();
-    for (const name of ["length", "measure"]) this.model.off(`change:${name}`, this.heard);
-    this.root.remove();
+    const sizes = new ResizeObserver(() => this.draw());
+    sizes.observe(plot);
+    this.close = () => {
+      end();
+      sizes.disconnect();
+    };
   }
 
   /** Go to the measured length nearest to a pointer. */
   point({ clientX }) {
-    const at = clientX - this.part("plot").getBoundingClientRect().left, { lengths } = this.data;
+    const at = clientX - this.page.plot.getBoundingClientRect().left, { lengths } = this.data;
     if (!this.plan) return;
     const far = (n) => Math.abs(this.plan.x(n) - at);
-    this.write({ length: lengths.reduce((best, n) => far(n) < far(best) ? n : best) });
+    this.take({ length: lengths.reduce((best, n) => far(n) < far(best) ? n : best) });
   }
 
-  write(values) {
-    for (const [name, value] of Object.entries(values)) this.model.set(name, value);
-    this.model.save_changes();
+  /** Set a trait, and say what is then on show. */
+  take(values) {
+    write(this.model, values);
     const { length, measure, values: found } = this.snapshot(), { name, unit } = this.data.measures[measure];
-    this.part("live").textContent = `${name}, length ${whole(length)}, ${unit}: ` +
+    this.page.live.textContent = `${name}, length ${whole(length)}, ${unit}: ` +
       this.data.forms.map((form) => `${form} ${known(found[form]) ? short(found[form]) : "not measured"}`)
         .join("; ");
   }
 
   settings() {
-    return { length: this.model.get("length"), measure: this.model.get("measure") };
+    return traitsOf(this.model, SETTINGS);
   }
 
   update() {
@@ -179,22 +160,22 @@ class View {
     this.slider.value = data.lengths.indexOf(length);
     this.slider.ariaValueText = this.output.textContent = whole(length);
     this.chooser.selectedIndex = measure;
-    this.part("unit").textContent = data.measures[measure].unit;
+    this.page.unit.textContent = data.measures[measure].unit;
     const half = data.lengths.includes(length / 2);
-    this.part("half").textContent = half ? `since ${whole(length / 2)}` : "since half";
-    this.part("exponent").hidden = !rows.some(({ exponent }) => known(exponent));
+    this.page.half.textContent = half ? `since ${whole(length / 2)}` : "since half";
+    this.page.exponent.hidden = !rows.some(({ exponent }) => known(exponent));
     rows.forEach(({ value, growth, exponent }, place) => {
-      const [a, b, c] = this.part("table").tBodies[0].rows[place].querySelectorAll("td");
+      const [a, b, c] = this.page.table.tBodies[0].rows[place].querySelectorAll("td");
       a.textContent = known(value) ? short(value) : "not measured";
       b.textContent = known(growth) ? `×${growth.toFixed(1)}` : "–";
       c.textContent = known(exponent) ? exponent.toFixed(2) : "–";
-      c.hidden = this.part("exponent").hidden;
+      c.hidden = this.page.exponent.hidden;
     });
     this.draw();
   }
 
   draw() {
-    const plot = this.part("plot"), width = plot.clientWidth || plot.getBoundingClientRect().width;
+    const plot = this.page.plot, width = plot.clientWidth || plot.getBoundingClientRect().width;
     if (!width) return;
     const settings = this.settings();
     this.plan = layOut(this.data, settings.measure, width);
@@ -211,9 +192,4 @@ class View {
   }
 }
 
-export default {
-  render({ model, el }) {
-    const view = new View(model, el);
-    return () => view.close();
-  },
-};
+export default { render: ({ model, el }) => new View(model, el).close };

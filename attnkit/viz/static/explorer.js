@@ -1,5 +1,4 @@
-// The explorer: one module with anywidget's interface, for Jupyter, Colab and, through
-// host.js, the built book.
+// The explorer; common.js and maps.js stand before it.
 
 const SETTINGS = ["seq_len", "head", "mask", "padding", "window", "prefix_len", "scaled",
   "temperature", "stage", "pinned"];
@@ -15,16 +14,10 @@ const MOVES = { ArrowLeft: [0, 0, -1], ArrowRight: [0, 0, 1], ArrowUp: [0, -1, 0
 
 // ---- What is computed, as by attnkit.masks and attnkit.masked_softmax.
 
-function floats(view) {
-  const bytes = new Uint8Array(view.buffer || view, view.byteOffset || 0, view.byteLength);
-  return new Float32Array(bytes.slice().buffer);
-}
-
 /** Sizes, tokens, and raw scores by head or recorded weights by length. */
 function readData(model) {
   const [heads, rows, cols, features] = model.get("shape");
-  const kind = model.get("kind");
-  const keys = model.get("key_tokens"), queries = model.get("query_tokens");
+  const kind = model.get("kind"), keys = model.get("key_tokens"), queries = model.get("query_tokens");
   const data = { kind, heads, rows, cols, keys, queries: queries || keys, self: !queries,
     names: model.get("head_names"), scale: model.get("scale"), scaleLabel: model.get("scale_label") };
   if (kind === "frames") return { ...data, ...readFrames(model, heads) };
@@ -32,7 +25,7 @@ function readData(model) {
   const query = floats(model.get("query")), key = floats(model.get("key"));
   const size = rows * cols, made = [];
   data.raw = (head) => made[head] ||= given
-    ? Float64Array.from(given.subarray(head * size, (head + 1) * size))
+    ? given.subarray(head * size, (head + 1) * size)
     : dotProducts(query, key, head, rows, cols, features);
   data.lengths = keys.map((_, j) => j + 1);
   return data;
@@ -64,8 +57,6 @@ function dotProducts(query, key, head, rows, cols, features) {
   return scores;
 }
 
-const readSettings = (model) => Object.fromEntries(SETTINGS.map((name) => [name, model.get(name)]));
-
 /** The length shortens keys, and queries too in self-attention. */
 function sizeOf(data, s) {
   if (data.frames) return data.frames.get(s.seq_len);
@@ -90,8 +81,7 @@ function visibleKeys(s, i, cols) {
 }
 
 /** The keys of row i that have a colour: before the mask, all of them. */
-const drawnKeys = (s, i, cols) =>
-  s.stage === "scores" ? [0, cols] : visibleKeys(s, i, cols);
+const drawnKeys = (s, i, cols) => s.stage === "scores" ? [0, cols] : visibleKeys(s, i, cols);
 
 const scaleOf = (data, s) => s.scaled && data.scale ? data.scale : 1;
 
@@ -118,7 +108,7 @@ function softmaxRow(scores, at, from, to, factor, out, outAt) {
 }
 
 /** One row of a head: raw scores from `at`, their factor, weights, the keys [from, to) it sees. */
-function readRow(data, s, head, i) {
+function readRow(data, s, [head, i]) {
   const { cols, recorded } = sizeOf(data, s);
   if (recorded) {
     return { weights: recorded(head).slice(i * cols, (i + 1) * cols), from: 0, to: cols };
@@ -154,30 +144,11 @@ function fillHead(data, s, head, out, start) {
 
 // ---- How it is coloured.
 
-const PROBE = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
 const packed = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 
-/** 256 colours between the anchors, as pixels. */
-function colourTable(anchors) {
-  const stops = anchors.map(pixelOf), last = stops.length - 1;
-  return new Uint32Array(256).map((_, index) => {
-    const place = (index / 255) * last, low = Math.min(Math.floor(place), last - 1);
-    return packed(stops[low].map((v, c) => Math.round(v + (stops[low + 1][c] - v) * (place - low))));
-  });
-}
-
-/** Whether white reads better than black on [r, g, b], by WCAG's luminance. */
-function isDark(colour) {
-  const [r, g, b] = colour.map((v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b < 0.179;
-}
-
-/** Any CSS colour as [r, g, b]. */
-function pixelOf(colour) {
-  PROBE.fillStyle = colour;
-  PROBE.fillRect(0, 0, 1, 1);
-  return [...PROBE.getImageData(0, 0, 1, 1).data.slice(0, 3)];
-}
+/** 256 colours along the stops, as pixels. */
+const colourTable = (stops) =>
+  new Uint32Array(256).map((_, index) => packed(colourAt(stops, index / 255)));
 
 // ---- Where it is drawn: lengths are CSS pixels.
 
@@ -244,7 +215,7 @@ function paintCells(atlas, cells, s, { rows, cols, panels }, most, hues) {
   Object.assign(atlas, { width: cols, height: rows * panels.length });
   const pen = atlas.getContext("2d"), image = pen.createImageData(cols, atlas.height);
   const pixels = new Uint32Array(image.data.buffer), signed = s.stage !== "weights";
-  const table = colourTable(hues.map.split(",")), nan = packed(pixelOf(hues.nan));
+  const table = colourTable(hues.map.split(",").map(pixelOf)), nan = packed(pixelOf(hues.nan));
   const gain = (signed ? 127.5 : 255) / (most || 1), shift = signed ? 128 : 0.5;
   for (let row = 0; row < atlas.height; row++) {
     const [from, to] = drawnKeys(s, row % rows, cols);
@@ -278,10 +249,9 @@ function drawMap(pen, { plan, atlas, hues, data, cells, pixels, settings: s }) {
 }
 
 function drawTokens(pen, { x, y }, { cell, names }, ink) {
-  const step = Math.ceil(READABLE / cell);
   pen.fillStyle = ink;
   pen.textAlign = "right";
-  for (let i = 0; i < names.queries.length; i += step) {
+  for (let i = 0; i < names.queries.length; i += Math.ceil(READABLE / cell)) {
     pen.fillText(names.queries[i], x - 5, y + (i + 0.5) * cell);
   }
   pen.textAlign = "left";
@@ -345,80 +315,72 @@ function drawCursor(pen, plan, [head, query, key], pinned, hues) {
 
 // ---- The controls: native inputs, each in its own label.
 
-function make(tag, props = {}, ...children) {
-  const node = Object.assign(document.createElement(tag), props);
-  node.append(...children);
-  return node;
-}
-
 const same = (v) => v;
 const maskName = (mask) => mask === "window" ? "sliding window" : mask;
 const keys = (n) => `${n} key${n === 1 ? "" : "s"}`;
 
 /** A labelled native input: `show` puts a setting into it, `read` takes it from there. */
-function control(label, input, name, show, read, write, ...rest) {
+function control(label, input, name, show, read, ...rest) {
   const element = make("label", {}, label, input, ...rest);
   input.ariaLabel = label;
-  return { element, input, show: (s) => show(s, element), read: () => write({ [name]: read() }) };
+  return { element, input, show, read: () => ({ [name]: read() }) };
 }
 
-function slider(label, name, write, { min = 0, max, step = 1, text, mask, from = same, to = same }) {
+function slider(label, name, { min = 0, max, step = 1, mask, text = same, from = same, to = same }) {
   const input = make("input", { type: "range", min, step }), output = make("output");
-  return control(label, input, name, (s, element) => {
-    element.hidden = mask && s.mask !== mask;
+  return control(label, input, name, (s) => {
+    input.parentNode.hidden = mask && s.mask !== mask;
     input.max = max(s);
     input.value = from(s[name]);
     input.ariaValueText = output.textContent = text(s[name], s);
-  }, () => to(Number(input.value)), write, output);
+  }, () => to(Number(input.value)), output);
 }
 
 /** A choice among [value, text, whether out of reach]. */
-function chooser(label, name, write, options) {
+function chooser(label, name, options) {
   const input = make("select", {}, ...options.map(([value, textContent, disabled]) =>
-    make("option", { value, textContent, disabled: !!disabled })));
+    make("option", { value, textContent, disabled })));
   return control(label, input, name, (s) => { input.value = s[name]; },
-    () => options[input.selectedIndex][0], write);
+    () => options[input.selectedIndex][0]);
 }
 
-function toggle(label, name, write) {
+function toggle(label, name) {
   const input = make("input", { type: "checkbox" });
-  return control(label, input, name, (s) => { input.checked = s[name]; }, () => input.checked, write);
+  return control(label, input, name, (s) => { input.checked = s[name]; }, () => input.checked);
 }
 
-function maskControls(data, write) {
+function maskControls(data) {
   const cols = (s) => sizeOf(data, s).cols, most = (s) => cols(s) - 1;
   const fits = (mask) => data.self || mask === "none" || mask === "padding";
-  const why = ": needs queries and keys to be the same tokens";
   return [
-    chooser("Mask", "mask", write, MASKS.map((mask) =>
-      [mask, maskName(mask) + (fits(mask) ? "" : why), !fits(mask)])),
-    slider("Padded", "padding", write,
+    chooser("Mask", "mask", MASKS.map((mask) =>
+      [mask, maskName(mask) + (fits(mask) ? "" : ": needs queries and keys to be the same tokens"),
+        !fits(mask)])),
+    slider("Padded", "padding",
       { mask: "padding", max: most, text: (n, s) => `last ${Math.min(n, most(s))}` }),
-    slider("Window", "window", write, { mask: "window", min: 1, max: cols, text: keys }),
-    slider("Prefix", "prefix_len", write, { mask: "prefix", max: cols, text: keys }),
+    slider("Window", "window", { mask: "window", min: 1, max: cols, text: keys }),
+    slider("Prefix", "prefix_len", { mask: "prefix", max: cols, text: keys }),
   ];
 }
 
-function buildControls(data, shown, write) {
+function buildControls(data, shown) {
   const { lengths, names } = data;
   const all = {
-    length: () => slider(data.self || data.frames ? "Length" : "Keys", "seq_len", write,
-      { max: () => lengths.length - 1, from: (n) => lengths.indexOf(n), to: (i) => lengths[i], text: same }),
-    head: () => chooser("Head", "head", write, [...names.entries(), ["all", "all heads"]]),
-    mask: () => maskControls(data, write),
-    stage: () => chooser("Show", "stage", write, STAGES.map((stage) => [stage, stage])),
-    temperature: () => slider("Temperature", "temperature", write, { min: -1, max: () => 1, step: 0.05,
-      from: Math.log10, to: (v) => Number((10 ** v).toPrecision(3)), text: short }),
-    scale: () => toggle(data.scaleLabel, "scaled", write),
+    length: slider(data.self || data.frames ? "Length" : "Keys", "seq_len",
+      { max: () => lengths.length - 1, from: (n) => lengths.indexOf(n), to: (i) => lengths[i] }),
+    head: chooser("Head", "head", [...names.entries(), ["all", "all heads"]]),
+    mask: maskControls(data),
+    stage: chooser("Show", "stage", STAGES.map((stage) => [stage, stage])),
+    temperature: slider("Temperature", "temperature", { min: -1, max: () => 1, step: 0.05,
+      from: Math.log10, to: (v) => short(10 ** v), text: short }),
+    scale: toggle(data.scaleLabel, "scaled"),
   };
-  return Object.keys(all).filter((name) => shown.includes(name)).flatMap((name) => all[name]());
+  return Object.entries(all).flatMap(([name, made]) => shown.includes(name) ? made : []);
 }
 
 // ---- The words.
 
-const quoted = (token) => `“${token}”`;
-const short = (v) => String(Number(v.toPrecision(3)));
-const fixed = (v, digits = 3) => v.toFixed(digits).replace("-", "−");
+const short = (v) => Number(v.toPrecision(3));
 
 function describeCell({ queries, keys }, { raw, at, factor, weights, from, to }, [, query, key]) {
   const score = raw ? `score ${fixed(raw[at + key] * factor, 2)}, ` : "";
@@ -439,7 +401,7 @@ function describeRow({ weights, from, to }) {
   const entropy = weights.reduce((h, w) => w > 0 ? h - w * Math.log(w) : h, 0);
   return `Row sum ${fixed(sum)} · entropy ${fixed(entropy, 2)} nats of at most ` +
     `${fixed(Math.log(to - from), 2)}, as if spread evenly over ${fixed(Math.exp(entropy), 1)} of ` +
-    `${to - from} keys`;
+    keys(to - from);
 }
 
 function describeView(data, s) {
@@ -464,27 +426,15 @@ const PAGE = `<p class="ak-title"></p><div class="ak-controls"></div><div class=
 <ol class="ak-top">${"<li><span></span><i></i><span></span></li>".repeat(TOP_KEYS)}</ol>
 <p class="ak-row"></p></div></div><p class="ak-note"></p><p class="ak-live" role="status"></p>`;
 
-/** The page's parts by name. The markup is constant; tokens and names enter as text. */
-function buildPage(title, note) {
-  const root = make("div", { className: "attnkit-explorer", innerHTML: PAGE });
-  const page = { root };
-  for (const part of root.querySelectorAll("[class]")) page[part.className.slice(3)] = part;
-  root.setAttribute("role", "group");
-  root.ariaLabel = title || "Attention explorer";
-  page.title.textContent = title;
-  page.note.textContent = note;
-  return page;
-}
-
 const clamp = (at, count) => Math.max(0, Math.min(at, count - 1));
 
 class View {
   constructor(model, el) {
     this.model = model;
+    this.page = buildPage(model, "attnkit-explorer", PAGE, "Attention explorer");
     this.data = readData(model);
-    this.settings = this.initial = readSettings(model);
-    this.page = buildPage(model.get("title"), model.get("note"));
-    this.controls = buildControls(this.data, model.get("controls"), (values) => this.write(values));
+    this.settings = this.initial = traitsOf(model, SETTINGS);
+    this.controls = buildControls(this.data, model.get("controls"));
     this.page.controls.append(...this.controls.map(({ element }) => element));
     this.atlas = make("canvas");
     this.cells = new Float64Array(0);
@@ -496,48 +446,34 @@ class View {
   }
 
   listen() {
-    const { page } = this, { signal } = this.ending = new AbortController();
-    const on = (target, name, action) => target.addEventListener(name, action, { signal });
-    for (const control of this.controls) on(control.input, "input", control.read);
-    on(page.reset, "click", () => this.write(this.initial));
+    const { model, page } = this, update = () => this.update();
+    const { on, end } = follow(model, SETTINGS, page.root, update);
+    for (const { input, read } of this.controls) on(input, "input", () => write(model, read()));
+    on(page.reset, "click", () => write(model, this.initial));
     for (const name of ["pointermove", "click", "keydown"]) {
       on(page.cursor, name, (event) => this[name](event));
     }
-    // The background's transition of 1 ms ends when the theme has changed.
-    on(page.root, "transitionend", ({ target }) => target === page.root && this.update());
     on(matchMedia("print"), "change", () => this.redraw());
-    this.heard = () => this.update();
-    for (const name of SETTINGS) this.model.on(`change:${name}`, this.heard);
-    const sized = () => page.plot.clientWidth !== this.plan?.width && this.update();
-    this.watchers = [new ResizeObserver(sized), new MutationObserver(this.heard)];
-    this.watchers[0].observe(page.plot);
-    this.watchers[1].observe(document.documentElement, { attributes: true });
-  }
-
-  close() {
-    this.ending.abort();
-    for (const watcher of this.watchers) watcher.disconnect();
-    for (const name of SETTINGS) this.model.off(`change:${name}`, this.heard);
-    cancelAnimationFrame(this.frame);
-    this.page.root.remove();
-  }
-
-  write(values) {
-    for (const [name, value] of Object.entries(values)) this.model.set(name, value);
-    this.model.save_changes();
+    const sizes = new ResizeObserver(() => page.plot.clientWidth !== this.plan?.width && update());
+    sizes.observe(page.plot);
+    this.close = () => {
+      end();
+      sizes.disconnect();
+      cancelAnimationFrame(this.frame);
+    };
   }
 
   /** Begin at the last query and its strongest key. */
   placeCursor() {
     const { data, settings: s } = this, [head] = shownHeads(data, s), query = sizeOf(data, s).rows - 1;
-    const { weights } = readRow(data, s, head, query);
+    const { weights } = readRow(data, s, [head, query]);
     this.cursor = [head, query, weights.indexOf(Math.max(...weights))];
   }
 
   /** Go to the pinned cell, or else to `cell`, inside what is on show. */
   moveTo(cell) {
-    const { data } = this, s = this.settings = readSettings(this.model), size = sizeOf(data, s);
-    const counts = [data.heads, size.rows, size.cols];
+    const { data } = this, s = this.settings = traitsOf(this.model, SETTINGS);
+    const { rows, cols } = sizeOf(data, s), counts = [data.heads, rows, cols];
     this.cursor = (s.pinned.length ? s.pinned : cell).map((at, dim) => clamp(at, counts[dim]));
     if (s.head !== "all") this.cursor[0] = s.head;
     this.update(false);
@@ -582,13 +518,13 @@ class View {
     this.moveTo(cell);
     if (pin) model.set("pinned", this.cursor);
     model.save_changes();
-    const s = this.settings, row = readRow(data, s, this.cursor[0], this.cursor[1]);
+    const s = this.settings, row = readRow(data, s, this.cursor);
     page.live.textContent = describeCell(tokensOf(data, s), row, this.cursor);
   }
 
   /** Draw in the next frame, and the map only when more than the cursor changed. */
   update(map = true) {
-    this.stale ||= Boolean(map);
+    this.stale ||= map;
     this.frame ||= requestAnimationFrame(() => this.redraw(this.stale));
   }
 
@@ -612,8 +548,8 @@ class View {
     if (!width) return;
     this.readColours();
     this.plan = layOut(page.map.getContext("2d"), width, heads, tokensOf(data, s));
-    const count = this.plan.rows * this.plan.cols;
-    if (this.cells.length < count * heads.length) this.cells = new Float64Array(count * heads.length);
+    const count = this.plan.rows * this.plan.cols, all = count * heads.length;
+    if (this.cells.length < all) this.cells = new Float64Array(all);
     const most = Math.max(...heads.map((head, at) => fillHead(data, s, head, this.cells, at * count)));
     this.pixels = paintCells(this.atlas, this.cells, s, this.plan, most, this.hues);
     drawMap(fit(page.map, this.plan), this);
@@ -622,9 +558,7 @@ class View {
 
   /** All colours are in explorer.css. */
   readColours() {
-    const { root } = this.page, style = getComputedStyle(root);
-    root.toggleAttribute("data-dark", isDark(pixelOf(style.backgroundColor)));
-    const named = (name) => style.getPropertyValue(`--ak-${name}`).trim();
+    const style = readStyle(this.page.root), named = (name) => style.getPropertyValue(`--ak-${name}`);
     this.hues = { ink: style.color, back: style.backgroundColor,
       map: named(this.settings.stage === "weights" ? "weights" : "scores") };
     for (const name of ["muted", "line", "accent", "hatch", "nan"]) this.hues[name] = named(name);
@@ -642,7 +576,7 @@ class View {
 
   showRow() {
     const { page, data, settings: s, cursor: [head, query, key] } = this;
-    const { queries, keys } = tokensOf(data, s), row = readRow(data, s, head, query);
+    const { queries, keys } = tokensOf(data, s), row = readRow(data, s, this.cursor);
     const { weights, from, to } = row;
     page.query.textContent = quoted(queries[query]);
     page.key.textContent = quoted(keys[key]);
@@ -653,28 +587,20 @@ class View {
     page.row.textContent = describeRow(row);
     const best = [...weights.keys()].slice(from, to).sort((a, b) => weights[b] - weights[a]);
     [...page.top.children].forEach((item, place) => {
-      const found = best[place], [token, bar, number] = item.children;
-      if (item.hidden = found === undefined) return;
-      token.textContent = keys[found];
-      bar.style.setProperty("--ak-share", `${100 * weights[found]}%`);
-      number.textContent = fixed(weights[found]);
+      item.hidden = place >= best.length;
+      if (!item.hidden) showBar(item, keys[best[place]], weights[best[place]]);
     });
   }
 
   /** What is on show. `weights` are rows of numbers, or such rows for each of all heads; `scale`
    *  is the number in use, 1 when it is off. */
   snapshot() {
-    const s = readSettings(this.model), { data } = this, { queries, keys } = tokensOf(data, s);
+    const s = traitsOf(this.model, SETTINGS), { data } = this, { queries, keys } = tokensOf(data, s);
     const weights = shownHeads(data, s).map((head) =>
-      queries.map((_, i) => Array.from(readRow(data, s, head, i).weights)));
+      queries.map((_, i) => [...readRow(data, s, [head, i]).weights]));
     return { ...s, tokens: keys, queryTokens: queries, keyTokens: keys, seqLen: s.seq_len,
       scale: scaleOf(data, s), weights: s.head === "all" ? weights : weights[0] };
   }
 }
 
-export default {
-  render({ model, el }) {
-    const view = new View(model, el);
-    return () => view.close();
-  },
-};
+export default { render: ({ model, el }) => new View(model, el).close };

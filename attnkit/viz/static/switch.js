@@ -1,32 +1,14 @@
-// Heads under a switch each, and the answers that are left: one module with anywidget's interface,
-// for Jupyter, Colab and, through host.js, the built book.
+// Heads under a switch each, and the answers that are left; common.js and maps.js stand before it.
 
 const BEST = 3;
-
-function make(tag, props = {}, ...children) {
-  const node = Object.assign(document.createElement(tag), props);
-  node.append(...children);
-  return node;
-}
-
-function floats(view) {
-  const bytes = new Uint8Array(view.buffer || view, view.byteOffset || 0, view.byteLength);
-  return new Float32Array(bytes.slice().buffer);
-}
-
-const fixed = (v, digits) => v.toFixed(digits).replace("-", "−");
-const quoted = (token) => `“${token}”`;
 
 // ---- What is computed: logits = bias + the sum of weight times effect over the heads that are on.
 
 function readData(model) {
   const [heads, cols, asked, answers] = model.get("shape");
-  const data = { heads, cols, asked, answers };
+  const data = { heads, cols, asked, answers, labels: model.get("answers"),
+    ...traitsOf(model, ["tokens", "row", "expected", "questions", "head_names"]) };
   for (const name of ["weights", "effects", "bias"]) data[name] = floats(model.get(name));
-  for (const name of ["tokens", "row", "expected", "questions", "head_names"]) {
-    data[name] = model.get(name);
-  }
-  data.labels = model.get("answers");
   return data;
 }
 
@@ -55,89 +37,45 @@ function softmax(logits) {
 /** Answers to one question, the likeliest first. */
 const ranked = (chances) => [...chances.keys()].sort((a, b) => chances[b] - chances[a]);
 
-// ---- How it is coloured.
-
-const PROBE = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
-
-/** Any CSS colour as [r, g, b]. */
-function pixelOf(colour) {
-  PROBE.fillStyle = colour;
-  PROBE.fillRect(0, 0, 1, 1);
-  return [...PROBE.getImageData(0, 0, 1, 1).data.slice(0, 3)];
-}
-
-/** Whether white reads better than black on [r, g, b], by WCAG's luminance. */
-function isDark(colour) {
-  const [r, g, b] = colour.map((v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b < 0.179;
-}
-
-function colourOf(stops, part) {
-  const place = Math.min(Math.max(part, 0), 1) * (stops.length - 1);
-  const low = Math.min(Math.floor(place), stops.length - 2);
-  return stops[low].map((v, c) => Math.round(v + (stops[low + 1][c] - v) * (place - low)));
-}
-
 // ---- The view.
 
-const PAGE = `<p class="ak-title"></p><div class="ak-controls"></div><div class="as-maps"></div>
-<div class="ak-side as-answers"></div><p class="ak-note"></p><p class="ak-live" role="status"></p>`;
+const PAGE = `<p class="ak-title"></p><div class="ak-controls">
+<button class="ak-reset" type="button">Reset</button></div><div class="as-maps"></div>
+<div class="as-answers ak-side"></div><p class="ak-note"></p><p class="ak-live" role="status"></p>`;
 
 class View {
   constructor(model, el) {
     this.model = model;
-    this.data = readData(model);
+    const { head_names: names, questions } = this.data = readData(model);
+    const page = this.page =
+      buildPage(model, "attnkit-explorer attnkit-switch", PAGE, "Heads to turn on and off");
     this.initial = model.get("on");
-    const root = this.root = make("div",
-      { className: "attnkit-explorer attnkit-switch", innerHTML: PAGE });
-    const part = (name) => root.querySelector(`.${name}`), title = model.get("title");
-    root.setAttribute("role", "group");
-    root.ariaLabel = title || "Heads to turn on and off";
-    part("ak-title").textContent = title;
-    part("ak-note").textContent = model.get("note");
-    this.live = part("ak-live");
-    this.switches = this.data.head_names.map((name) =>
-      make("input", { type: "checkbox", ariaLabel: name }));
-    part("ak-controls").append(
-      ...this.switches.map((input, h) => make("label", {}, this.data.head_names[h], input)),
-      make("button", { className: "ak-reset", type: "button", textContent: "Reset" }));
-    this.maps = this.switches.map((_, h) => this.buildMap(h));
-    part("as-maps").append(...this.maps.map(({ box }) => box));
-    this.asked = this.data.questions.map((question) => this.buildAnswer(question));
-    part("as-answers").append(...this.asked.map(({ box }) => box));
-    root.snapshot = () => this.snapshot();
+    this.switches = names.map((name) => make("input", { type: "checkbox", ariaLabel: name }));
+    page.controls.prepend(...this.switches.map((input, h) => make("label", {}, names[h], input)));
+    this.maps = names.map((_, h) => this.buildMap(h));
+    page.maps.append(...this.maps.map(({ box }) => box));
+    this.asked = questions.map((question) => this.buildAnswer(question));
+    page.answers.append(...this.asked.map(({ box }) => box));
+    page.root.snapshot = () => this.snapshot();
     this.listen();
-    el.append(root);
+    el.append(page.root);
     this.update();
   }
 
   listen() {
-    const { signal } = this.ending = new AbortController();
-    this.switches.forEach((input, h) => input.addEventListener("input", () =>
-      this.write(this.model.get("on").map((on, k) => k === h ? input.checked : on)), { signal }));
-    this.root.querySelector(".ak-reset").addEventListener("click",
-      () => this.write(this.initial), { signal });
-    this.heard = () => this.update();
-    // The background's transition of 1 ms ends when the theme has changed.
-    this.root.addEventListener("transitionend",
-      ({ target }) => target === this.root && this.update(), { signal });
-    matchMedia("print").addEventListener("change", this.heard, { signal });
-    this.model.on("change:on", this.heard);
-    this.watcher = new MutationObserver(this.heard);
-    this.watcher.observe(document.documentElement, { attributes: true });
+    const { page, switches } = this, update = () => this.update();
+    const { on, end } = follow(this.model, ["on"], page.root, update);
+    for (const input of switches) {
+      on(input, "input", () => this.turn(switches.map(({ checked }) => checked)));
+    }
+    on(page.reset, "click", () => this.turn(this.initial));
+    on(matchMedia("print"), "change", update);
+    this.close = end;
   }
 
-  close() {
-    this.ending.abort();
-    this.watcher.disconnect();
-    this.model.off("change:on", this.heard);
-    this.root.remove();
-  }
-
-  write(on) {
-    this.model.set("on", on);
-    this.model.save_changes();
-    this.live.textContent = this.words();
+  turn(on) {
+    write(this.model, { on });
+    this.page.live.textContent = this.words();
   }
 
   buildMap(head) {
@@ -152,8 +90,7 @@ class View {
     const box = make("div", { className: "as-map" }, table);
     // On a narrow page a long sentence scrolls in its box, by keyboard, too.
     if (cols > 6) {
-      Object.assign(box, { tabIndex: 0, ariaLabel: this.data.head_names[head] });
-      box.setAttribute("role", "group");
+      Object.assign(box, { tabIndex: 0, role: "group", ariaLabel: this.data.head_names[head] });
     }
     return { box, caption, cells };
   }
@@ -168,15 +105,14 @@ class View {
   }
 
   update() {
-    const { data, root } = this, on = this.model.get("on"), style = getComputedStyle(root);
-    root.toggleAttribute("data-dark", isDark(pixelOf(style.backgroundColor)));
-    const stops = style.getPropertyValue("--ak-weights").trim().split(",").map(pixelOf);
+    const { data } = this, on = this.model.get("on");
+    const stops = readStyle(this.page.root).getPropertyValue("--ak-weights").split(",").map(pixelOf);
     this.switches.forEach((input, h) => { input.checked = on[h]; });
     this.maps.forEach(({ box, caption, cells }, h) => {
       box.classList.toggle("as-off", !on[h]);
       caption.textContent = data.head_names[h] + (on[h] ? "" : ": off, adds nothing");
       cells.forEach((line, i) => line.forEach((cell, j) => {
-        const w = weight(data, h, i, j), colour = colourOf(stops, w);
+        const w = weight(data, h, i, j), colour = colourAt(stops, Math.min(Math.max(w, 0), 1));
         cell.textContent = fixed(w, 2).replace(/^0\./, ".");
         cell.style.background = on[h] ? `rgb(${colour})` : "";
         cell.style.color = on[h] ? isDark(colour) ? "#fff" : "#000" : "";
@@ -189,10 +125,7 @@ class View {
       verdict.textContent = this.verdict(q, order[0]);
       verdict.classList.toggle("as-wrong", Boolean(data.expected) && data.expected[q] !== order[0]);
       items.forEach((item, place) => {
-        const [label, bar, number] = item.children, share = chances[order[place]];
-        label.textContent = data.labels[order[place]];
-        bar.style.setProperty("--ak-share", `${100 * share}%`);
-        number.textContent = fixed(share, 3);
+        showBar(item, data.labels[order[place]], chances[order[place]]);
       });
     });
   }
@@ -227,9 +160,4 @@ class View {
   }
 }
 
-export default {
-  render({ model, el }) {
-    const view = new View(model, el);
-    return () => view.close();
-  },
-};
+export default { render: ({ model, el }) => new View(model, el).close };

@@ -1,0 +1,42 @@
+// What all widgets share.
+
+function make(tag, props = {}, ...children) {
+  const node = Object.assign(document.createElement(tag), props);
+  node.append(...children);
+  return node;
+}
+
+/** A widget's parts by name. The markup is constant: title and note enter as text. */
+function buildPage(model, className, innerHTML, name) {
+  const title = model.get("title"), page = {};
+  page.root = make("div", { className, innerHTML, role: "group", ariaLabel: title || name });
+  for (const part of page.root.querySelectorAll("[class]")) page[part.classList[0].slice(3)] = part;
+  page.title.textContent = title;
+  page.note.textContent = model.get("note");
+  return page;
+}
+
+/** Call `update` when a trait or the theme changes; returns how to listen to more, and to end. */
+function follow(model, traits, root, update) {
+  const ending = new AbortController(), watcher = new MutationObserver(update);
+  const on = (target, name, action) =>
+    target.addEventListener(name, action, { signal: ending.signal });
+  for (const name of traits) model.on(`change:${name}`, update);
+  watcher.observe(document.documentElement, { attributes: true });
+  // The background's transition of 1 ms ends when the theme has changed.
+  on(root, "transitionend", ({ target }) => target === root && update());
+  return { on, end() {
+    ending.abort();
+    watcher.disconnect();
+    for (const name of traits) model.off(`change:${name}`, update);
+    root.remove();
+  } };
+}
+
+const traitsOf = (model, names) => Object.fromEntries(names.map((name) => [name, model.get(name)]));
+
+function write(model, values) {
+  for (const [name, value] of Object.entries(values)) model.set(name, value);
+  model.save_changes();
+}
+
