@@ -16,6 +16,7 @@ import pytest
 
 from booktools import chromium
 from booktools.serve import make_server
+from tests.browser.explorer_page import wait_for_widgets, write_page
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -70,14 +71,21 @@ def site_dir() -> Path:
     return built
 
 
-@pytest.fixture(scope="session")
-def site_url(site_dir) -> Iterator[str]:
-    """The address of the built book on a server of this machine, with a slash at its end."""
-    server = make_server(site_dir)
+@contextlib.contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    """The address of a folder on a server of this machine, with a slash at its end."""
+    server = make_server(folder)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_address[1]}/"
     server.shutdown()
     server.server_close()
+
+
+@pytest.fixture(scope="session")
+def site_url(site_dir) -> Iterator[str]:
+    """The address of the built book, with a slash at its end."""
+    with serving(site_dir) as url:
+        yield url
 
 
 @dataclass
@@ -125,6 +133,17 @@ def open_page(browser) -> Iterator[Callable]:
             return page, record
 
         yield open_
+
+
+@pytest.fixture
+def show(open_page, tmp_path):
+    """`show(*widgets, **options)` opens a page of them: the page, the first of them, the record."""
+
+    def show_(*widgets, **options):
+        page, record = open_page(write_page(tmp_path, *widgets).as_uri(), **options)
+        return page, wait_for_widgets(page, len(widgets)), record
+
+    return show_
 
 
 def wait_for_maths(page) -> None:

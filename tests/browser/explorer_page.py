@@ -1,13 +1,17 @@
-"""A page with explorers, made as the built book makes it, without building the book."""
+"""Pages with widgets, made as the built book makes them without building it, and what they show."""
 
+import base64
 import json
 from pathlib import Path
 
+import numpy as np
+import pytest
 import torch
 from ipywidgets.embed import dependency_state, embed_data
 
 from attnkit.viz.notebook import STATE_MIME, VIEW_MIME
 from attnkit.viz.sphinx_ext import bundle, styles
+from booktools import normal_form
 
 WORDS = [
     "The",
@@ -71,14 +75,38 @@ def _inert(value) -> str:
     return json.dumps(value).replace("</", "<\\/")
 
 
-def wait_for_explorers(page, count: int = 1):
-    """Wait until `count` explorers have drawn, and return the first."""
+def saved_models(notebook: Path, widget: type) -> list[dict]:
+    """The states of a notebook's widgets of this class, in reading order."""
+    book = normal_form.read(notebook)
+    states = normal_form.widget_states(book)
+    viewed = [states[id_] for id_ in normal_form.view_ids(book)]
+    ours = f"{widget.__module__}.{widget.__name__}"
+    return [model for model in viewed if model["state"].get("_anywidget_id") == ours]
+
+
+def saved_arrays(model: dict) -> dict[str, np.ndarray]:
+    """The numbers of a saved state, flat, by trait."""
+    return {
+        buffer["path"][0]: np.frombuffer(base64.b64decode(buffer["data"]), np.float32)
+        for buffer in model["buffers"]
+    }
+
+
+def wait_for_widgets(page, count: int = 1):
+    """Wait until `count` widgets have drawn, and return the first."""
+    roots = ".attnkit-explorer, .attnkit-curves"
     page.wait_for_function(
-        "count => [...document.querySelectorAll('.attnkit-explorer')]"
-        ".filter(e => e.querySelector('.ak-big').textContent).length === count",
-        arg=count,
+        "([roots, count]) => [...document.querySelectorAll(roots)]"
+        ".filter(e => e.querySelector('.ak-big, .ac-plot text')?.textContent).length === count",
+        arg=[roots, count],
     )
-    return page.locator(".attnkit-explorer").first
+    return page.locator(roots).first
+
+
+def wait_for_theme(page, *, dark: bool) -> None:
+    """Wait until an explorer has seen that the page is dark, or no longer."""
+    found = "document.querySelector('.attnkit-explorer[data-dark]')"
+    page.wait_for_function(found if dark else f"!{found}")
 
 
 def control(explorer, label: str):
@@ -107,3 +135,93 @@ def settle(page) -> None:
     page.evaluate(
         "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
     )
+
+
+def axe_violations(page, *more: str) -> list[str]:
+    """The rules of WCAG 2.1 A and AA, and of axe's sets `more`, that a page breaks, and where."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", *more]
+    found = axe.run(page, options={"runOnly": {"type": "tag", "values": tags}})
+    return [
+        f"{rule['id']}: {node['html'][:200]} ({node.get('failureSummary', '')[:300]})"
+        for rule in found.response["violations"]
+        for node in rule["nodes"]
+    ]
+
+
+def complaints(page, record, width: int) -> list[str]:
+    """What the console says, what axe finds, and whether a page of this width scrolls sideways."""
+    found = list(record.console)  # before axe, which asks for style sheets by XMLHttpRequest
+    found += axe_violations(page, "best-practice")
+    if page.evaluate("document.documentElement.scrollWidth") > width:
+        found.append("the page scrolls sideways")
+    return found
+
+
+COUNT_LISTENERS = """() => {
+    window.alive = new Set();
+    const add = EventTarget.prototype.addEventListener;
+    EventTarget.prototype.addEventListener = function (name, action, options) {
+        const entry = { name, target: this };
+        window.alive.add(entry);
+        options?.signal && add.call(options.signal, "abort", () => window.alive.delete(entry));
+        return add.call(this, name, action, options);
+    };
+    for (const kind of ["ResizeObserver", "MutationObserver"]) {
+        const Base = window[kind];
+        window[kind] = class extends Base {
+            observe(...args) { window.alive.add(this); super.observe(...args); }
+            disconnect() { window.alive.delete(this); super.disconnect(); }
+        };
+    }
+}"""
+
+
+RENDER_AND_CLOSE = """
+    async ([source, { state, buffers }]) => {
+        for (const { path: [name], data } of buffers) {
+            state[name] = new DataView(
+                Uint8Array.from(atob(data), letter => letter.charCodeAt(0)).buffer);
+        }
+        const heard = [];
+        const model = {
+            get: name => state[name],
+            set: (name, value) => { state[name] = value; },
+            save_changes: () => {},
+            on: (...pair) => heard.push(pair),
+            off: (name, action) => {
+                const at = heard.findIndex(([n, f]) => n === name && f === action);
+                if (at >= 0) heard.splice(at, 1);
+            },
+        };
+        const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+        const { default: explorer } = await import(url);
+        const el = document.body.appendChild(document.createElement("div"));
+        const names = new Set(Object.getOwnPropertyNames(window));
+        const close = explorer.render({ model, el });
+        await new Promise(requestAnimationFrame);
+        const during = [window.alive.size, heard.length, el.childNodes.length];
+        close();
+        await new Promise(requestAnimationFrame);
+        const added = Object.getOwnPropertyNames(window).filter(name => !names.has(name));
+        return { during, after: [window.alive.size, heard.length, el.childNodes.length], added };
+    }
+"""
+
+
+def render_and_close(browser, widget) -> tuple[int, int]:
+    """Render by hand, as Jupyter does, with a model and a page that count their listeners.
+
+    Returns how many of the page's and of the model's a view had; closing it must leave none.
+    """
+    (model,) = (one for one in state_of(widget).values() if one["model_module"] == "anywidget")
+    page = browser.new_page()
+    page.add_style_tag(content=widget._css)
+    page.evaluate(COUNT_LISTENERS)
+    found = page.evaluate(RENDER_AND_CLOSE, [widget._esm, {"buffers": [], **model}])
+    page.close()
+    listeners, heard, nodes = found["during"]
+    assert nodes == 1, found
+    assert found["after"] == [0, 0, 0], found
+    assert found["added"] == [], found  # globals
+    return listeners, heard

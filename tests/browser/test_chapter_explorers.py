@@ -4,7 +4,6 @@ What is expected is computed here from the state that the committed notebook hol
 torch's own softmax and by masks written out from their rules, and not by `attnkit`.
 """
 
-import base64
 import itertools
 import math
 
@@ -14,9 +13,16 @@ import torch
 from sphinx_external_toc.parsing import parse_toc_yaml
 
 from attnkit.viz import AttentionExplorer
-from booktools import gates, normal_form
+from booktools import gates
 from booktools.address import ROOT
-from tests.browser.explorer_page import control, state_of, vectors, write_page
+from tests.browser.explorer_page import (
+    control,
+    saved_arrays,
+    saved_models,
+    state_of,
+    vectors,
+    write_page,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -40,10 +46,7 @@ class State:
 
     def __init__(self, model: dict) -> None:
         self.traits = model["state"]
-        self.arrays = {
-            buffer["path"][0]: np.frombuffer(base64.b64decode(buffer["data"]), np.float32)
-            for buffer in model["buffers"]
-        }
+        self.arrays = saved_arrays(model)
         self.recorded = self.traits["kind"] == "frames"
         self.square = self.traits["query_tokens"] is None
         self.lengths = [frame[0] for frame in self.traits["frame_shapes"]] or list(
@@ -123,11 +126,7 @@ class State:
 
 def explorers(path) -> list[State]:
     """Those of a notebook, in reading order."""
-    nb = normal_form.read(path)
-    states = normal_form.widget_states(nb)
-    viewed = [states[id_] for id_ in normal_form.view_ids(nb)]
-    ours = "attnkit.viz.explorer.AttentionExplorer"
-    return [State(model) for model in viewed if model["state"].get("_anywidget_id") == ours]
+    return [State(model) for model in saved_models(path, AttentionExplorer)]
 
 
 CONTENTS = set(parse_toc_yaml(ROOT / "_toc.yml"))

@@ -1,26 +1,26 @@
 """The explorer in Chromium: what it shows is what torch computes, and every reader can use it."""
 
 import math
-import threading
 
 import numpy as np
 import pytest
 import torch
-from axe_playwright_python.sync_playwright import Axe
 
 from attnkit import masked_softmax, masks
 from attnkit.viz import AttentionExplorer
-from booktools.serve import make_server
+from tests.browser.conftest import serving
 from tests.browser.explorer_page import (
     ATTACK,
     WORDS,
+    complaints,
     control,
     move,
+    render_and_close,
     settle,
     snapshot,
-    state_of,
     vectors,
-    wait_for_explorers,
+    wait_for_theme,
+    wait_for_widgets,
     write_page,
 )
 
@@ -33,23 +33,8 @@ WINDOW, PREFIX, PADDING = 4, 3, 2
 @pytest.fixture
 def served(tmp_path):
     """The address of `tmp_path` on a server of this machine."""
-    server = make_server(tmp_path)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}/index.html"
-    server.shutdown()
-    server.server_close()
-
-
-@pytest.fixture
-def show(open_page, tmp_path):
-    """`show(*widgets, **options)` opens a page of them and returns the page and the first."""
-
-    def show_(*widgets, theme="light", **options):
-        path = write_page(tmp_path, *widgets)
-        page, record = open_page(path.as_uri(), theme=theme, **options)
-        return page, wait_for_explorers(page, len(widgets)), record
-
-    return show_
+    with serving(tmp_path) as url:
+        yield url + "index.html"
 
 
 def an_explorer(**settings):
@@ -73,7 +58,7 @@ def test_weights_are_torchs_for_every_mask_length_and_scale(open_page, tmp_path,
     explorer = an_explorer(head="all", window=WINDOW, prefix_len=PREFIX, padding=PADDING)
     path = write_page(tmp_path, explorer)
     page, record = open_page(served if scheme == "http" else path.as_uri())
-    root = wait_for_explorers(page)
+    root = wait_for_widgets(page)
     query, key = vectors(3, LENGTH, 16), vectors(3, LENGTH, 16, seed=1)
     for kind in ("none", "causal", "padding", "window", "prefix"):
         control(root, "Mask").select_option(kind)
@@ -297,11 +282,7 @@ def test_no_axe_violation_and_no_sideways_scroll(show, theme, width):
         an_explorer(mask="prefix", title="A title"), an_explorer(head="all"),
         theme=theme, width=width,
     )  # fmt: skip
-    assert not record.console  # before axe, which asks for style sheets by XMLHttpRequest
-    tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
-    found = Axe().run(page, options={"runOnly": {"type": "tag", "values": tags}})
-    assert found.violations_count == 0, found.generate_report()
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert complaints(page, record, width) == []
 
 
 def pixel_sum(root) -> int:
@@ -316,16 +297,16 @@ def test_it_redraws_when_the_page_turns_dark(show):
     page, root, _ = show(an_explorer())
     light, background = pixel_sum(root), "e => getComputedStyle(e).backgroundColor"
     page.emulate_media(color_scheme="dark")
-    page.wait_for_function("document.querySelector('.attnkit-explorer[data-dark]')")
+    wait_for_theme(page, dark=True)
     settle(page)
     assert pixel_sum(root) != light
     page.emulate_media(color_scheme="light")
-    page.wait_for_function("!document.querySelector('.attnkit-explorer[data-dark]')")
+    wait_for_theme(page, dark=False)
     settle(page)
     assert pixel_sum(root) == light
     page.add_style_tag(content="[data-theme=dark]{--pst-color-background:#14181e}")
     page.evaluate("document.documentElement.dataset.theme = 'dark'")
-    page.wait_for_function("document.querySelector('.attnkit-explorer[data-dark]')")
+    wait_for_theme(page, dark=True)
     assert root.evaluate(background) == "rgb(20, 24, 30)"
 
 
@@ -333,7 +314,7 @@ def test_paper_is_white_even_when_the_page_is_dark(show):
     page, root, _ = show(an_explorer(), theme="dark")
     assert root.get_attribute("data-dark") is not None
     page.emulate_media(media="print")
-    page.wait_for_function("!document.querySelector('.attnkit-explorer[data-dark]')")
+    wait_for_theme(page, dark=False)
     assert root.evaluate("e => getComputedStyle(e).backgroundColor") == "rgb(255, 255, 255)"
 
 
@@ -373,72 +354,10 @@ def test_two_views_of_one_model_stay_in_step(show):
     assert control(first, "Mask").input_value() == "causal"
 
 
-COUNT_LISTENERS = """() => {
-    window.alive = new Set();
-    const add = EventTarget.prototype.addEventListener;
-    EventTarget.prototype.addEventListener = function (name, action, options) {
-        const entry = { name, target: this };
-        window.alive.add(entry);
-        options?.signal && add.call(options.signal, "abort", () => window.alive.delete(entry));
-        return add.call(this, name, action, options);
-    };
-    for (const kind of ["ResizeObserver", "MutationObserver"]) {
-        const Base = window[kind];
-        window[kind] = class extends Base {
-            observe(...args) { window.alive.add(this); super.observe(...args); }
-            disconnect() { window.alive.delete(this); super.disconnect(); }
-        };
-    }
-}"""
-
-
-RENDER_AND_CLOSE = """
-    async ([source, { state, buffers }]) => {
-        for (const { path: [name], data } of buffers) {
-            state[name] = new DataView(
-                Uint8Array.from(atob(data), letter => letter.charCodeAt(0)).buffer);
-        }
-        const heard = [];
-        const model = {
-            get: name => state[name],
-            set: (name, value) => { state[name] = value; },
-            save_changes: () => {},
-            on: (...pair) => heard.push(pair),
-            off: (name, action) => {
-                const at = heard.findIndex(([n, f]) => n === name && f === action);
-                if (at >= 0) heard.splice(at, 1);
-            },
-        };
-        const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
-        const { default: explorer } = await import(url);
-        const el = document.body.appendChild(document.createElement("div"));
-        const names = new Set(Object.getOwnPropertyNames(window));
-        const close = explorer.render({ model, el });
-        await new Promise(requestAnimationFrame);
-        const during = [window.alive.size, heard.length, el.childNodes.length];
-        close();
-        await new Promise(requestAnimationFrame);
-        const added = Object.getOwnPropertyNames(window).filter(name => !names.has(name));
-        return { during, after: [window.alive.size, heard.length, el.childNodes.length], added };
-    }
-"""
-
-
 def test_closing_a_view_lets_go_of_everything(browser):
-    """Render by hand, as Jupyter does, with a model and a page that count their listeners."""
-    (explorer_state,) = (
-        model for model in state_of(an_explorer()).values() if model["model_module"] == "anywidget"
-    )
-    page = browser.new_page()
-    page.evaluate(COUNT_LISTENERS)
-    found = page.evaluate(RENDER_AND_CLOSE, [AttentionExplorer._esm, explorer_state])
-    page.close()
-    listeners, heard, nodes = found["during"]
+    listeners, heard = render_and_close(browser, an_explorer())
     assert listeners >= 12
     assert heard == 10
-    assert nodes == 1
-    assert found["after"] == [0, 0, 0]
-    assert found["added"] == []
 
 
 def test_twelve_heads_stay_below_200_nodes(show):
@@ -466,7 +385,7 @@ def test_a_hidden_explorer_draws_when_it_is_opened(open_page, tmp_path):
     text = path.read_text().replace("<main>", "<main><details><summary>Open</summary>")
     path.write_text(text.replace("</main>", "</details></main>"))
     page, record = open_page(path.as_uri())
-    root = wait_for_explorers(page)
+    root = wait_for_widgets(page)
     page.locator("summary").click()
     settle(page)
     settle(page)

@@ -10,7 +10,7 @@ import pytest
 
 from attnkit.viz import AttentionExplorer
 from attnkit.viz.notebook import STATE_MIME, VIEW_MIME, strip_modules
-from tests.browser.explorer_page import ATTACK, snapshot, state_of, vectors, wait_for_explorers
+from tests.browser.explorer_page import ATTACK, snapshot, state_of, vectors, wait_for_widgets
 
 pytestmark = pytest.mark.browser
 
@@ -67,7 +67,7 @@ def book(tmp_path_factory):
 def test_the_page_comes_alive_from_file_and_keeps_no_picture(book, open_page):
     folder, explorer = book
     page, record = open_page((folder / "index.html").as_uri())
-    root = wait_for_explorers(page)
+    root = wait_for_widgets(page)
     shown = snapshot(root)
     assert shown["tokens"] == ["a", "b", ATTACK, "</script>"]
     assert shown["weights"] == pytest.approx(explorer.values()[0], abs=1e-6)

@@ -9,6 +9,7 @@ from bs4 import BeautifulSoup
 from sphinx_external_toc.parsing import parse_toc_yaml
 
 from tests.browser.conftest import ROOT
+from tests.browser.explorer_page import axe_violations
 
 pytestmark = pytest.mark.browser
 
@@ -16,18 +17,6 @@ DOCUMENTS = sorted(parse_toc_yaml(ROOT / "_toc.yml"))
 PAGES = [f"{name}.html" for name in DOCUMENTS] + ["search.html"]
 CHAPTERS = [page for page in PAGES if page.startswith("chapters/")]
 NOT_FOUND = "404.html"
-WCAG = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}}
-
-
-def axe_violations(page) -> list[str]:
-    """The rules of WCAG 2.1 A and AA that a page breaks, each with the elements that do."""
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    found = axe.run(page, options=WCAG).response["violations"]
-    return [
-        f"{rule['id']}: {node['html'][:200]} ({node.get('failureSummary', '')[:300]})"
-        for rule in found
-        for node in rule["nodes"]
-    ]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -1,42 +1,29 @@
 """The switch of heads in Chromium: its answers are torch's, and every reader can use it."""
 
-import base64
 import itertools
 
-import numpy as np
 import pytest
 import torch
-from axe_playwright_python.sync_playwright import Axe
 
 from attnkit.viz import AttentionExplorer, HeadSwitch
-from booktools import normal_form
 from tests.browser.conftest import ROOT
 from tests.browser.explorer_page import (
     ATTACK,
+    complaints,
     control,
+    render_and_close,
+    saved_arrays,
+    saved_models,
     settle,
     snapshot,
     vectors,
-    wait_for_explorers,
-    write_page,
+    wait_for_theme,
 )
 
 pytestmark = pytest.mark.browser
 
 WORDS = ["hang", "them", "not", "let", "them", "go"]
 LABELS = ["hang", "let", "pay", "free"]
-
-
-@pytest.fixture
-def show(open_page, tmp_path):
-    """`show(*widgets, **options)` opens a page of them and returns the page and the first."""
-
-    def show_(*widgets, theme="light", **options):
-        path = write_page(tmp_path, *widgets)
-        page, record = open_page(path.as_uri(), theme=theme, **options)
-        return page, wait_for_explorers(page, len(widgets)), record
-
-    return show_
 
 
 def a_switch(words=WORDS, **settings):
@@ -118,11 +105,7 @@ def test_no_axe_violation_and_no_sideways_scroll(show, theme, width):
     page, _, record = show(
         a_switch(on=[True, False]), a_switch(long, title="Long"), theme=theme, width=width
     )
-    assert not record.console
-    tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
-    found = Axe().run(page, options={"runOnly": {"type": "tag", "values": tags}})
-    assert found.violations_count == 0, found.generate_report()
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert complaints(page, record, width) == []
 
 
 def test_it_follows_the_theme_and_paper_is_white(show):
@@ -130,10 +113,10 @@ def test_it_follows_the_theme_and_paper_is_white(show):
     cell = "e => getComputedStyle(e.querySelector('tbody td')).backgroundColor"
     light = root.evaluate(cell)
     page.emulate_media(color_scheme="dark")
-    page.wait_for_function("document.querySelector('.attnkit-explorer[data-dark]')")
+    wait_for_theme(page, dark=True)
     assert root.evaluate(cell) != light
     page.emulate_media(color_scheme="dark", media="print")
-    page.wait_for_function("!document.querySelector('.attnkit-explorer[data-dark]')")
+    wait_for_theme(page, dark=False)
     assert root.evaluate(cell) == light
 
 
@@ -162,26 +145,25 @@ def test_it_stands_beside_an_explorer_and_two_views_stay_in_step(show):
     assert page.locator(".attnkit-explorer").nth(1).locator("canvas").count() == 2
 
 
+def test_closing_a_view_lets_go_of_everything(browser):
+    listeners, heard = render_and_close(browser, a_switch())
+    assert listeners >= 6
+    assert heard == 1
+
+
 def saved_switch() -> tuple[dict, dict]:
     """The traits of the switch in chapter 08, and its arrays, from the committed notebook."""
-    book = normal_form.read(ROOT / "chapters" / "08_multi_head_attention.ipynb")
-    for model in normal_form.widget_states(book).values():
-        if model["state"].get("_anywidget_id", "").endswith("HeadSwitch"):
-            state = model["state"]
-            heads, size, asked, answers = state["shape"]
-            shapes = {
-                "weights": (heads, size, size),
-                "effects": (heads, size, asked, answers),
-                "bias": (asked, answers),
-            }
-            arrays = {
-                buffer["path"][0]: np.frombuffer(
-                    base64.b64decode(buffer["data"]), np.float32
-                ).reshape(shapes[buffer["path"][0]])
-                for buffer in model["buffers"]
-            }
-            return state, {name: torch.tensor(array).double() for name, array in arrays.items()}
-    raise AssertionError("chapter 08 holds no HeadSwitch")
+    (model,) = saved_models(ROOT / "chapters" / "08_multi_head_attention.ipynb", HeadSwitch)
+    heads, size, asked, answers = model["state"]["shape"]
+    shapes = {
+        "weights": (heads, size, size),
+        "effects": (heads, size, asked, answers),
+        "bias": (asked, answers),
+    }
+    arrays = saved_arrays(model)
+    return model["state"], {
+        name: torch.tensor(arrays[name]).double().reshape(shape) for name, shape in shapes.items()
+    }
 
 
 def test_in_chapter_08_a_reader_turns_a_head_off_and_sees_the_task_fail(open_page, site_url):
