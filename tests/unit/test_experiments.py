@@ -1,6 +1,6 @@
 """Every experiment: its quick form runs and repeats itself, and the book's file is of its settings.
 
-An experiment that is added to the folder is tested here without a word.
+An experiment that is added to the folder is tested here; `ROWS` must say what its rows are of.
 """
 
 import importlib
