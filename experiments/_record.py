@@ -22,6 +22,7 @@ import torch
 from tqdm import tqdm
 
 import attnkit
+from attnkit import intervals
 
 RESULTS = Path(__file__).resolve().parent.parent / "results"
 INTERVAL = (
@@ -159,31 +160,23 @@ def write(
     return record
 
 
-def median_interval(values: Sequence[float | None], confidence: float = 0.95) -> dict:
-    """Median of `values` and a distribution-free interval for the true median.
+def median_interval(values: Sequence[float | None]) -> dict:
+    """`attnkit.intervals.median_interval` for a results file, with what it leaves out.
 
-    The interval runs from the k-th smallest value to the k-th largest, with the largest k whose
-    coverage, 1 - 2 P(Binomial(n, 1/2) < k), is at least `confidence`; with few values, k is 1 and
-    `coverage` says how much that gives. None stands for "not reached" and sorts last, so the
-    median of five runs of which three never arrive is None.
+    `coverage` is how surely the interval holds the true median, and n the number of values. None
+    stands for "not reached" and counts as more than any number, so the median of five runs of
+    which three never arrive is None.
 
     Raises:
         ValueError: no values.
     """
-    if not values:
-        raise ValueError("values: expected at least one, got none")
-    ordered = sorted(values, key=lambda value: math.inf if value is None else value)
-    n = len(ordered)
-    tail = [sum(math.comb(n, j) for j in range(k)) / 2**n for k in range(n // 2 + 1)]
-    k = max((k for k in range(1, n // 2 + 1) if 1 - 2 * tail[k] >= confidence), default=1)
-    coverage = 1 - 2 * tail[k] if n > 1 else 0.0
-    middle = [ordered[(n - 1) // 2], ordered[n // 2]]
+    found = intervals.median_interval([math.inf if x is None else x for x in values])
+    names = ("median", "low", "high")
+    _, coverage = intervals.order_statistic(len(values))
     return {
-        "median": None if None in middle else _short(sum(middle) / 2),
-        "low": _short(ordered[k - 1]),
-        "high": _short(ordered[n - k]),
+        **{name: _short(value) for name, value in zip(names, found, strict=True)},
         "coverage": round(coverage, 4),
-        "n": n,
+        "n": len(values),
     }
 
 
@@ -204,9 +197,9 @@ def grouped(runs: Sequence[dict], names: Sequence[str]) -> list[tuple[dict, list
     return [(dict(zip(names, place, strict=True)), group) for place, group in groups.items()]
 
 
-def _short(value: float | None) -> float | None:
+def _short(value: float) -> float | None:
     """Five significant digits: more than an interval over ten seeds can tell."""
-    return None if value is None else float(f"{value:.5g}")
+    return None if value == math.inf else float(f"{value:.5g}")
 
 
 def _key(setting: dict) -> str:

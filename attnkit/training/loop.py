@@ -215,7 +215,10 @@ def make_optimizer(
     if not own:
         checks.fail("model", "a module with parameters", "none")
     if optimizer is None:
-        return torch.optim.AdamW(model.parameters(), lr=checks.positive("lr", lr), weight_decay=0.0)
+        # Fused, since the other forms take square roots whose last bit depends on the processor.
+        return torch.optim.AdamW(
+            model.parameters(), lr=checks.positive("lr", lr), weight_decay=0.0, fused=True
+        )
     checks.instance("optimizer", optimizer, torch.optim.Optimizer, "a torch optimizer")
     held = {id(item) for group in optimizer.param_groups for item in group["params"]}
     if not held <= own:

@@ -118,7 +118,7 @@ def test_what_was_never_reached_counts_as_later_than_everything():
 
 
 def test_no_values_have_no_median():
-    with pytest.raises(ValueError, match="values: expected at least one"):
+    with pytest.raises(ValueError, match="values: expected at least 1"):
         record.median_interval([])
 
 
