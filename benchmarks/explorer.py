@@ -18,7 +18,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from attnkit.viz import AttentionExplorer
 from attnkit.viz.notebook import EXPLORER_ID, strip_modules
-from attnkit.viz.sphinx_ext import STATIC
+from attnkit.viz.widget import source
 from booktools import chromium
 
 HEADS, TOKENS, FEATURES = 12, 256, 64
@@ -106,15 +106,19 @@ def open_explorer(page: Page) -> float:
     explorer = AttentionExplorer(query, key, head="all")
     state = saved_state(explorer)[explorer.model_id]
     assert state["state"]["_anywidget_id"] == EXPLORER_ID
-    page.add_style_tag(content=(STATIC / "explorer.css").read_text("utf-8"))
-    source = (STATIC / "explorer.js").read_text("utf-8")
-    return page.evaluate(FIRST_PAINT, [source, state])
+    page.add_style_tag(content=source("explorer.css"))
+    return page.evaluate(FIRST_PAINT, [explorer._esm, state])
 
 
 def print_sizes() -> None:
     """Print the bytes of the files and of the data of 8 heads of 64 tokens."""
-    for name, limit in (("explorer.js", 30), ("host.js", 3), ("explorer.css", None)):
-        size = len((STATIC / name).read_bytes())
+    texts = (
+        ("explorer's module", AttentionExplorer._esm, 30),
+        ("host.js", source("host.js"), 3),
+        ("explorer.css", source("explorer.css"), None),
+    )
+    for name, text, limit in texts:
+        size = len(text.encode())
         print(f"{name:28}{size:9,} bytes" + (f"   (at most {limit} KB)" if limit else ""))
     query = torch.randn(8, 64, 16)
     explorer = AttentionExplorer(query, query, tokens=[f"token{n:02}" for n in range(64)])
