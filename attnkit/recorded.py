@@ -55,7 +55,8 @@ def origin(run: dict) -> str:
         >>> origin({"command": "make bench", "device": "a CPU", "date": "2026-01-31"})
         'make bench (a CPU, 2026-01-31)'
     """
-    seeds = [f"{len(run['seeds'])} seeds"] if "seeds" in run else []
+    count = len(run.get("seeds", ()))
+    seeds = [f"{count} seed{'s' * (count > 1)}"] if count else []
     return f"{run['command']} ({', '.join([*seeds, run['device'], run['date']])})"
 
 

@@ -39,6 +39,7 @@ def test_results_are_read_as_they_stand_in_the_checkout():
 def test_the_origin_of_numbers_names_command_seeds_machine_and_day():
     run = {"command": "make it", "device": "a CPU", "date": "2026-01-31"}
     assert recorded.origin(run) == "make it (a CPU, 2026-01-31)"
+    assert recorded.origin(run | {"seeds": [7]}) == "make it (1 seed, a CPU, 2026-01-31)"
     assert recorded.origin(run | {"seeds": [0, 4]}) == "make it (2 seeds, a CPU, 2026-01-31)"
 
 
