@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attnkit import checks
-from attnkit.numerics import as_autocast, set_aside_nonfinite, widen, without_autocast
+from attnkit.numerics import as_autocast, narrow, set_aside_nonfinite, widen, without_autocast
 from attnkit.observers import observe, watching
 from attnkit.scores import additive_scores, concat_scores, dot_scores, general_scores
 
@@ -67,13 +67,21 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
 def _softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
     (wide,) = widen(scores)
     if mask is None:
-        return wide.softmax(-1).to(scores.dtype)
+        return narrow(wide.softmax(-1), scores.dtype)
+    if not wide.requires_grad and _no_empty_row(mask):
+        return narrow(wide.masked_fill(~mask, -math.inf).softmax(-1), scores.dtype)
     # An empty row holds zeros, since the softmax of -inf alone is NaN, and a NaN that is masked
     # afterwards would still stop autograd's anomaly detection.
     sees_something = mask.any(-1, keepdim=True)
     fill = torch.zeros_like(sees_something, dtype=wide.dtype).masked_fill(sees_something, -math.inf)
     weights = torch.where(mask, wide, fill).softmax(-1)
-    return weights.masked_fill(~mask, 0.0).to(scores.dtype)
+    # Zeros already where a row is not empty; there it keeps a gradient of NaN out of the softmax.
+    return narrow(weights.masked_fill(~mask, 0.0), scores.dtype)
+
+
+def _no_empty_row(mask: Tensor) -> bool:
+    # Asking is cheaper than a pass over all weights; elsewhere it would stall or not compile.
+    return mask.is_cpu and not torch.compiler.is_compiling() and bool(mask.any(-1).all())
 
 
 def attend(
@@ -108,6 +116,8 @@ def attend(
 def _attend(scores: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float) -> Attended:
     weights = _softmax(scores, mask)
     kept = F.dropout(weights, dropout_p) if dropout_p else weights
+    if not watching():
+        scores = None  # as large as the weights: given back before the product needs room
     output = kept @ value  # (..., L, Ev)
     observe(scores=scores, mask=mask, weights=weights, output=output)
     return Attended(output, weights)
@@ -170,8 +180,12 @@ def scaled_dot_product_attention(
         tensor([[0., 0.]])
     """
     target = _check_sdpa(query, key, value, scale, dropout_p, enable_gqa, need_weights)
+    plain = mask is bias is None and not (need_weights or dropout_p)
+    if plain and _nothing_to_arrange(query, key, value):
+        return Attended(F.scaled_dot_product_attention(query, key, value, scale=scale), None)
     if mask is not None:
-        mask = torch.atleast_2d(checks.mask(mask, target, device=query.device))
+        checks.mask(mask, target, device=query.device)
+        mask = mask if mask.dim() > 1 else torch.atleast_2d(mask)
     if bias is not None:
         bias = torch.atleast_2d(checks.bias(bias, target, device=query.device))
         visible = bias != -math.inf
@@ -182,9 +196,9 @@ def scaled_dot_product_attention(
     spoiled = None
     if mask is not None:
         key, value, spoiled = set_aside_nonfinite(key, value, mask, query_heads=target[-3:-2])
-    if need_weights or dropout_p > 0 or key.shape[-2] == 0:
-        attended = _explicit(query, key, value, mask, bias, scale, dropout_p, enable_gqa)
-        output, weights = attended.output, attended.weights if need_weights else None
+    if need_weights or dropout_p > 0 or target[-1] == 0:
+        output, weights = _explicit(query, key, value, mask, bias, scale, dropout_p, enable_gqa)
+        weights = weights if need_weights else None
     else:
         output = _fused(query, key, value, mask, bias, scale, target[:-2], enable_gqa)
         weights = None
@@ -192,6 +206,18 @@ def scaled_dot_product_attention(
             with torch.no_grad():
                 _explicit(query, key, value, mask, bias, scale, 0.0, enable_gqa)
     return Attended(output if spoiled is None else output.masked_fill(spoiled, math.nan), weights)
+
+
+def _nothing_to_arrange(query: Tensor, key: Tensor, value: Tensor) -> bool:
+    """Whether PyTorch's kernel takes the inputs as they are; that spares small calls a tenth."""
+    q, k, v = query.shape, key.shape, value.shape
+    return (
+        len(q) == len(k) == len(v) == 4
+        and q[:2] == k[:2] == v[:2]
+        and k[2] > 0
+        and not watching()
+        and not torch.is_autocast_enabled(query.device.type)
+    )
 
 
 def _explicit(
@@ -212,11 +238,22 @@ def _explicit(
         key = key.repeat_interleave(groups, dim=-3)  # (..., H, S, E)
         value = value.repeat_interleave(groups, dim=-3)  # (..., H, S, Ev)
     with without_autocast(query):
-        scores = (query * scale) @ key.transpose(-2, -1)  # (..., L, S)
-        if bias is not None:
-            scores = scores + bias.to(scores.dtype)
-        output, weights = _attend(scores, value, mask, dropout_p)
-    return Attended(output.to(dtype), weights.to(dtype))
+        # Not named here, so that `_attend` holds the only reference and can give it back.
+        output, weights = _attend(_scaled_scores(query, key, scale, bias), value, mask, dropout_p)
+    return Attended(narrow(output, dtype), narrow(weights, dtype))
+
+
+def _scaled_scores(query: Tensor, key: Tensor, scale: float, bias: Tensor | None) -> Tensor:
+    """scale * Q K^T + bias, (..., L, S); where the leading dimensions agree, in one pass."""
+    lead = query.shape[:-2]
+    if lead == key.shape[:-2] and lead:
+        flat_query, flat_key = query.flatten(0, -3), key.flatten(0, -3)
+        nothing = flat_query.new_empty(())  # what beta=0 leaves out
+        scores = torch.baddbmm(nothing, flat_query, flat_key.mT, beta=0, alpha=scale)
+        scores = scores.view(*lead, *scores.shape[-2:])
+    else:
+        scores = (query * scale) @ key.mT
+    return scores if bias is None else scores + bias.to(scores.dtype)
 
 
 def _fused(
@@ -236,10 +273,7 @@ def _fused(
     """
     empty = None
     if mask is not None:
-        empty = ~mask.any(-1, keepdim=True)  # (..., L, 1)
-        # Asking is cheaper than a pass over the output; elsewhere it would stall or not compile.
-        if mask.is_cpu and not torch.compiler.is_compiling() and not empty.any():
-            empty = None
+        empty = None if _no_empty_row(mask) else ~mask.any(-1, keepdim=True)  # (..., L, 1)
         if bias is not None:
             mask = torch.where(mask, bias.to(query.dtype), -math.inf)
         if empty is not None:
@@ -281,17 +315,20 @@ def _check_sdpa(
 ) -> tuple[int, ...]:
     """Check everything but mask and bias; return the shape (..., L, S) of the scores."""
     checks.query_key_value(query, key, value)
-    checks.size("key", key, -1, query.shape[-1], "the feature size of query")
     checks.probability("dropout_p", dropout_p)
     checks.flag("enable_gqa", enable_gqa)
     checks.flag("need_weights", need_weights)
     if scale is not None:
         checks.number("scale", scale)
+    shape = query.shape
+    if shape == key.shape == value.shape and not enable_gqa:
+        return (*shape[:-1], shape[-2])
+    checks.size("key", key, -1, shape[-1], "the feature size of query")
     if enable_gqa:
         lead = _grouped_heads(query, key, value)
     else:
         lead = checks.leading_dims(query=query, key=key, value=value)
-    return (*lead, query.shape[-2], key.shape[-2])
+    return (*lead, shape[-2], key.shape[-2])
 
 
 def _grouped_heads(query: Tensor, key: Tensor, value: Tensor) -> torch.Size:

@@ -25,6 +25,11 @@ def widen(*tensors: Tensor) -> tuple[Tensor, ...]:
     return tuple(x.float() if x.dtype in HALF else x for x in tensors)
 
 
+def narrow(tensor: Tensor, dtype: torch.dtype) -> Tensor:
+    """Return the tensor in `dtype`: the way back from `widen`, free where nothing was widened."""
+    return tensor if tensor.dtype == dtype else tensor.to(dtype)
+
+
 def as_autocast(*tensors: Tensor) -> tuple[Tensor, ...]:
     """Cast as autocast casts the inputs of the fused kernel, so that both forms see the same."""
     device = tensors[0].device.type

@@ -1,6 +1,6 @@
 r"""tanh(q + k) of every pair of a query and a key, a tile at a time.
 
-Tanh is not taken for every pair. One of two identities takes the function of each query and each
+Tanh is not taken for every pair. One of two identities takes a function of each query and each
 key beforehand, and leaves a few products, sums and one division to the pair:
 
 .. math::
@@ -23,6 +23,8 @@ from attnkit.efficient.tiles import Tile, Tiling
 # Elements of a tile for each thread, half a MiB in float32: it should stay in a core's own cache.
 # One thread alone takes two, since each call then has less to do for what it costs.
 TILE = 1 << 17
+# Queries of a tile at least, where there are as many: sums over a few long rows are slow.
+ROWS = 16
 # Tiles' worth of pairs in a band: enough that what is done once a band costs little.
 BAND = 8
 # Up to here tanh is far enough from 1 for its addition formula.
@@ -33,6 +35,11 @@ class PairTanh(Tiling):
     """tanh(q + k) of any tile, in one buffer that the next tile overwrites.
 
     A band holds a few queries and all keys, for the softmax; its tiles are what fits the buffer.
+
+    Args:
+        query: (N, L, A).
+        key: (N, S, A).
+        mask: boolean (N, L, S), or None.
     """
 
     def __init__(self, query: Tensor, key: Tensor, mask: Tensor | None = None):
@@ -41,8 +48,6 @@ class PairTanh(Tiling):
         self.pairs = max(
             1, (TILE * max(2, torch.get_num_threads()) if query.is_cpu else TILE << 9) // hidden
         )
-        self.buffers = query.new_empty(2, min(self.pairs, math.prod(self.shape)) * hidden)
-        self.one = query.new_ones(())
         largest = [torch.maximum(x.amax(), -x.amin()).item() for x in (query, key)]
         if max(largest) <= SMALL:
             self.form, function = self._of_tanh, torch.tanh
@@ -51,32 +56,39 @@ class PairTanh(Tiling):
             self.form, function = self._of_exponentials, lambda x: (2 * x).exp_()
         else:  # NaN and Inf, too, come here
             self.form, function = self._of_sum, lambda x: 2 * x
-        self.query, self.key = function(query), function(key)
+        self.query = function(query)[:, :, None]  # (N, L, 1, A)
+        self.key = function(key)[:, None]  # (N, 1, S, A)
+        self.one = query.new_ones(())
+        size = min(self.pairs, math.prod(self.shape)) * hidden
+        self.buffer = query.new_empty(size)
+        self.spare = query.new_empty(size if self.form == self._of_tanh else 0)
 
     def __call__(self, tile: Tile) -> Tensor:
-        query = self.query[tile.batch, tile.rows, None]  # (n, l, 1, A)
-        key = self.key[tile.batch, None, tile.keys]  # (n, 1, s, A)
+        """tanh(q + k) of the pairs of a tile, (n, l, s, A)."""
+        query = self.query[tile.batch, tile.rows]  # (n, l, 1, A)
+        key = self.key[tile.batch, :, tile.keys]  # (n, 1, s, A)
         shape = (*query.shape[:2], *key.shape[2:])
-        first, second = (x[: math.prod(shape)].view(shape) for x in self.buffers)  # (n, l, s, A)
-        return self.form(query, key, first, second)
+        return self.form(query, key, self.buffer[: math.prod(shape)].view(shape))
 
-    def _of_tanh(self, query: Tensor, key: Tensor, out: Tensor, spare: Tensor) -> Tensor:
+    def _of_tanh(self, query: Tensor, key: Tensor, out: Tensor) -> Tensor:
+        spare = self.spare[: out.numel()].view(out.shape)
         torch.addcmul(self.one, query, key, out=spare)
         return torch.add(query, key, out=out).div_(spare)
 
-    def _of_exponentials(self, query: Tensor, key: Tensor, out: Tensor, spare: Tensor) -> Tensor:
+    def _of_exponentials(self, query: Tensor, key: Tensor, out: Tensor) -> Tensor:
         torch.addcmul(self.one, query, key, out=out).reciprocal_()
         return torch.sub(self.one, out, alpha=2, out=out)
 
-    def _of_sum(self, query: Tensor, key: Tensor, out: Tensor, spare: Tensor) -> Tensor:
+    def _of_sum(self, query: Tensor, key: Tensor, out: Tensor) -> Tensor:
         torch.add(query, key, out=out).sigmoid_()  # faster than PyTorch's tanh, and as exact here
         return torch.sub(out.mul_(2), self.one, out=out)
 
     def bands(self) -> Iterator[Tile]:
-        return self.split(self.whole, max(self.shape[-1], BAND * self.pairs))
+        rows = max(BAND * self.pairs // max(1, self.shape[-1]), ROWS)
+        return self.split(self.whole, rows * self.shape[-1])
 
     def tiles(self, band: Tile) -> Iterator[Tile]:
-        return self.split(band, self.pairs)
+        return self.split(band, self.pairs, ROWS)
 
 
 class PairGrads:
@@ -92,11 +104,16 @@ class PairGrads:
 
         The slope of tanh is 1 - t^2. That it is multiplied by v can wait for the sums.
         """
-        self.of_v += t.flatten(0, -2).mT @ grad.flatten()
+        self.of_v.addmv_(t.flatten(0, -2).mT, grad.flatten())
         # The sign is settled in `finish`: t^2 - 1 can be written in place in one pass.
         slope = torch.addcmul(self.minus_one, t, t, out=t).mul_(grad[..., None])
-        self.query[tile.batch, tile.rows] += slope.sum(2)
-        self.key[tile.batch, tile.keys] += slope.sum(1)
+        self.query[tile.batch, tile.rows].add_(slope.sum(2))
+        self.key[tile.batch, tile.keys].add_(slope.sum(1))
 
     def finish(self) -> tuple[Tensor, Tensor, Tensor]:
         return self.query.mul_(-self.v), self.key.mul_(-self.v), self.of_v
+
+
+def dot(t: Tensor, v: Tensor) -> Tensor:
+    """t (n, l, s, A) times v (A,) -> (n, l, s); `t @ v` with less to find out before it."""
+    return torch.mv(t.flatten(0, -2), v).view(t.shape[:-1])

@@ -15,15 +15,16 @@ from torch import Tensor
 
 from attnkit import checks
 from attnkit.efficient import kernels
-from attnkit.efficient.pair_tanh import PairGrads, PairTanh
+from attnkit.efficient.pair_tanh import PairGrads, PairTanh, dot
 from attnkit.functional import Attended, attend
 from attnkit.mechanism import spoil
 from attnkit.numerics import as_autocast, set_aside, widen
 from attnkit.observers import watching
 from attnkit.scores import additive_scores
 
-# Below this many pairs times hidden features the plain form is as fast, since nothing leaves cache.
-WORTH_TILING = 1 << 19
+# Below this many pairs times hidden features the plain form is as fast on processors with a fast
+# tanh, where what it makes stays in cache; on others tiles would pay from an eighth of it.
+WORTH_TILING = 1 << 22
 # With fewer pairs for each query and key, as in a decoder's step, there is little to save.
 FEW_PAIRS = 8
 
@@ -156,7 +157,7 @@ class _Scores(torch.autograd.Function):
         tanh = PairTanh(query, key)
         scores = query.new_empty(tanh.shape)
         for tile in tanh.tiles(tanh.whole):
-            scores[tile] = tanh(tile) @ v
+            scores[tile] = dot(tanh(tile), v)
         return scores
 
     @staticmethod
@@ -181,13 +182,18 @@ class _Attention(torch.autograd.Function):
         for band in tanh.bands():
             scores = query.new_empty([x.stop - x.start for x in band])
             for tile in tanh.tiles(band):
-                scores[tile.within(band)] = tanh(tile) @ v
+                scores[tile.within(band)] = dot(tanh(tile), v)
             if mask is not None:
                 scores.masked_fill_(~mask[band], -math.inf)
-            total = scores.logsumexp(-1, keepdim=True)
-            total.masked_fill_(total == -math.inf, 0.0)  # a row that sees nothing: exp(-inf) = 0
-            logsumexp[band[:2]] = total
-            output[band[:2]] = scores.sub_(total).exp_() @ value[band.batch, band.keys]
+            most = scores.amax(-1, keepdim=True)
+            if mask is not None:  # a row that sees nothing: exp(-inf) = 0, and 0 / 1
+                most.masked_fill_(most == -math.inf, 0.0)
+            weights = scores.sub_(most).exp_()
+            total = weights.sum(-1, keepdim=True)
+            if mask is not None:
+                total.masked_fill_(total == 0.0, 1.0)
+            output[band[:2]] = (weights @ value[band.batch, band.keys]).div_(total)
+            logsumexp[band[:2]] = total.log_().add_(most)
         ctx.save_for_backward(query, key, v, value, mask, output, logsumexp)
         return output
 
@@ -205,12 +211,12 @@ class _Attention(torch.autograd.Function):
             weights = torch.zeros_like(grad_weights)
             for tile in tanh.tiles(band):
                 t, local = tanh(tile), tile.within(band)
-                part = (t @ v).sub_(logsumexp[tile[:2]]).exp_()  # (n, l, s)
+                part = dot(t, v).sub_(logsumexp[tile[:2]]).exp_()  # (n, l, s)
                 if mask is not None:
                     part.masked_fill_(~mask[tile], 0.0)
                 weights[local] = part
                 grads.add(tile, t, part.mul_(grad_weights[local]))
-            grad_value[band.batch, band.keys] += weights.mT @ some_grad
+            grad_value[band.batch, band.keys].add_(weights.mT @ some_grad)
         return *grads.finish(), grad_value, None
 
 

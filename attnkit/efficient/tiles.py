@@ -34,10 +34,13 @@ class Tiling:
         self.whole = Tile(*(slice(0, size) for size in shape))
         self.visible = None if mask is None else visible_range(mask)
 
-    def split(self, whole: Tile, pairs: int) -> Iterator[Tile]:
-        """Cut `whole` into tiles of at most `pairs`, less what no query of a tile may see."""
+    def split(self, whole: Tile, pairs: int, least_rows: int = 1) -> Iterator[Tile]:
+        """Cut `whole` into tiles of at most `pairs`, less what no query of a tile may see.
+
+        A tile has all keys, unless it would then have fewer queries than `least_rows`.
+        """
         n, length, width = (x.stop - x.start for x in whole)
-        key_step = min(width, pairs)
+        key_step = min(width, max(1, pairs // min(length, least_rows)))
         row_step = min(length, pairs // key_step)
         batch_step = max(1, min(n, pairs // (length * width)))
         for batch in steps(whole.batch, batch_step):

@@ -70,7 +70,7 @@ class InTiles(nn.Module):
     def forward(self, *inputs, **options):
         with (
             patch.multiple(tiled_additive, WORTH_TILING=0, FEW_PAIRS=0),
-            patch.multiple(pair_tanh, TILE=64, BAND=2),
+            patch.multiple(pair_tanh, TILE=64, BAND=2, ROWS=2),
             patch.multiple(flash, ROWS=2, KEYS=3, SHORT=0),
             patch.multiple(window, MIN_ROWS=2, MAX_ROWS=2, SHORT=0),
         ):

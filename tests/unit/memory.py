@@ -1,5 +1,6 @@
 """How much memory a computation needs, counted in tensors rather than in a process."""
 
+import weakref
 from collections.abc import Callable
 
 import torch
@@ -22,3 +23,18 @@ def largest_tensor(computation: Callable[[], object]) -> int:
     with _Largest() as record:
         computation()
     return record.elements
+
+
+class Living(TorchDispatchMode):
+    """What operations made of `elements` numbers and nobody has let go, at the last operation."""
+
+    def __init__(self, elements: int):
+        super().__init__()
+        self.elements, self.made, self.at_last = elements, [], 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        if isinstance(result, torch.Tensor) and result.numel() == self.elements:
+            self.made.append(weakref.ref(result.untyped_storage()))
+        self.at_last = len({x().data_ptr() for x in self.made if x() is not None})
+        return result

@@ -252,7 +252,7 @@ def test_the_base_class_projects_nothing():
     [lambda: AdditiveAttention(4, 4, 64), lambda: LuongAttention(4, 4, "concat", hidden_dim=64)],
     ids=["additive", "concat"],
 )
-@pytest.mark.parametrize("length", [8, 128])
+@pytest.mark.parametrize("length", [8, 256])
 def test_many_pairs_take_the_tiled_form_and_few_the_plain_one(make, length, monkeypatch):
     torch.manual_seed(0)
     module, x = make(), torch.randn(1, length, 4)
@@ -262,7 +262,7 @@ def test_many_pairs_take_the_tiled_form_and_few_the_plain_one(make, length, monk
         home, "tiled_additive_attention", lambda *x, **how: runs.append(1) or tiled(*x, **how)
     )
     found = module(x, need_weights=True)
-    assert len(runs) == (length == 128)
+    assert len(runs) == (length == 256)
     projected = module.project_query(x), module.project_key(x)
     plain = ScoredAttention.attend(module, *projected, x, None, True)
     assert_close(found, plain, rtol=0, atol=1e-5)
@@ -272,5 +272,5 @@ def test_many_pairs_take_the_tiled_form_and_few_the_plain_one(make, length, monk
 def test_only_an_additive_score_is_tiled(score, monkeypatch):
     home = sys.modules[LuongAttention.__module__]
     monkeypatch.setattr(home, "tiled_additive_attention", None)
-    x = torch.randn(1, 128, 64)
+    x = torch.randn(1, 256, 64)
     assert LuongAttention(64, 64, score)(x).output.shape == x.shape

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 import attnkit
 from attnkit import device, functional, masks, numerics
 
+from .memory import Living
+
 
 def randn(*shape, seed=0, dtype=torch.float64):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
@@ -258,6 +260,23 @@ def test_masked_softmax_ignores_masked_junk_in_value_and_gradient(junk):
     close(weights, torch.tensor([[1 / (1 + e), 0, e / (1 + e)], [0, 0, 0]]), 1e-7)
     slope = 2 * e / (1 + e) ** 2
     close(scores.grad, torch.tensor([[-slope, 0, slope], [0, 0, 0]]), 1e-6)
+
+
+@pytest.mark.parametrize("seen", [[True, True, False], [False] * 3], ids=["some", "none"])
+def test_a_loss_that_is_not_finite_under_the_mask_spoils_no_gradient(seen):
+    scores, mask = torch.tensor([[0.5, -0.5, 2.0]] * 2).requires_grad_(), torch.tensor(seen)
+    weights = attnkit.masked_softmax(scores, mask)
+    torch.where(mask, weights.log(), 0.0)[:, 0].sum().backward()  # log 0 has slope 1/0
+    expected = torch.tensor([1.0, 0.0, 0.0]) - scores.detach().masked_fill(~mask, -9e9).softmax(-1)
+    assert torch.allclose(scores.grad, expected * mask, atol=1e-6)
+
+
+@pytest.mark.parametrize("mask", [None, masks.causal(6)], ids=["all", "causal"])
+def test_the_scores_are_given_back_before_the_values_are_weighed(mask):
+    query, key, value = (torch.randn(2, 3, 6, 4) for _ in range(3))
+    with Living(6 * 6 * 2 * 3) as living, torch.no_grad():
+        functional.scaled_dot_product_attention(query, key, value, mask=mask, need_weights=True)
+    assert living.at_last == 1  # the weights
 
 
 def test_no_nan_arises_on_the_way_through_an_empty_row():

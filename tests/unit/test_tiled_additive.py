@@ -35,6 +35,7 @@ def small_tiles(monkeypatch):
     """Make tiles so small that a small problem has many, and none takes the plain form."""
     monkeypatch.setattr(pair_tanh, "TILE", 96)
     monkeypatch.setattr(pair_tanh, "BAND", 3)
+    monkeypatch.setattr(pair_tanh, "ROWS", 2)
     monkeypatch.setattr(tiled_additive, "WORTH_TILING", 0)
     monkeypatch.setattr(tiled_additive, "FEW_PAIRS", 0)
 
