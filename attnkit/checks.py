@@ -142,6 +142,8 @@ def same_dtype(**tensors: Tensor) -> None:
 
 def broadcasts_to(name: str, value: Tensor, target: Sequence[int], layout: str) -> Tensor:
     """Check that `value` broadcasts to exactly `target`, without enlarging it."""
+    if value.shape == target[-2:]:  # a mask of queries and keys alone, the usual one
+        return value
     padded = (1,) * (len(target) - value.dim()) + tuple(value.shape)
     fits = len(padded) == len(target) and all(
         have in (1, want) for have, want in zip(padded, target, strict=True)

@@ -12,7 +12,14 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attnkit import checks
-from attnkit.numerics import as_autocast, narrow, set_aside_nonfinite, widen, without_autocast
+from attnkit.numerics import (
+    as_autocast,
+    narrow,
+    seeing,
+    set_aside_nonfinite,
+    widen,
+    without_autocast,
+)
 from attnkit.observers import observe, watching
 from attnkit.scores import additive_scores, concat_scores, dot_scores, general_scores
 
@@ -68,20 +75,24 @@ def _softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
     (wide,) = widen(scores)
     if mask is None:
         return narrow(wide.softmax(-1), scores.dtype)
-    if not wide.requires_grad and _no_empty_row(mask):
-        return narrow(wide.masked_fill(~mask, -math.inf).softmax(-1), scores.dtype)
-    # An empty row holds zeros, since the softmax of -inf alone is NaN, and a NaN that is masked
-    # afterwards would still stop autograd's anomaly detection.
-    sees_something = mask.any(-1, keepdim=True)
-    fill = torch.zeros_like(sees_something, dtype=wide.dtype).masked_fill(sees_something, -math.inf)
-    weights = torch.where(mask, wide, fill).softmax(-1)
-    # Zeros already where a row is not empty; there it keeps a gradient of NaN out of the softmax.
-    return narrow(weights.masked_fill(~mask, 0.0), scores.dtype)
+    hidden = ~mask
+    if _no_empty_row(mask):
+        weights = wide.masked_fill(hidden, -math.inf).softmax(-1)
+        if not weights.requires_grad:
+            return narrow(weights, scores.dtype)
+    else:
+        # An empty row holds zeros, since the softmax of -inf alone is NaN, and a NaN that is masked
+        # afterwards would still stop autograd's anomaly detection.
+        some = seeing(mask)
+        fill = torch.zeros_like(some, dtype=wide.dtype).masked_fill(some, -math.inf)
+        weights = torch.where(mask, wide, fill).softmax(-1)
+    # In a row that is not empty these are zeros already; but a gradient that is NaN stops here.
+    return narrow(weights.masked_fill(hidden, 0.0), scores.dtype)
 
 
 def _no_empty_row(mask: Tensor) -> bool:
     # Asking is cheaper than a pass over all weights; elsewhere it would stall or not compile.
-    return mask.is_cpu and not torch.compiler.is_compiling() and bool(mask.any(-1).all())
+    return mask.is_cpu and not torch.compiler.is_compiling() and bool(seeing(mask).all())
 
 
 def attend(
@@ -273,12 +284,12 @@ def _fused(
     """
     empty = None
     if mask is not None:
-        empty = None if _no_empty_row(mask) else ~mask.any(-1, keepdim=True)  # (..., L, 1)
+        empty = None if _no_empty_row(mask) else ~seeing(mask)  # (..., L, 1)
         if bias is not None:
             mask = torch.where(mask, bias.to(query.dtype), -math.inf)
         if empty is not None:
             mask = mask.masked_fill(empty, 1)  # True, or a bias that is finite
-        mask = _four_dims_of_mask(mask, lead)
+        mask = _kernel_mask(mask, lead)
     kv_lead = (*lead[:-1], key.shape[-3]) if enable_gqa else lead
     query = _four_dims(query, lead)
     key, value = _four_dims(key, kv_lead), _four_dims(value, kv_lead)
@@ -298,10 +309,11 @@ def _four_dims(x: Tensor, lead: tuple[int, ...]) -> Tensor:
     return x.flatten(0, -4) if x.dim() > 4 else x[(None,) * (4 - x.dim())]
 
 
-def _four_dims_of_mask(mask: Tensor, lead: tuple[int, ...]) -> Tensor:
+def _kernel_mask(mask: Tensor, lead: tuple[int, ...]) -> Tensor:
+    """The mask with four dimensions, or two: with three the kernel does not run."""
     if mask.dim() > 3 and len(lead) > 2:  # its heads may stay one where the batch is spelled out
         return mask.expand(*lead[:-1], *mask.shape[-3:]).flatten(0, -4)
-    return mask[(None,) * (4 - mask.dim())]
+    return mask[None] if mask.dim() == 3 else mask  # the kernel takes two as well
 
 
 def _check_sdpa(

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from attnkit import checks
 from attnkit.functional import Attended, scaled_dot_product_attention
 from attnkit.mechanism import check_inputs, default_key_value, spoil
-from attnkit.numerics import set_aside
+from attnkit.numerics import seeing, set_aside
 
 Rotate = Callable[[Tensor, int], Tensor]
 
@@ -287,7 +287,7 @@ def _zero_empty(output: Tensor, mask: Tensor | None, key: Tensor) -> Tensor:
         return output * 0
     if mask is None:
         return output
-    sees = mask.any(-1, keepdim=True).any(-3)  # (..., L, 1)
+    sees = seeing(mask).any(-3)  # (..., L, 1)
     if sees.is_cpu and not torch.compiler.is_compiling() and sees.all():
         return output
     return output.masked_fill(~sees, 0.0)

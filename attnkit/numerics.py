@@ -45,6 +45,14 @@ def without_autocast(tensor: Tensor) -> AbstractContextManager:
     return torch.autocast(device, enabled=False) if torch.is_autocast_enabled(device) else _NOTHING
 
 
+def seeing(mask: Tensor) -> Tensor:
+    """Which queries may see any key: a mask (..., L, S) -> boolean (..., L, 1)."""
+    if mask.shape[-1] == 0:
+        return mask.any(-1, keepdim=True)
+    # A maximum over bytes, which on a CPU is up to 25 times faster than any() over booleans.
+    return mask.view(torch.uint8).amax(-1, keepdim=True).view(torch.bool)
+
+
 def finite(tensor: Tensor) -> bool:
     # The sum of finite numbers may overflow, so a false alarm is possible; a miss is not.
     return math.isfinite(tensor.detach().sum().item())
@@ -76,7 +84,7 @@ def set_aside_nonfinite(
     bad = ~(key_ok.all(-1) & value_ok.all(-1))  # (..., S)
     if query_heads and bad.dim() > 1 and bad.shape[-2] not in (1, *query_heads):
         bad = bad.repeat_interleave(query_heads[0] // bad.shape[-2], dim=-2)  # (..., H, S)
-    spoiled = (mask & bad[..., None, :]).any(-1, keepdim=True)  # (..., L, 1)
+    spoiled = seeing(mask & bad[..., None, :])  # (..., L, 1)
     return torch.where(key_ok, key, 0.0), torch.where(value_ok, value, 0.0), spoiled
 
 
@@ -102,5 +110,5 @@ def set_aside(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) ->
     clean = {name: torch.where(ok[name], x, 0.0) for name, x in given.items()}
     bad_key = ~(ok[id(key)].all(-1) & ok[id(value)].all(-1))[..., None, :]  # (..., 1, S)
     bad_query = ~ok[id(query)].all(-1, keepdim=True)  # (..., L, 1)
-    spoiled = (mask & (bad_key | bad_query)).any(-1, keepdim=True)  # (..., L, 1)
+    spoiled = seeing(mask & (bad_key | bad_query))  # (..., L, 1)
     return Inputs(clean[id(query)], clean[id(key)], clean[id(value)], spoiled)

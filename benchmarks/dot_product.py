@@ -28,6 +28,10 @@ def cases(length: int, device: str) -> dict[str, dict[str, Callable[[], object]]
         weights = (query @ key.mT / HEAD_DIM**0.5).softmax(-1)
         return weights @ value, weights
 
+    def masked_by_hand():
+        scores = (query @ key.mT / HEAD_DIM**0.5).masked_fill(~mask, float("-inf"))
+        return scores.softmax(-1) @ value
+
     def both(call):
         return lambda: call(*leaves).sum().backward()
 
@@ -48,6 +52,7 @@ def cases(length: int, device: str) -> dict[str, dict[str, Callable[[], object]]
             "F.scaled_dot_product_attention": lambda: F.scaled_dot_product_attention(
                 query, key, value, attn_mask=mask
             ),
+            "matmul, mask, softmax, matmul": masked_by_hand,
         },
         "without weights, forward and backward": {
             "attnkit": both(lambda *x: scaled_dot_product_attention(*x).output),

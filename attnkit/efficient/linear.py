@@ -265,8 +265,9 @@ def _explicit(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) ->
     total = visible.sum(-1, keepdim=True)
     weights = _read(visible, total)
     output = weights @ value
-    # Whoever records scores expects weights = softmax(scores), which the logarithm gives.
-    observe(scores=scores.log(), mask=mask, weights=weights, output=output)
+    if watching():
+        # Whoever records scores expects weights = softmax(scores), which the logarithm gives.
+        observe(scores=scores.log(), mask=mask, weights=weights, output=output)
     return Attended(output, weights)
 
 

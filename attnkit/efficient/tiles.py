@@ -6,6 +6,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from attnkit.numerics import seeing
+
 
 class Tile(NamedTuple):
     """A range of batch, of queries and of keys; it indexes a tensor (N, L, S)."""
@@ -60,7 +62,7 @@ def visible_range(mask: Tensor) -> tuple[Tensor, Tensor]:
     shape, keys = mask.shape[:-1], mask.shape[-1]
     for dim in (0, 1):  # look once at what was expanded
         mask = mask.narrow(dim, 0, 1) if mask.stride(dim) == 0 else mask
-    bits, sees = mask.to(torch.uint8), mask.any(-1)
+    bits, sees = mask.view(torch.uint8), seeing(mask)[..., 0]
     first = torch.where(sees, bits.argmax(-1), keys)
     last = torch.where(sees, keys - bits.flip(-1).argmax(-1), 0)
     return first.expand(shape), last.expand(shape)

@@ -23,7 +23,7 @@ from attnkit.observers import unobserved, watching
 # Queries of a block: with fewer, calls cost more than work; with more, hidden keys are read.
 MIN_ROWS, MAX_ROWS = 64, 512
 # Up to this many queries the masked full form is as fast: what it wastes still fits the cache.
-SHORT = 256
+SHORT = 512
 BACKENDS = ("auto", "blocks", "flex")
 
 
