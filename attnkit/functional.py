@@ -190,10 +190,10 @@ def scaled_dot_product_attention(
         >>> scaled_dot_product_attention(query, key, key, mask=torch.tensor([False] * 3)).output
         tensor([[0., 0.]])
     """
+    plain = mask is bias is scale is None and enable_gqa is need_weights is False
+    if plain and isinstance(dropout_p, float) and not dropout_p and _is_plain(query, key, value):
+        return Attended(F.scaled_dot_product_attention(query, key, value), None)
     target = _check_sdpa(query, key, value, scale, dropout_p, enable_gqa, need_weights)
-    plain = mask is bias is None and not (need_weights or dropout_p)
-    if plain and _nothing_to_arrange(query, key, value):
-        return Attended(F.scaled_dot_product_attention(query, key, value, scale=scale), None)
     if mask is not None:
         checks.mask(mask, target, device=query.device)
         mask = mask if mask.dim() > 1 else torch.atleast_2d(mask)
@@ -219,13 +219,22 @@ def scaled_dot_product_attention(
     return Attended(output if spoiled is None else output.masked_fill(spoiled, math.nan), weights)
 
 
-def _nothing_to_arrange(query: Tensor, key: Tensor, value: Tensor) -> bool:
-    """Whether PyTorch's kernel takes the inputs as they are; that spares small calls a tenth."""
-    q, k, v = query.shape, key.shape, value.shape
+def _is_plain(query: object, key: object, value: object) -> bool:
+    """Whether nothing is wrong with the inputs and nothing is left to do but call the kernel.
+
+    It asks for less than could be had, in few steps: on a small call every check is felt.
+    """
+    if not (isinstance(query, Tensor) and isinstance(key, Tensor) and isinstance(value, Tensor)):
+        return False
+    shape, dtype = query.shape, query.dtype
     return (
-        len(q) == len(k) == len(v) == 4
-        and q[:2] == k[:2] == v[:2]
-        and k[2] > 0
+        len(shape) == 4
+        and shape[2] > 0
+        and shape[3] > 0
+        and shape == key.shape == value.shape
+        and dtype.is_floating_point
+        and dtype == key.dtype == value.dtype
+        and query.device == key.device == value.device
         and not watching()
         and not torch.is_autocast_enabled(query.device.type)
     )
