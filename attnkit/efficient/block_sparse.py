@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from attnkit import checks
-from attnkit.efficient.spans import part_of
+from attnkit.efficient.spans import joined, part_of
 from attnkit.functional import Attended, _check_sdpa, scaled_dot_product_attention
 from attnkit.observers import unobserved, watching
 
@@ -125,21 +125,24 @@ def _sparse(
 ) -> Tensor:
     """Blocks of queries, each against the gathered blocks of keys that any head lets it see."""
     used = block_mask.flatten(0, -3).any(0) if block_mask.dim() > 2 else block_mask  # (nL, nS)
-    places = torch.arange(key.shape[-2], device=key.device)
+    within = torch.arange(block_size, device=key.device)
     if not len(used):
         return scaled_dot_product_attention(query, key, value, **options).output
+    queries, keys, values = (x.split(block_size, -2) for x in (query, key, value))
     outputs = []
-    for block in range(len(used)):
+    for block, some in enumerate(queries):
         rows = slice(block * block_size, (block + 1) * block_size)
-        columns = places[used[block][places // block_size]]  # (s,)
+        chosen = used[block].nonzero()[:, 0]
+        columns = (chosen[:, None] * block_size + within).flatten()
+        columns = columns[columns < key.shape[-2]]  # (s,)
         parts = [] if mask is None else [part_of(mask, rows, columns)]
         if block_mask.dim() > 2:
             parts.append(block_mask[..., block : block + 1, columns // block_size])
         near = math.prod(parts[1:], start=parts[0]) if parts else None
-        some_key, some_value = key[..., columns, :], value[..., columns, :]
+        chosen = chosen.tolist()
         outputs.append(
             scaled_dot_product_attention(
-                query[..., rows, :], some_key, some_value, mask=near, **options
+                some, joined(keys, chosen), joined(values, chosen), mask=near, **options
             ).output
         )
     return torch.cat(outputs, -2) if len(outputs) > 1 else outputs[0]

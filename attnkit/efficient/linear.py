@@ -229,8 +229,9 @@ def _linear(
         return _read(query @ state.key_value, query @ state.key[..., None]), state
     state = _no_state(key, value) if state is None else state
     outputs = [value.new_zeros(*checks.leading_dims(query=query, value=value), 0, value.shape[-1])]
-    for begin in range(0, query.shape[-2], CHUNK):
-        some, some_key, some_value = (x[..., begin : begin + CHUNK, :] for x in (query, key, value))
+    # Not slices: each would hand back a gradient as large as the whole.
+    chunks = (x.split(CHUNK, -2) for x in (query, key, value))
+    for some, some_key, some_value in zip(*chunks, strict=True):
         within = (some @ some_key.mT).tril()  # (..., l, l)
         total = some @ state.key[..., None] + within.sum(-1, keepdim=True)
         outputs.append(_read(some @ state.key_value + within @ some_value, total))
@@ -251,9 +252,9 @@ def _steps(
     """The same, token by token."""
     state = _no_state(key, value) if state is None else state
     outputs = [value.new_zeros(*checks.leading_dims(query=query, value=value), 0, value.shape[-1])]
-    for i in range(query.shape[-2]):
-        q, k, v = (x[..., i : i + 1, :] for x in (query, key, value))
-        state = LinearState(state.key_value + k.mT @ v, state.key + k.squeeze(-2))
+    for step in zip(*(x.unbind(-2) for x in (query, key, value)), strict=True):
+        q, k, v = (x[..., None, :] for x in step)
+        state = LinearState(state.key_value + k.mT @ v, state.key + step[1])
         outputs.append(_read(q @ state.key_value, q @ state.key[..., None]))
     return torch.cat(outputs, -2), state
 

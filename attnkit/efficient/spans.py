@@ -1,5 +1,6 @@
 """Masks that give each query one stretch of keys: causal, windowed, or both, without an (L, S)."""
 
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import torch
@@ -103,6 +104,16 @@ def set_aside(
     if mask is not None:
         bad = bad & mask.expand(*mask.shape[:-2], 1, target[-1])[..., 0, :]
     return torch.where(key_ok, key, 0.0), torch.where(value_ok, value, 0.0), seen.any(bad)
+
+
+def joined(pieces: Sequence[Tensor], chosen: Iterable[int]) -> Tensor:
+    """Some of the pieces (..., s, E) that `split` made of a tensor, one after the other.
+
+    A slice of the whole would be no copy, but its gradient would be as large as the whole: with a
+    slice for every block, the backward pass would be quadratic in the length.
+    """
+    some = [pieces[place] for place in chosen] or [pieces[0][..., :0, :]]
+    return torch.cat(some, -2) if len(some) > 1 else some[0]
 
 
 def keys_alone(mask: Tensor | None) -> bool:

@@ -10,12 +10,13 @@ kernel.
 import math
 from collections.abc import Callable
 from functools import lru_cache, partial
+from itertools import pairwise
 
 import torch
 from torch import Tensor
 
 from attnkit import checks, masks
-from attnkit.efficient.spans import Spans, keys_alone, part_of, set_aside, spans
+from attnkit.efficient.spans import Spans, joined, keys_alone, part_of, set_aside, spans
 from attnkit.functional import Attended, _check_sdpa, scaled_dot_product_attention
 from attnkit.numerics import as_autocast
 from attnkit.observers import unobserved, watching
@@ -131,18 +132,23 @@ def _in_blocks(
     options: dict[str, object],
 ) -> Tensor:
     """Blocks of queries, each against the one stretch of keys that its queries see."""
-    outputs = []
-    for begin in range(0, max(1, query.shape[-2]), block_rows):
-        rows = slice(begin, begin + block_rows)
-        some = seen.rows(rows)
-        span = some.span()
-        near = None if some.covers(span) else some.mask(span)  # (l, s)
+    queries, outputs = query.split(block_rows, -2), []
+    rows = [slice(begin, begin + block_rows) for begin in range(0, len(seen.first), block_rows)]
+    rows = rows or [slice(0, 0)]
+    spans_of = [seen.rows(some).span() for some in rows]
+    cuts = sorted({0, key.shape[-2]}.union(*((span.start, span.stop) for span in spans_of)))
+    sizes = [end - begin for begin, end in pairwise(cuts)] or [0]
+    keys, values = key.split(sizes, -2), value.split(sizes, -2)
+    for some, where, span in zip(queries, rows, spans_of, strict=True):
+        place = seen.rows(where)
+        near = None if place.covers(span) else place.mask(span)  # (l, s)
         if mask is not None:
-            part = part_of(mask, rows, span)
+            part = part_of(mask, where, span)
             near = part if near is None else near & part
+        pieces = range(cuts.index(span.start), cuts.index(span.stop))
         outputs.append(
             scaled_dot_product_attention(
-                query[..., rows, :], key[..., span, :], value[..., span, :], mask=near, **options
+                some, joined(keys, pieces), joined(values, pieces), mask=near, **options
             ).output
         )
     return torch.cat(outputs, -2) if len(outputs) > 1 else outputs[0]

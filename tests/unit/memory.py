@@ -25,6 +25,25 @@ def largest_tensor(computation: Callable[[], object]) -> int:
     return record.elements
 
 
+class _Written(TorchDispatchMode):
+    elements = 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        for x in result if isinstance(result, tuple | list) else [result]:
+            given = {y.untyped_storage().data_ptr() for y in args if isinstance(y, torch.Tensor)}
+            if isinstance(x, torch.Tensor) and x.untyped_storage().data_ptr() not in given:
+                self.elements += x.numel()
+        return result
+
+
+def written(computation: Callable[[], object]) -> int:
+    """The elements of all tensors that the operations of the computation return, views aside."""
+    with _Written() as record:
+        computation()
+    return record.elements
+
+
 class Living(TorchDispatchMode):
     """What operations made of `elements` numbers and nobody has let go, at the last operation."""
 
