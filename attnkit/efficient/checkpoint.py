@@ -75,10 +75,10 @@ def chunked_attention(
             attention(query, key, value, mask=mask)
     chunks = []
     with unobserved():
-        for begin in range(0, max(1, query.shape[-2]), chunk_size):
-            rows = slice(begin, begin + chunk_size)
+        for place, some in enumerate(query.split(chunk_size, -2)):
+            rows = slice(place * chunk_size, (place + 1) * chunk_size)
             part = mask if keys_alone(mask) else mask[..., rows, :]
-            chunks.append(_checkpoint(attend, query[..., rows, :], key, value, part))
+            chunks.append(_checkpoint(attend, some, key, value, part))
     outputs, weights = zip(*chunks, strict=True)
     return Attended(torch.cat(outputs, -2), torch.cat(weights, -2) if need_weights else None)
 
