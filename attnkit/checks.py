@@ -157,14 +157,14 @@ def broadcasts_to(name: str, value: Tensor, target: Sequence[int], layout: str) 
 
 def leading_dims(**tensors: Tensor) -> torch.Size:
     """Return the broadcast leading dimensions (all but the last two) of the tensors."""
-    shapes = [value.shape for value in tensors.values()]
-    if shapes.count(shapes[0]) == len(shapes):  # the usual case, and broadcast_shapes is slow
-        return shapes[0][:-2]
+    leads = [value.shape[:-2] for value in tensors.values()]
+    if leads.count(leads[0]) == len(leads):  # the usual case, and broadcast_shapes is slow
+        return leads[0]
     try:
-        return torch.broadcast_shapes(*(shape[:-2] for shape in shapes))
+        return torch.broadcast_shapes(*leads)
     except RuntimeError:
-        found = ", ".join(f"{name} {shape(value)}" for name, value in tensors.items())
-        fail(next(reversed(tensors)), "leading dimensions that broadcast with the others", found)
+        shapes = ", ".join(f"{name} {shape(value)}" for name, value in tensors.items())
+        fail(next(reversed(tensors)), "leading dimensions that broadcast with the others", shapes)
 
 
 def mask(value: Any, target: Sequence[int], *, device: torch.device) -> Tensor:
@@ -221,8 +221,6 @@ def _fit(query: Any, key: Any, value: Any) -> bool:
         return False
     if not query.device == key.device == value.device:
         return False
-    if q == k == v:
-        return len(q) > 1 and q[-1] > 0
     return len(q) > 1 < len(k) and len(v) > 1 and q[-1] > 0 < k[-1] and v[-2] == k[-2] and v[-1] > 0
 
 

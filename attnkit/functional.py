@@ -341,15 +341,12 @@ def _check_sdpa(
     checks.flag("need_weights", need_weights)
     if scale is not None:
         checks.number("scale", scale)
-    shape = query.shape
-    if shape == key.shape == value.shape and not enable_gqa:
-        return (*shape[:-1], shape[-2])
-    checks.size("key", key, -1, shape[-1], "the feature size of query")
+    checks.size("key", key, -1, query.shape[-1], "the feature size of query")
     if enable_gqa:
         lead = _grouped_heads(query, key, value)
     else:
         lead = checks.leading_dims(query=query, key=key, value=value)
-    return (*lead, shape[-2], key.shape[-2])
+    return (*lead, query.shape[-2], key.shape[-2])
 
 
 def _grouped_heads(query: Tensor, key: Tensor, value: Tensor) -> torch.Size:

@@ -133,19 +133,19 @@ def _in_blocks(
 ) -> Tensor:
     """Blocks of queries, each against the one stretch of keys that its queries see."""
     queries, outputs = query.split(block_rows, -2), []
-    rows = [slice(begin, begin + block_rows) for begin in range(0, len(seen.first), block_rows)]
-    rows = rows or [slice(0, 0)]
-    spans_of = [seen.rows(some).span() for some in rows]
-    cuts = sorted({0, key.shape[-2]}.union(*((span.start, span.stop) for span in spans_of)))
+    rows = [slice(n * block_rows, (n + 1) * block_rows) for n in range(len(queries))]
+    seen_by = [seen.rows(block) for block in rows]
+    stretches = [block.span() for block in seen_by]
+    cuts = sorted({0, key.shape[-2]}.union(*((span.start, span.stop) for span in stretches)))
+    number = {cut: n for n, cut in enumerate(cuts)}
     sizes = [end - begin for begin, end in pairwise(cuts)] or [0]
     keys, values = key.split(sizes, -2), value.split(sizes, -2)
-    for some, where, span in zip(queries, rows, spans_of, strict=True):
-        place = seen.rows(where)
-        near = None if place.covers(span) else place.mask(span)  # (l, s)
+    for some, block, visible, span in zip(queries, rows, seen_by, stretches, strict=True):
+        near = None if visible.covers(span) else visible.mask(span)  # (l, s)
         if mask is not None:
-            part = part_of(mask, where, span)
+            part = part_of(mask, block, span)
             near = part if near is None else near & part
-        pieces = range(cuts.index(span.start), cuts.index(span.stop))
+        pieces = range(number[span.start], number[span.stop])
         outputs.append(
             scaled_dot_product_attention(
                 some, joined(keys, pieces), joined(values, pieces), mask=near, **options

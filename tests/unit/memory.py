@@ -7,41 +7,41 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 
-class _Largest(TorchDispatchMode):
-    elements = 0
+class _Watch(TorchDispatchMode):
+    """Shows `see` every tensor that an operation returns, with the operation's arguments."""
+
+    def __init__(self, see: Callable[[torch.Tensor, tuple], None]):
+        super().__init__()
+        self.see = see
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         result = function(*args, **(kwargs or {}))
         for x in result if isinstance(result, tuple | list) else [result]:
             if isinstance(x, torch.Tensor):
-                self.elements = max(self.elements, x.untyped_storage().nbytes() // x.itemsize)
+                self.see(x, args)
         return result
 
 
 def largest_tensor(computation: Callable[[], object]) -> int:
     """The most elements of any tensor that an operation of the computation returns."""
-    with _Largest() as record:
+    sizes = [0]
+    with _Watch(lambda x, args: sizes.append(x.untyped_storage().nbytes() // x.itemsize)):
         computation()
-    return record.elements
-
-
-class _Written(TorchDispatchMode):
-    elements = 0
-
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        result = function(*args, **(kwargs or {}))
-        for x in result if isinstance(result, tuple | list) else [result]:
-            given = {y.untyped_storage().data_ptr() for y in args if isinstance(y, torch.Tensor)}
-            if isinstance(x, torch.Tensor) and x.untyped_storage().data_ptr() not in given:
-                self.elements += x.numel()
-        return result
+    return max(sizes)
 
 
 def written(computation: Callable[[], object]) -> int:
     """The elements of all tensors that the operations of the computation return, views aside."""
-    with _Written() as record:
+    sizes = []
+
+    def see(x: torch.Tensor, args: tuple) -> None:
+        given = {y.untyped_storage().data_ptr() for y in args if isinstance(y, torch.Tensor)}
+        if x.untyped_storage().data_ptr() not in given:
+            sizes.append(x.numel())
+
+    with _Watch(see):
         computation()
-    return record.elements
+    return sum(sizes)
 
 
 class Living(TorchDispatchMode):
