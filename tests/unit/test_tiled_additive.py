@@ -200,6 +200,13 @@ def test_keys_that_nobody_sees_are_skipped():
     assert not list(nothing.bands())
 
 
+def test_a_tile_has_a_few_queries_however_many_keys_there_are():
+    query, key = (x.detach() for x in problem((1,), 64, 64, 4)[:2])
+    tanh = PairTanh(query, key)
+    tiles = [tile for band in tanh.bands() for tile in tanh.tiles(band)]
+    assert min(tile.rows.stop - tile.rows.start for tile in tiles) == pair_tanh.ROWS
+
+
 def test_every_pair_is_visited_once():
     query, key = (x.detach() for x in problem((3,), 17, 23, 4)[:2])
     tanh = PairTanh(query, key)
