@@ -10,4 +10,4 @@ for name, value in SAME_NUMBERS.items():
     os.environ.setdefault(name, value)
 
 # The kernels can be imported only where Triton is, which comes with PyTorch's CUDA builds.
-collect_ignore_glob = [] if find_spec("triton") else ["attnkit/efficient/triton_*.py"]
+collect_ignore_glob = [] if find_spec("triton") else ["attnkit/efficient/triton/[a-z]*.py"]

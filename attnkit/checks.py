@@ -227,3 +227,9 @@ def _fit(query: Any, key: Any, value: Any) -> bool:
 def shape(value: Tensor) -> tuple[int, ...]:
     """Return the shape of `value` as a plain tuple, the way messages print it."""
     return tuple(value.shape)
+
+
+def same_number(name: str, values: Sequence, other: str, others: Sequence) -> None:
+    """Check that `values` holds as many items as `others`."""
+    if len(values) != len(others):
+        fail(name, f"as many as {other}, {len(others)}", str(len(values)))

@@ -20,8 +20,8 @@ from attnkit.numerics import (
     widen,
     without_autocast,
 )
-from attnkit.observers import observe, watching
 from attnkit.scores import additive_scores, concat_scores, dot_scores, general_scores
+from attnkit.trace import observe, watching
 
 __all__ = [
     "Attended",

@@ -7,14 +7,43 @@ calls[0]["weights"]          # (B, H, L, S)
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
+import torch
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
 from attnkit import checks
-from attnkit.observers import observers
+
+__all__ = ["Call", "record"]
+
+observers: ContextVar[tuple[Callable[..., None], ...]] = ContextVar("observers", default=())
+
+
+def watching() -> bool:
+    # A compiled graph cannot hold a recorder, so nothing is recorded inside one.
+    return not torch.compiler.is_compiling() and bool(observers.get())
+
+
+def observe(**tensors: Tensor | None) -> None:
+    if watching():
+        for observer in observers.get():
+            observer(**tensors)
+
+
+@contextmanager
+def unobserved() -> Iterator[None]:
+    """For a mechanism that calls another for parts of its work: those are no calls of their own."""
+    if not watching():
+        yield
+        return
+    token = observers.set(())
+    try:
+        yield
+    finally:
+        observers.reset(token)
 
 
 class Call(dict[str, Tensor]):

@@ -83,7 +83,7 @@ def modules(
     import torch
 
     import attnkit
-    from attnkit.mechanism import ScoredAttention
+    from attnkit.mechanisms.scored import ScoredAttention
 
     class Broadcast(attnkit.AdditiveAttention):
         attend = ScoredAttention.attend

@@ -106,7 +106,7 @@ def open_explorer(page: Page) -> float:
     explorer = AttentionExplorer(query, key, head="all")
     state = saved_state(explorer)[explorer.model_id]
     assert state["state"]["_anywidget_id"] == EXPLORER_ID
-    page.add_style_tag(content=source("explorer.css"))
+    page.add_style_tag(content=source("explorer/explorer.css"))
     return page.evaluate(FIRST_PAINT, [explorer._esm, state])
 
 
@@ -115,7 +115,7 @@ def print_sizes() -> None:
     texts = (
         ("explorer's module", AttentionExplorer._esm, 30),
         ("host.js", source("host.js"), 3),
-        ("explorer.css", source("explorer.css"), None),
+        ("explorer.css", source("explorer/explorer.css"), None),
     )
     for name, text, limit in texts:
         size = len(text.encode())

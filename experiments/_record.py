@@ -22,7 +22,7 @@ import torch
 from tqdm import tqdm
 
 import attnkit
-from attnkit import intervals
+from attnkit.metrics import intervals
 
 RESULTS = Path(__file__).resolve().parent.parent / "results"
 INTERVAL = (
@@ -161,7 +161,7 @@ def write(
 
 
 def median_interval(values: Sequence[float | None]) -> dict:
-    """`attnkit.intervals.median_interval` for a results file, with what it leaves out.
+    """`attnkit.metrics.intervals.median_interval` for a results file, with what it leaves out.
 
     `coverage` is how surely the interval holds the true median, and n the number of values. None
     stands for "not reached" and counts as more than any number, so the median of five runs of

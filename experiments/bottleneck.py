@@ -19,7 +19,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attnkit import tasks
-from attnkit.predictions import predict
+from attnkit.decoding.predictions import predict
 from attnkit.rnn import Seq2Seq, seq2seq
 from attnkit.tasks import PAD, Batches, Pair
 from experiments import _record as record

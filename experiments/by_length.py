@@ -17,10 +17,11 @@ from functools import lru_cache, partial
 
 import torch
 
-from attnkit import recorded, tasks
+from attnbook import recorded
+from attnkit import tasks
 from attnkit.decoding import SequenceModel
-from attnkit.intervals import wilson
-from attnkit.predictions import align, predict
+from attnkit.decoding.predictions import align, predict
+from attnkit.metrics.intervals import wilson
 from attnkit.tasks import Batches, Pair
 from experiments import _record as record
 from experiments._scoring import error_rate, exact, reaches

@@ -16,8 +16,8 @@ import torch
 
 from attnkit import tasks
 from attnkit.decoding import SequenceModel
-from attnkit.intervals import wilson
-from attnkit.predictions import align, predict
+from attnkit.decoding.predictions import align, predict
+from attnkit.metrics.intervals import wilson
 from attnkit.rnn import seq2seq
 from attnkit.tasks import Batches, Pair
 from attnkit.transformer import Transformer

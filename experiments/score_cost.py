@@ -15,7 +15,7 @@ from collections.abc import Callable
 import torch
 
 import attnkit
-from attnkit.mechanism import ScoredAttention
+from attnkit.mechanisms.scored import ScoredAttention
 from benchmarks import _harness as harness
 from experiments import _record as record
 

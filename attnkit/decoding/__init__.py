@@ -5,10 +5,10 @@ tensors have N rows come in; logits for the next token, the new state, and the a
 of the step come out. What the state holds is the model's affair; `select` picks rows of it.
 """
 
+from attnkit.decoding.base import SequenceModel, evaluating
 from attnkit.decoding.beam import beam_search
 from attnkit.decoding.greedy import greedy_search
-from attnkit.decoding.model import SequenceModel, evaluating
-from attnkit.decoding.steps import Decoded, Step, Stepped, select
+from attnkit.decoding.step import Decoded, Step, Stepped, select
 
 __all__ = [
     "Decoded",

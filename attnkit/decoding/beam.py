@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from attnkit import checks
-from attnkit.decoding.steps import (
+from attnkit.decoding.step import (
     Decoded,
     Step,
     log_probs_of,

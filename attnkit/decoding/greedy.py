@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from attnkit import checks
-from attnkit.decoding.steps import Decoded, Step, log_probs_of, only_alive, stack_weights
+from attnkit.decoding.step import Decoded, Step, log_probs_of, only_alive, stack_weights
 
 
 def greedy_search(

@@ -2,8 +2,7 @@
 
 from attnkit.efficient.block_sparse import block_sparse_attention, local_and_global_blocks
 from attnkit.efficient.cache import KVCache
-from attnkit.efficient.checkpoint import checkpointed_layers, chunked_attention
-from attnkit.efficient.features import RandomFeatures, elu_features, relu_features
+from attnkit.efficient.feature_maps import RandomFeatures, elu_features, relu_features
 from attnkit.efficient.flash import Flash, flash_attention, flash_with_logsumexp
 from attnkit.efficient.linear import (
     LinearState,
@@ -12,6 +11,7 @@ from attnkit.efficient.linear import (
     linear_attention_segment,
 )
 from attnkit.efficient.online_softmax import online_attention
+from attnkit.efficient.recompute import checkpointed_layers, chunked_attention
 from attnkit.efficient.tiled_additive import tiled_additive_attention, tiled_additive_scores
 from attnkit.efficient.window import sliding_window_attention
 

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from attnkit import checks
-from attnkit.efficient.spans import joined, part_of
+from attnkit.efficient.key_ranges import joined, part_of
 from attnkit.functional import Attended, _check_sdpa, scaled_dot_product_attention
-from attnkit.observers import unobserved, watching
+from attnkit.trace import unobserved, watching
 
 
 def block_sparse_attention(

@@ -22,12 +22,12 @@ import torch
 from torch import Tensor
 
 from attnkit import checks
-from attnkit.efficient import kernels
+from attnkit.efficient import triton as kernels
+from attnkit.efficient.key_ranges import Spans, set_aside, spans, whole_mask
 from attnkit.efficient.online_softmax import finish, finite_or_zero, start, update
-from attnkit.efficient.spans import Spans, set_aside, spans, whole_mask
 from attnkit.functional import Attended, _check_sdpa, scaled_dot_product_attention
 from attnkit.numerics import HALF, as_autocast
-from attnkit.observers import watching
+from attnkit.trace import watching
 
 # Queries and keys of a block. On a CPU these keep a block of one head's scores in cache.
 ROWS, KEYS = 128, 512

@@ -21,11 +21,11 @@ import torch
 from torch import Tensor
 
 from attnkit import checks, masks
-from attnkit.efficient.features import FeatureMap, elu_features
-from attnkit.efficient.spans import Spans, keys_alone, set_aside, spans, whole_mask
+from attnkit.efficient.feature_maps import FeatureMap, elu_features
+from attnkit.efficient.key_ranges import Spans, keys_alone, set_aside, spans, whole_mask
 from attnkit.functional import Attended
 from attnkit.numerics import as_autocast, widen
-from attnkit.observers import observe, watching
+from attnkit.trace import observe, watching
 
 # Queries that the causal form works on at a time: within a chunk it is quadratic.
 CHUNK = 64

@@ -14,13 +14,13 @@ import torch
 from torch import Tensor
 
 from attnkit import checks
-from attnkit.efficient import kernels
+from attnkit.call import spoil
+from attnkit.efficient import triton as kernels
 from attnkit.efficient.pair_tanh import PairGrads, PairTanh, dot
 from attnkit.functional import Attended, attend
-from attnkit.mechanism import spoil
 from attnkit.numerics import as_autocast, set_aside, widen
-from attnkit.observers import watching
 from attnkit.scores import additive_scores
+from attnkit.trace import watching
 
 # Below this many pairs times hidden features the plain form is as fast on processors with a fast
 # tanh, where what it makes stays in cache; on others tiles would pay from an eighth of it.

@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 
 from attnkit import checks, masks
-from attnkit.efficient.spans import Spans, joined, keys_alone, part_of, set_aside, spans
+from attnkit.efficient.key_ranges import Spans, joined, keys_alone, part_of, set_aside, spans
 from attnkit.functional import Attended, _check_sdpa, scaled_dot_product_attention
 from attnkit.numerics import as_autocast
-from attnkit.observers import unobserved, watching
+from attnkit.trace import unobserved, watching
 
 # Queries of a block: with fewer, calls cost more than work; with more, hidden keys are read.
 MIN_ROWS, MAX_ROWS = 64, 512

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from attnkit import checks
 from attnkit.decoding import Stepped
 from attnkit.functional import Attended
-from attnkit.rnn.decoder import Decoder, State
+from attnkit.rnn.base import Decoder, State
 from attnkit.rnn.encoder import Encoded
 
 

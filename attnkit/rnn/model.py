@@ -6,13 +6,13 @@ import torch
 from torch import Tensor
 
 from attnkit import checks
-from attnkit.additive import AdditiveAttention
 from attnkit.decoding import SequenceModel, Step, Stepped, select
-from attnkit.luong import SCORES, LuongAttention
-from attnkit.rnn.decoder import Decoder, State, Taught
+from attnkit.decoding.tokens import check_special, check_tokens
+from attnkit.mechanisms.additive import AdditiveAttention
+from attnkit.mechanisms.luong import SCORES, LuongAttention
+from attnkit.rnn.base import Decoder, State, Taught
 from attnkit.rnn.decoders import BahdanauDecoder, FixedVectorDecoder, LuongDecoder
 from attnkit.rnn.encoder import Encoder, Lengths
-from attnkit.tokens import check_special, check_tokens
 
 
 class Seq2Seq(SequenceModel):

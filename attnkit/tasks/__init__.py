@@ -1,8 +1,8 @@
 """Data with known answers: what a model should say, and where it should look."""
 
+from attnkit.tasks.choices import Draw, every
 from attnkit.tasks.copying import copy, reverse
 from attnkit.tasks.dates import dates
-from attnkit.tasks.draw import Draw, every
 from attnkit.tasks.multi30k import multi30k
 from attnkit.tasks.pairs import (
     Batch,

@@ -3,7 +3,7 @@
 import string
 
 from attnkit import checks
-from attnkit.tasks.draw import Draw
+from attnkit.tasks.choices import Draw
 from attnkit.tasks.pairs import Pair
 
 

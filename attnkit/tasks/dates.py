@@ -4,7 +4,7 @@ import datetime
 import re
 
 from attnkit import checks
-from attnkit.tasks.draw import Draw
+from attnkit.tasks.choices import Draw
 from attnkit.tasks.pairs import Pair
 
 MONTHS = (

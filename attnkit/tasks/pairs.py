@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from attnkit import checks
-from attnkit.tasks.draw import Draw
+from attnkit.tasks.choices import Draw
 from attnkit.tasks.vocab import BOS, EOS, Vocab, pad, tokenize
 
 Links = frozenset[tuple[int, int]]

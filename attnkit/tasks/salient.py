@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from attnkit import checks
-from attnkit.tasks.draw import Draw
+from attnkit.tasks.choices import Draw
 from attnkit.tasks.pairs import order
 from attnkit.tasks.vocab import PAD, Vocab
 

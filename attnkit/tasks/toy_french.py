@@ -6,7 +6,7 @@ from typing import Any
 from attnkit import checks
 from attnkit.tasks import french_grammar as grammar
 from attnkit.tasks import french_lexicon as lexicon
-from attnkit.tasks.draw import Draw, every
+from attnkit.tasks.choices import Draw, every
 from attnkit.tasks.french_grammar import Phrase
 from attnkit.tasks.french_lexicon import Noun
 from attnkit.tasks.pairs import Pair

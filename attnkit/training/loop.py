@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
-from attnkit import checkpoint as storage
 from attnkit import checks
 from attnkit import device as devices
+from attnkit.training import storage
 from attnkit.training.evaluation import Loss, batch_losses, evaluate, moved, sequence_loss
-from attnkit.training.state import Run, deferred_interrupt, random_state
+from attnkit.training.resume import Run, deferred_interrupt, random_state
 
 
 class Fit(NamedTuple):

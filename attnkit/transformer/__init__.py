@@ -3,7 +3,7 @@
 from attnkit.transformer.decoder import Decoder, DecoderAttended, DecoderLayer
 from attnkit.transformer.encoder import Encoder, EncoderLayer
 from attnkit.transformer.model import Memory, Predicted, Transformer, Weights
-from attnkit.transformer.placing import PLACEMENTS, Placing
+from attnkit.transformer.positions import PLACEMENTS, Placing
 
 __all__ = [
     "PLACEMENTS",

@@ -7,8 +7,8 @@ from torch import Tensor, nn
 from attnkit import checks
 from attnkit.efficient.cache import KVCache
 from attnkit.functional import Attended
-from attnkit.multihead import MultiHeadAttention, Rotate
-from attnkit.transformer.layer import Layer, copy_torch, last_norm, stack
+from attnkit.mechanisms.multihead import MultiHeadAttention, Rotate
+from attnkit.transformer.layers import Layer, copy_torch, last_norm, stack
 
 
 class EncoderLayer(Layer):

@@ -9,11 +9,11 @@ from torch import Tensor, nn
 
 from attnkit import checks
 from attnkit.decoding import SequenceModel, Step, Stepped, select
+from attnkit.decoding.tokens import check_special, check_tokens, embed, source_mask
 from attnkit.efficient.cache import KVCache
-from attnkit.tokens import check_special, check_tokens, embed, source_mask
 from attnkit.transformer.decoder import Decoder
 from attnkit.transformer.encoder import Encoder
-from attnkit.transformer.placing import Placing
+from attnkit.transformer.positions import Placing
 
 Lengths = Tensor | Sequence[int] | None
 

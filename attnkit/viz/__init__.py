@@ -6,9 +6,9 @@ For notebooks and builds: `attnkit.viz.notebook` (`strip_modules`, `missing_stat
 extension `attnkit.viz.sphinx_ext`, named under `sphinx: extra_extensions` in `_config.yml`.
 """
 
-from attnkit.viz.curves import CostCurves
+from attnkit.viz.cost_curves import CostCurves
 from attnkit.viz.explorer import AttentionExplorer
+from attnkit.viz.head_switch import HeadSwitch
 from attnkit.viz.heatmap import heatmap
-from attnkit.viz.switch import HeadSwitch
 
 __all__ = ["AttentionExplorer", "CostCurves", "HeadSwitch", "heatmap"]

@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from attnkit import checks
-from attnkit.viz import inputs, palette
+from attnkit.viz import arrays as inputs
+from attnkit.viz import palette
 
 KINDS = ("weights", "scores")
 _LABEL_HEIGHT = 0.16  # inches

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from attnkit.viz.curves import CostCurves
+from attnkit.viz.cost_curves import CostCurves
 from attnkit.viz.explorer import AttentionExplorer
-from attnkit.viz.switch import HeadSwitch
+from attnkit.viz.head_switch import HeadSwitch
 
 STATE_MIME = "application/vnd.jupyter.widget-state+json"
 VIEW_MIME = "application/vnd.jupyter.widget-view+json"

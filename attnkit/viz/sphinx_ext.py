@@ -39,7 +39,7 @@ def bundle() -> str:
 
 def styles() -> str:
     """The style sheet of the built pages: those of all widgets."""
-    return source("explorer.css", "switch.css", "curves.css")
+    return source("explorer/explorer.css", "head_switch/switch.css", "cost_curves/curves.css")
 
 
 class KeepPicture(SphinxPostTransform):

@@ -8,16 +8,16 @@ from matplotlib.figure import Figure
 
 from attnkit.viz.heatmap import png
 
-STATIC = pathlib.Path(__file__).parent / "static"
+HERE = pathlib.Path(__file__).parent
 
 
 def source(*names: str) -> str:
-    """The text of these files of `static`, one after another.
+    """The text of these files of this folder, one after another.
 
     So one ES module is made of what the widgets share and of a widget's own source: a page opened
     from `file:` may not import one module from another.
     """
-    return "".join((STATIC / name).read_text("utf-8") for name in names)
+    return "".join((HERE / name).read_text("utf-8") for name in names)
 
 
 class Widget(anywidget.AnyWidget):

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from attnkit import recorded
+from attnbook import recorded
 from attnkit.viz import CostCurves
 from tests.browser.explorer_page import (
     ATTACK,

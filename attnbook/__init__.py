@@ -1,0 +1,8 @@
+"""What only the book needs: exercise checkers, recorded results, its style.
+
+It ships with attnkit, since Colab installs one thing, and attnkit knows nothing of it.
+"""
+
+from attnbook import exercises, recorded
+
+__all__ = ["exercises", "recorded"]

@@ -1,0 +1,170 @@
+"""What long runs left behind: their results and the small models that they trained.
+
+Both lie in folders beside the package, in a checkout, and under `share/attnkit` of the environment
+when the package was installed from one.
+"""
+
+import json
+import sysconfig
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from torch import nn
+
+from attnkit import checks
+from attnkit.decoding import SequenceModel
+from attnkit.rnn import seq2seq
+from attnkit.tasks.vocab import SPECIAL, Vocab
+from attnkit.training import storage
+from attnkit.transformer import Transformer
+
+_CHECKOUT = Path(__file__).resolve().parent.parent
+_INSTALLED = Path(sysconfig.get_path("data"), "share", "attnkit")
+_KINDS = {"seq2seq": seq2seq, "transformer": Transformer}
+
+
+class Recorded(NamedTuple):
+    """A trained model in eval mode, its vocabularies, and a dict that says how it was made."""
+
+    model: SequenceModel
+    source_vocab: Vocab
+    target_vocab: Vocab
+    about: dict
+
+
+def results(name: str) -> dict:
+    """Return what an experiment wrote: its numbers, command, seeds, versions, device and date.
+
+    Args:
+        name: of the experiment, as in `results/NAME.json`.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+
+    Example:
+        >>> results("scales")["command"]
+        'python -m experiments.scales'
+    """
+    return json.loads(_find("results", f"{name}.json").read_text(encoding="utf-8"))
+
+
+def origin(run: dict) -> str:
+    """Say in a line where the numbers of `results` come from: command, seeds, device, date.
+
+    Example:
+        >>> origin({"command": "make bench", "device": "a CPU", "date": "2026-01-31"})
+        'make bench (a CPU, 2026-01-31)'
+    """
+    count = len(run.get("seeds", ()))
+    seeds = [f"{count} seed{'s' * (count > 1)}"] if count else []
+    return f"{run['command']} ({', '.join([*seeds, run['device'], run['date']])})"
+
+
+def model(name: str) -> Recorded:
+    """Load a model that an experiment trained, onto the CPU and into eval mode.
+
+    Args:
+        name: of the file, as in `models/NAME.safetensors`.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: the file is broken.
+
+    Example:
+        >>> model("nothing")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ...
+        FileNotFoundError: name: expected a file models/nothing.safetensors in ..., found none
+    """
+    return load_model(_find("models", f"{name}.safetensors"))
+
+
+def model_file(name: str) -> Path:
+    """Where an experiment that runs in a checkout writes the model of that name.
+
+    Example:
+        >>> model_file("toy").name
+        'toy.safetensors'
+    """
+    return _CHECKOUT / "models" / f"{name}.safetensors"
+
+
+def build(kind: str, arguments: dict[str, Any]) -> SequenceModel:
+    """Make an untrained model: "seq2seq" is `rnn.seq2seq`, "transformer" is `Transformer`.
+
+    Raises:
+        ValueError: `kind` is neither, or an argument is out of range.
+
+    Example:
+        >>> type(build("seq2seq", {"source_vocab": 9, "target_vocab": 9, "hidden_dim": 8})).__name__
+        'Seq2Seq'
+    """
+    checks.choice("kind", kind, tuple(_KINDS))
+    return _KINDS[kind](**arguments)
+
+
+def save_model(
+    path: str | Path,
+    model: nn.Module,
+    kind: str,
+    arguments: dict[str, Any],
+    vocabs: Sequence[Vocab],
+    about: dict,
+) -> None:
+    """Write the weights of a model that `build(kind, arguments)` made, and all it takes to use it.
+
+    Args:
+        path: of a safetensors file.
+        vocabs: of source and target.
+        about: how it was made; what JSON can hold.
+
+    Raises:
+        TypeError: `about` or `arguments` holds what JSON cannot.
+        ValueError: `kind` is unknown.
+
+    Example:
+        >>> import tempfile
+        >>> arguments = {"source_vocab": 5, "target_vocab": 5, "hidden_dim": 8}
+        >>> words, path = Vocab(["a"]), Path(tempfile.mkdtemp(), "m.safetensors")
+        >>> save_model(path, build("seq2seq", arguments), "seq2seq", arguments, (words, words), {})
+        >>> load_model(path).source_vocab.decode([4])
+        ['a']
+    """
+    checks.choice("kind", kind, tuple(_KINDS))
+    state = {
+        "kind": kind,
+        "arguments": arguments,
+        "vocabs": [vocab.tokens[len(SPECIAL) :] for vocab in vocabs],
+        "about": about,
+    }
+    storage.save_tensors(path, dict(model.state_dict()), state)
+
+
+def load_model(path: str | Path) -> Recorded:
+    """Load what `save_model` wrote, onto the CPU and into eval mode.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: the file is broken, or its weights are not those of the model that it names.
+
+    Example:
+        >>> load_model("nowhere.safetensors")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ...
+        FileNotFoundError: ...
+    """
+    tensors, state = storage.load_tensors(path)
+    model = build(state["kind"], state["arguments"])
+    storage.put_weights(model, tensors)
+    source_vocab, target_vocab = (Vocab(tokens) for tokens in state["vocabs"])
+    return Recorded(model.eval(), source_vocab, target_vocab, state["about"])
+
+
+def _find(folder: str, name: str) -> Path:
+    for root in (_CHECKOUT, _INSTALLED):
+        if (path := root / folder / name).is_file():
+            return path
+    raise FileNotFoundError(
+        f"name: expected a file {folder}/{name} in {_CHECKOUT} or {_INSTALLED}, found none"
+    )

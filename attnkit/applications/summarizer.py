@@ -1,0 +1,216 @@
+"""Sentences in, a score for each and the chosen k out."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from attnkit import checks
+from attnkit.decoding.base import evaluating
+from attnkit.functional import masked_softmax
+from attnkit.mechanisms.multihead import MultiHeadAttention
+from attnkit.tasks.salient import DocumentBatch, stack_sentences
+from attnkit.tasks.vocab import PAD, SPECIAL, Vocab, tokenize
+from attnkit.training import storage
+from attnkit.transformer import Encoder
+
+
+class Scored(NamedTuple):
+    """What the model makes of B documents of N sentences of W tokens.
+
+    `scores` (B, N), -inf where there is no sentence; `weights` (B, N), their softmax, which is
+    the attention of the summary over the sentences; `sentence_weights` (B, layers, H, N, N), of
+    each sentence over the others, and `word_weights` (B, N, H, W), of each sentence over its
+    words, both None unless asked for.
+    """
+
+    scores: Tensor
+    weights: Tensor
+    sentence_weights: Tensor | None
+    word_weights: Tensor | None
+
+
+class Summary(NamedTuple):
+    """A summary: the `chosen` places in the order of the document, their `sentences`, and for
+    every sentence its score and its share of the attention."""
+
+    chosen: list[int]
+    sentences: list[str]
+    scores: list[float]
+    weights: list[float]
+
+
+class Summarizer(nn.Module):
+    r"""Attention over words, among sentences, and of the summary over sentences.
+
+    .. math::
+
+        s_i = \mathrm{MHA}(q, X_i) \qquad H = \mathrm{Encoder}(s_1 \dots s_N) \qquad
+        e_i = v^\top \tanh(W h_i + b) \qquad \alpha = \mathrm{softmax}(e)
+
+    A learned query reads each sentence X_i (Yang et al. 2016, with more than one head), sentences
+    attend to each other (Vaswani et al. 2017), and the e_i are the scores by which sentences are
+    chosen. No positions are used, so the order of the sentences changes nothing.
+
+    Args:
+        vocab: of the words.
+        embed_dim: features E.
+        num_heads: heads, over words and among sentences.
+        num_layers: layers among sentences; 0 judges every sentence by itself.
+        dropout: probability, in the layers and on the words.
+
+    Shapes: sentences (B, N, W) -> scores (B, N). See `forward`.
+
+    Raises:
+        TypeError: an argument has the wrong type.
+        ValueError: a number is out of range.
+
+    >>> vocab = Vocab("the cat sat slept dog".split())
+    >>> summary = Summarizer(vocab, embed_dim=8, num_heads=2).summarize(
+    ...     ["the cat sat", "the dog slept", "the dog sat"], k=2)
+    >>> len(summary.chosen), round(sum(summary.weights), 4)
+    (2, 1.0)
+    """
+
+    def __init__(
+        self,
+        vocab: Vocab,
+        *,
+        embed_dim: int = 64,
+        num_heads: int = 4,
+        num_layers: int = 2,
+        dropout: float = 0.1,
+    ):
+        super().__init__()
+        self.vocab = checks.instance("vocab", vocab, Vocab, "a Vocab")
+        checks.integer("num_layers", num_layers, minimum=0)
+        self.options = {"embed_dim": embed_dim, "num_heads": num_heads}
+        self.options |= {"num_layers": num_layers, "dropout": dropout}
+        self.reader = MultiHeadAttention(embed_dim, num_heads)
+        self.embedding = nn.Embedding(len(vocab), embed_dim, padding_idx=PAD)
+        self.query = nn.Parameter(torch.randn(1, embed_dim))
+        self.dropout = nn.Dropout(checks.probability("dropout", dropout))
+        self.encoder = None
+        if num_layers:
+            sizes = (embed_dim, num_heads, 4 * embed_dim, num_layers)
+            self.encoder = Encoder(*sizes, dropout=dropout, norm_first=True)
+        self.score = nn.Sequential(
+            nn.Linear(embed_dim, embed_dim), nn.Tanh(), nn.Linear(embed_dim, 1, bias=False)
+        )
+
+    def forward(self, sentences: Tensor, *, need_weights: bool = False) -> Scored:
+        """Score the sentences of documents.
+
+        Args:
+            sentences: token ids (B, N, W), `PAD` where there is no token; a sentence of `PAD`
+                alone is no sentence.
+            need_weights: return the weights over words and among sentences.
+
+        Raises:
+            TypeError: `sentences` is not an integer tensor.
+            ValueError: it is not three-dimensional, is empty, or an id is out of range.
+        """
+        self._check(sentences)
+        real = sentences != PAD  # (B, N, W)
+        exists = real.any(-1)  # (B, N)
+        words = self.dropout(self.embedding(sentences))  # (B, N, W, E)
+        query = self.query.expand(*words.shape[:2], 1, -1)  # (B, N, 1, E)
+        read = self.reader(query, words, mask=real[:, :, None], need_weights=need_weights)
+        states, among = read.output[:, :, 0], None  # (B, N, E)
+        if self.encoder is not None:
+            states, among = self.encoder(states, mask=exists[:, None], need_weights=need_weights)
+        scores = self.score(states)[..., 0]  # (B, N)
+        weights = masked_softmax(scores, exists)
+        word_weights = None if read.weights is None else read.weights[..., 0, :]  # (B, N, H, W)
+        return Scored(scores.masked_fill(~exists, -torch.inf), weights, among, word_weights)
+
+    def summarize(self, sentences: Sequence[str | Sequence[str]], k: int) -> Summary:
+        """Choose the k sentences with the highest scores, in eval mode.
+
+        Args:
+            sentences: of one document, as text or as tokens.
+            k: how many, 1 to the number of sentences.
+
+        Raises:
+            TypeError: `sentences` is one string, or `k` is not an int.
+            ValueError: there are no sentences, one has no word, or `k` is out of range.
+        """
+        if isinstance(sentences, str) or not isinstance(sentences, Sequence):
+            got = type(sentences).__name__
+            checks.fail("sentences", "a list of sentences", got, TypeError)
+        if not len(sentences):
+            checks.fail("sentences", "at least one sentence", "none")
+        checks.integer("k", k, minimum=1, maximum=len(sentences))
+        tokens = [tokenize(item) if isinstance(item, str) else list(item) for item in sentences]
+        if not all(tokens):
+            empty = tokens.index([])
+            checks.fail(f"sentences[{empty}]", "at least one word", repr(sentences[empty]))
+        ids = stack_sentences([tokens], self.vocab).to(self.query.device)
+        with evaluating(self):
+            scored = self(ids)
+        scores, weights = scored.scores[0].float().cpu(), scored.weights[0].float().cpu()
+        chosen = sorted(scores.sort(descending=True, stable=True).indices[:k].tolist())
+        texts = [item if isinstance(item, str) else " ".join(item) for item in sentences]
+        return Summary(chosen, [texts[n] for n in chosen], scores.tolist(), weights.tolist())
+
+    def save(self, folder: str | Path) -> None:
+        """Write `weights.safetensors` and `summarizer.json` into a folder."""
+        storage.save_tensors(Path(folder) / "weights.safetensors", self.state_dict())
+        description = {"options": self.options, "tokens": self.vocab.tokens[len(SPECIAL) :]}
+        storage.save_json(Path(folder) / "summarizer.json", description)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "Summarizer":
+        """Read what `save` wrote; the model comes on the CPU, in eval mode.
+
+        Raises:
+            FileNotFoundError: a file is missing.
+            ValueError: the weights are not those of the model described.
+        """
+        path = Path(folder) / "summarizer.json"
+        if not path.is_file():
+            raise FileNotFoundError(f"folder: expected summarizer.json, got none in {folder}")
+        saved: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        loaded = cls(Vocab(saved["tokens"]), **saved["options"])
+        storage.load_weights(loaded, Path(folder) / "weights.safetensors")
+        return loaded.eval()
+
+    def _check(self, sentences: Tensor) -> None:
+        checks.tensor("sentences", sentences)
+        if sentences.dtype not in (torch.int32, torch.int64):
+            expected = "an integer tensor of token ids"
+            checks.fail("sentences", expected, str(sentences.dtype), TypeError)
+        if sentences.dim() != 3 or not sentences.numel():
+            checks.fail("sentences", "shape (B, N, W), not empty", f"{checks.shape(sentences)}")
+        if sentences.is_cpu:
+            low, high = int(sentences.min()), int(sentences.max())
+            if low < 0 or high >= len(self.vocab):
+                expected = f"ids from 0 to {len(self.vocab) - 1} (the vocabulary)"
+                checks.fail("sentences", expected, f"ids from {low} to {high}")
+
+
+def summary_loss(model: Summarizer, batch: DocumentBatch) -> Tensor:
+    """Surprise at the important sentences under the summary's attention: -ln of the weight that
+    each gets, less ln of their number, so that the least is 0. For `training.fit`.
+
+    Returns:
+        (M,), one loss in nats for each important sentence of the batch.
+
+    Raises:
+        TypeError, ValueError: as the model does.
+
+    Example:
+        >>> from attnkit import tasks
+        >>> documents = tasks.salient(2)
+        >>> vocab = Vocab.build(line for document in documents for line in document.sentences)
+        >>> batch = next(iter(tasks.DocumentBatches(documents, vocab, batch_size=2)))
+        >>> summary_loss(Summarizer(vocab, embed_dim=8, num_heads=2), batch).shape
+        torch.Size([6])
+    """
+    scored = model(batch.sentences)
+    surprise = -scored.scores.float().log_softmax(-1)  # (B, N)
+    least = batch.salient.sum(-1, keepdim=True).clamp(min=1).log()  # (B, 1)
+    return (surprise - least)[batch.salient]  # (M,)

@@ -1,0 +1,209 @@
+"""Source text in, target text out."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from torch import Tensor
+
+from attnkit import checks
+from attnkit.decoding import SequenceModel
+from attnkit.decoding.predictions import mean_heads
+from attnkit.rnn import seq2seq
+from attnkit.tasks.pairs import Batches, Pair
+from attnkit.tasks.vocab import SPECIAL, UNK, Vocab, detokenize, tokenize
+from attnkit.training import storage
+from attnkit.transformer import Transformer
+
+KINDS = ("transformer", "additive", "dot", "general", "concat", "none")
+
+
+class Translation(NamedTuple):
+    """A translation with how it came about.
+
+    `text` is the translation, `source` and `target` are the tokens on both sides, `score` is the
+    log-probability of the target in nats, and `weights` (T, S) are the attention of each target
+    token (of the Transformer's cross-attention, the mean over layers and heads), or None.
+    """
+
+    text: str
+    source: list[str]
+    target: list[str]
+    score: float
+    weights: Tensor | None
+
+
+class Translator:
+    """A sequence-to-sequence model with the vocabularies that make it read and write text.
+
+    Train `translator.model` with `training.fit` on `translator.batches(pairs, ...)`.
+
+    Args:
+        source_vocab: vocabulary of the source language.
+        target_vocab: vocabulary of the target language.
+        model: "transformer", or a recurrent model by the name of its attention: "additive", "dot",
+            "general", "concat" or "none". Or a model of your own, which `load` must be given again.
+        options: arguments of `Transformer` or `rnn.seq2seq`.
+
+    Raises:
+        TypeError: an argument has the wrong type.
+        ValueError: the model has no such name, or options come with a model of your own.
+
+    >>> from attnkit import tasks
+    >>> pairs = tasks.toy_french(50)
+    >>> translator = Translator(*tasks.vocabs(pairs), "dot", embed_dim=8, hidden_dim=16)
+    >>> type(translator("the black cat")).__name__
+    'str'
+    """
+
+    def __init__(
+        self,
+        source_vocab: Vocab,
+        target_vocab: Vocab,
+        model: str | SequenceModel = "transformer",
+        **options: Any,
+    ):
+        self.source_vocab = checks.instance("source_vocab", source_vocab, Vocab, "a Vocab")
+        self.target_vocab = checks.instance("target_vocab", target_vocab, Vocab, "a Vocab")
+        self.kind, self.options = model, options
+        if isinstance(model, SequenceModel):
+            if options:
+                checks.fail("options", "none with a model of your own", ", ".join(options))
+            self.kind, self.model = "custom", model
+        else:
+            self.model = _build(model, len(source_vocab), len(target_vocab), options)
+
+    def __call__(self, text: str, *, beam_size: int = 1) -> str:
+        """Translate one text: `translate`, without the trimmings."""
+        return self.translate([text], beam_size=beam_size)[0].text
+
+    def translate(
+        self,
+        texts: Sequence[str],
+        *,
+        beam_size: int = 1,
+        max_len: int = 100,
+        batch_size: int = 64,
+        copy_unknown: bool = True,
+    ) -> list[Translation]:
+        """Translate texts, in eval mode, on the model's device.
+
+        Args:
+            texts: each at least one word; translated as one sentence, in lower case.
+            beam_size: hypotheses of the beam search; 1 decodes greedily.
+            max_len: most tokens in a translation.
+            batch_size: texts translated at a time.
+            copy_unknown: put the source token with the most attention where the model writes
+                `<unk>` (Jean et al. 2015), if it has attention.
+
+        Raises:
+            TypeError: `texts` is one string, or holds something other than strings.
+            ValueError: there are no texts, a text has no word, or a number is out of range.
+        """
+        pairs = [Pair(tuple(tokens), ()) for tokens in _tokenized(texts)]
+        checks.integer("beam_size", beam_size, minimum=1)
+        checks.flag("copy_unknown", copy_unknown)
+        batches = Batches(
+            pairs, self.source_vocab, self.target_vocab, batch_size=batch_size, shuffle=False
+        )
+        found: list[Any] = [None] * len(pairs)
+        options: dict[str, Any] = {"need_weights": self.attends}
+        search = self.model.greedy if beam_size == 1 else self.model.beam
+        if beam_size > 1:
+            options["beam_size"] = beam_size
+        device = next(self.model.parameters()).device
+        for batch in batches:
+            batch = batch.to(device)
+            decoded = search(batch.source, batch.source_lengths, max_len, **options)
+            weights = None if decoded.weights is None else mean_heads(decoded.weights).cpu()
+            for row, place in enumerate(batch.index.tolist()):
+                source = list(pairs[place].source)
+                seen = None if weights is None else weights[row, :, : len(source)]  # (T, S)
+                found[place] = self._finish(
+                    source, decoded.tokens[row], float(decoded.scores[row]), seen, copy_unknown
+                )
+        return found
+
+    @property
+    def attends(self) -> bool:
+        """Whether the model has attention to show."""
+        return isinstance(self.model, Transformer) or hasattr(
+            getattr(self.model, "decoder", None), "attention"
+        )
+
+    def batches(self, pairs: Sequence[Pair], **options: Any) -> Batches:
+        """Make `tasks.Batches` of pairs with this translator's vocabularies."""
+        return Batches(pairs, self.source_vocab, self.target_vocab, **options)
+
+    def save(self, folder: str | Path) -> None:
+        """Write `weights.safetensors` and `translator.json` into a folder."""
+        storage.save_tensors(Path(folder) / "weights.safetensors", self.model.state_dict())
+        description = {
+            "model": self.kind,
+            "options": self.options,
+            "source": self.source_vocab.tokens[len(SPECIAL) :],
+            "target": self.target_vocab.tokens[len(SPECIAL) :],
+        }
+        storage.save_json(Path(folder) / "translator.json", description)
+
+    @classmethod
+    def load(cls, folder: str | Path, model: SequenceModel | None = None) -> "Translator":
+        """Read what `save` wrote; the model comes on the CPU, in eval mode.
+
+        Args:
+            folder: what was given to `save`.
+            model: a model of your own, built as the saved one was; None for one by name.
+
+        Raises:
+            FileNotFoundError: a file is missing.
+            ValueError: the weights are not those of the model, or a model of your own is missing.
+        """
+        path = Path(folder) / "translator.json"
+        if not path.is_file():
+            raise FileNotFoundError(f"folder: expected translator.json, got none in {folder}")
+        saved = json.loads(path.read_text(encoding="utf-8"))
+        if saved["model"] == "custom" and model is None:
+            checks.fail("model", "the model of your own that was saved here", "None")
+        vocabs = Vocab(saved["source"]), Vocab(saved["target"])
+        loaded = cls(*vocabs, saved["model"] if model is None else model, **saved["options"])
+        storage.load_weights(loaded.model, Path(folder) / "weights.safetensors")
+        loaded.model.eval()
+        return loaded
+
+    def _finish(
+        self, source: list[str], ids: Tensor, score: float, weights: Tensor | None, copy: bool
+    ) -> Translation:
+        target = self.target_vocab.decode(ids)
+        if weights is not None:
+            weights = weights[: len(target)]
+            if copy:
+                unknown = self.target_vocab.tokens[UNK]
+                best = weights.argmax(-1).tolist()
+                target = [
+                    source[best[place]] if token == unknown else token
+                    for place, token in enumerate(target)
+                ]
+        return Translation(detokenize(target), source, target, score, weights)
+
+
+def _build(kind: str, source_size: int, target_size: int, options: dict[str, Any]) -> SequenceModel:
+    checks.choice("model", kind, KINDS)
+    if kind == "transformer":
+        return Transformer(source_size, target_size, **options)
+    return seq2seq(source_size, target_size, attention=kind, **options)
+
+
+def _tokenized(texts: Sequence[str]) -> list[list[str]]:
+    if isinstance(texts, str):
+        checks.fail("texts", "a list of strings, one a sentence", "one string", TypeError)
+    if not len(texts):
+        checks.fail("texts", "at least one text", "none")
+    tokenized = []
+    for number, text in enumerate(texts):
+        checks.instance(f"texts[{number}]", text, str, "a string")
+        tokens = tokenize(text)
+        if not tokens:
+            checks.fail(f"texts[{number}]", "at least one word", repr(text))
+        tokenized.append(tokens)
+    return tokenized

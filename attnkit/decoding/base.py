@@ -1,0 +1,117 @@
+"""The part of a sequence-to-sequence model that searches."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from attnkit import checks
+from attnkit.decoding.beam import beam_search
+from attnkit.decoding.greedy import greedy_search
+from attnkit.decoding.step import Decoded, Step
+
+
+class SequenceModel(nn.Module):
+    """A model from one sequence to another that can be searched, greedily or with a beam.
+
+    A subclass has the ids `pad`, `bos` and `eos`, and defines `begin`.
+
+    Example:
+        >>> from attnkit import rnn
+        >>> model = rnn.seq2seq(10, 12, hidden_dim=8)
+        >>> isinstance(model, SequenceModel)
+        True
+        >>> model.greedy(torch.tensor([[4, 5]]), torch.tensor([2]), 3).tokens.shape[1] <= 3
+        True
+    """
+
+    pad: int
+    bos: int
+    eos: int
+
+    def begin(
+        self, source: Tensor, source_lengths: Any, *, copies: int, need_weights: bool
+    ) -> tuple[Step, Any]:
+        """Read the sources (B, S); return `step` and the first state, `copies` rows for each."""
+        raise NotImplementedError(f"{type(self).__name__} must define begin(...)")
+
+    def greedy(
+        self, source: Tensor, source_lengths: Any, max_len: int, *, need_weights: bool = False
+    ) -> Decoded:
+        """Write the most probable token at every step, in eval mode and without gradients.
+
+        Args:
+            source: token ids (B, S).
+            source_lengths: numbers of real tokens (B,), or None for S each.
+            max_len: most tokens to write, the end symbol included.
+            need_weights: return the weights of every step.
+
+        Returns:
+            `Decoded(tokens, lengths, scores, weights)`.
+
+        Raises:
+            TypeError, ValueError: an argument does not fit; see `greedy_search`.
+        """
+        checks.integer("max_len", max_len, minimum=1)
+        with evaluating(self):
+            step, state = self.begin(source, source_lengths, copies=1, need_weights=need_weights)
+            return greedy_search(step, state, len(source), max_len, **self._symbols(source))
+
+    def beam(
+        self,
+        source: Tensor,
+        source_lengths: Any,
+        max_len: int,
+        *,
+        beam_size: int = 5,
+        length_penalty: float = 0.6,
+        need_weights: bool = False,
+    ) -> Decoded:
+        """Search with a beam, in eval mode and without gradients: see `beam_search`.
+
+        Args:
+            source, source_lengths, max_len, need_weights: as in `greedy`.
+            beam_size: hypotheses kept for each sentence.
+            length_penalty: how much length is forgiven, from 0 on.
+
+        Returns:
+            `Decoded(tokens, lengths, scores, weights)` of the best hypothesis.
+
+        Raises:
+            TypeError, ValueError: an argument does not fit; see `beam_search`.
+        """
+        checks.integer("beam_size", beam_size, minimum=1)
+        with evaluating(self):
+            step, state = self.begin(
+                source, source_lengths, copies=beam_size, need_weights=need_weights
+            )
+            options = {"beam_size": beam_size, "length_penalty": length_penalty}
+            symbols = self._symbols(source)
+            return beam_search(step, state, len(source), max_len, **options, **symbols)
+
+    def _symbols(self, source: Tensor) -> dict[str, Any]:
+        return {"pad": self.pad, "bos": self.bos, "eos": self.eos, "device": source.device}
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Put a model into eval mode without gradients, and every part back into its own mode.
+
+    Example:
+        >>> model = nn.Linear(2, 2).train()
+        >>> with evaluating(model):
+        ...     model.training, torch.is_grad_enabled()
+        (False, False)
+        >>> model.training
+        True
+    """
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        for module, training in modes:
+            module.training = training

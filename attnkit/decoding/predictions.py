@@ -1,0 +1,136 @@
+"""What a trained model says, and where it looks, for every example of a data set."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from attnkit import checks
+from attnkit.decoding import SequenceModel
+from attnkit.decoding.base import evaluating
+from attnkit.metrics import Link, argmax_links
+from attnkit.tasks.pairs import Batches
+
+Weigh = Callable[[Any, Any], Tensor]
+
+
+def predict(
+    model: SequenceModel, batches: Batches, *, max_len: int | None = None, beam_size: int = 1
+) -> list[list[str]]:
+    """Decode every source, greedily or with a beam.
+
+    Args:
+        model: a sequence-to-sequence model; it is put into eval mode meanwhile.
+        batches: the data. Their order does not matter.
+        max_len: most tokens to write; twice the longest target of a batch and 10 when left out.
+        beam_size: 1 decodes greedily.
+
+    Returns:
+        Tokens without the end symbol, in the order of `batches.pairs`.
+
+    Raises:
+        TypeError: an argument has the wrong type.
+        ValueError: a number is out of range.
+
+    Example:
+        >>> from attnkit import rnn, tasks
+        >>> pairs = tasks.copy(3, max_length=2)
+        >>> batches = tasks.Batches(pairs, *tasks.vocabs(pairs), batch_size=2)
+        >>> model = rnn.seq2seq(len(batches.source_vocab), len(batches.target_vocab), hidden_dim=8)
+        >>> len(predict(model, batches, max_len=4))
+        3
+    """
+    _check(model, batches)
+    checks.integer("beam_size", beam_size, minimum=1)
+    device = next(model.parameters()).device
+    said: list[list[str]] = [[] for _ in batches.pairs]
+    for batch in batches:
+        batch = batch.to(device)
+        limit = max_len if max_len is not None else 2 * int(batch.target_lengths.max()) + 10
+        if beam_size == 1:
+            decoded = model.greedy(batch.source, batch.source_lengths, limit)
+        else:
+            decoded = model.beam(batch.source, batch.source_lengths, limit, beam_size=beam_size)
+        for place, tokens in zip(batch.index.tolist(), decoded.tokens.cpu(), strict=True):
+            said[place] = batches.target_vocab.decode(tokens)
+    return said
+
+
+def teacher_forced_weights(model: Any, batch: Any) -> Tensor:
+    """Weights (B, T, S) while the model is told the right targets: those of an RNN's decoder, or
+    a Transformer's cross-attention, averaged over layers and heads.
+
+    Example:
+        >>> from attnkit import rnn, tasks
+        >>> pairs = tasks.copy(2, min_length=3, max_length=3)
+        >>> batches = tasks.Batches(pairs, *tasks.vocabs(pairs), batch_size=2)
+        >>> model = rnn.seq2seq(len(batches.source_vocab), len(batches.target_vocab), hidden_dim=8)
+        >>> teacher_forced_weights(model, next(iter(batches))).shape[0]
+        2
+    """
+    weights = model.weights(batch.source, batch.source_lengths, batch.target_in)
+    return mean_heads(weights if isinstance(weights, Tensor) else weights.cross)  # (B, T, S)
+
+
+def mean_heads(weights: Tensor) -> Tensor:
+    """Average weights (B, ..., T, S) over all dimensions between: layers and heads. (B, T, S)
+
+    Example:
+        >>> mean_heads(torch.ones(2, 8, 5, 7)).shape
+        torch.Size([2, 5, 7])
+    """
+    return weights.flatten(1, -3).mean(1) if weights.dim() > 3 else weights
+
+
+def align(
+    model: SequenceModel, batches: Batches, *, weigh: Weigh = teacher_forced_weights
+) -> list[frozenset[Link]]:
+    """Link each target token to the source token it attends to most, given the right targets.
+
+    The links compare with gold links of the same sentences, whatever the model would have said by
+    itself (forced decoding, as in Luong et al. 2015, section 5.4).
+
+    Args:
+        model: a model with attention; it is put into eval mode meanwhile.
+        batches: the data. Their order does not matter.
+        weigh: function of model and batch that gives the weights (B, T, S), such as those of one
+            head.
+
+    Returns:
+        Links (target place, source place), in the order of `batches.pairs`; the end symbol and
+        padding have none.
+
+    Raises:
+        TypeError: an argument has the wrong type.
+        ValueError: the model has no attention, or `weigh` gives another shape.
+
+    Example:
+        >>> from attnkit import rnn, tasks
+        >>> pairs = tasks.copy(3, min_length=2, max_length=2)
+        >>> batches = tasks.Batches(pairs, *tasks.vocabs(pairs), batch_size=2)
+        >>> model = rnn.seq2seq(len(batches.source_vocab), len(batches.target_vocab), hidden_dim=8)
+        >>> [len(links) for links in align(model, batches)]
+        [2, 2, 2]
+    """
+    _check(model, batches)
+    checks.function("weigh", weigh, "a function of model and batch")
+    device = next(model.parameters()).device
+    links: list[frozenset[Link]] = [frozenset() for _ in batches.pairs]
+    for batch in batches:
+        with evaluating(model):
+            weights = weigh(model, batch.to(device)).float().cpu()
+        expected = (*batch.target_in.shape, batch.source.shape[1])
+        if weights.shape != torch.Size(expected):
+            checks.fail("weigh", f"weights (B, T, S) = {expected}", f"{checks.shape(weights)}")
+        for row, place in enumerate(batch.index.tolist()):
+            pair = batches.pairs[place]
+            links[place] = argmax_links(
+                weights[row], target_length=len(pair.target), source_length=len(pair.source)
+            )
+    return links
+
+
+def _check(model: object, batches: object) -> None:
+    checks.instance("model", model, SequenceModel, "a sequence-to-sequence model")
+    checks.instance("batches", batches, Batches, "tasks.Batches")

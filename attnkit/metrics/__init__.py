@@ -1,0 +1,42 @@
+"""Scores for tasks with known answers: accuracy, alignment, text, collapse, and intervals."""
+
+from attnkit.metrics.accuracy import (
+    accuracy_by_length,
+    exact_match,
+    precision_at_k,
+    token_accuracy,
+)
+from attnkit.metrics.alignment import Link, alignment_error_rate, argmax_links
+from attnkit.metrics.collapse import (
+    effective_rank,
+    entropy,
+    low_entropy_penalty,
+    mean_entropy,
+    rank_one_residual,
+    stacked_rank,
+)
+from attnkit.metrics.intervals import Interval, median_interval, order_statistic, wilson
+from attnkit.metrics.text import Bleu, bleu, rouge
+
+__all__ = [
+    "Bleu",
+    "Interval",
+    "Link",
+    "accuracy_by_length",
+    "alignment_error_rate",
+    "argmax_links",
+    "bleu",
+    "effective_rank",
+    "entropy",
+    "exact_match",
+    "low_entropy_penalty",
+    "mean_entropy",
+    "median_interval",
+    "order_statistic",
+    "precision_at_k",
+    "rank_one_residual",
+    "rouge",
+    "stacked_rank",
+    "token_accuracy",
+    "wilson",
+]

@@ -1,0 +1,194 @@
+"""Keeping attention from collapsing, and measuring whether it did.
+
+Dropout of the weights themselves is `dropout_p` of `functional.attend` and `dropout` of the
+modules (Vaswani et al. 2017, as commonly implemented); the rest is here.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from torch.linalg import svdvals
+
+from attnkit import checks
+
+
+def entropy(weights: Tensor) -> Tensor:
+    """Entropy of each row of weights in nats: H = -sum_j w_j ln w_j.
+
+    0 when one key has all the weight, ln S when S keys share it evenly. Masked keys, with weight
+    0, add nothing, and a row that sees nothing has entropy 0. Gradients are finite throughout.
+
+    Args:
+        weights: (..., S), non-negative. Computed in at least float32.
+
+    Returns:
+        (...), one number for each row.
+
+    Raises:
+        TypeError: `weights` is not a floating tensor.
+        ValueError: it has no dimensions.
+
+    >>> entropy(torch.tensor([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]))
+    tensor([0.6931, 0.0000, 0.0000])
+    """
+    checks.floating("weights", weights)
+    checks.dims("weights", weights, 1, "(..., S)")
+    wide = weights.float() if weights.dtype in (torch.float16, torch.bfloat16) else weights
+    logarithm = torch.where(wide == 0, 1.0, wide).log()  # ln 0 never arises, in the gradient too
+    return (0.0 - (wide * logarithm).sum(-1)).clamp(min=0)  # (...)
+
+
+def mean_entropy(weights: Tensor, rows: Tensor | None = None) -> Tensor:
+    """Mean entropy of attention in nats, over the rows that count.
+
+    Add `-strength * mean_entropy(weights)` to a loss to spread attention out, or
+    `+strength * ...` to sharpen it (Pereyra et al. 2017 do the first to output distributions).
+
+    Args:
+        weights: (..., L, S).
+        rows: boolean, broadcastable to (..., L), True for queries that count (not padding). Rows
+            that see nothing never count.
+
+    Returns:
+        A scalar with a gradient; 0 when no row counts.
+
+    Raises:
+        TypeError: `weights` is not floating, or `rows` is not boolean.
+        ValueError: `weights` has fewer than two dimensions, or `rows` does not broadcast.
+
+    >>> mean_entropy(torch.tensor([[0.5, 0.5], [1.0, 0.0]]))
+    tensor(0.3466)
+    """
+    return _mean(entropy(weights), _counting(weights, rows))
+
+
+def low_entropy_penalty(weights: Tensor, *, minimum: float, rows: Tensor | None = None) -> Tensor:
+    """Mean of max(0, minimum - H) over the rows that count: no cost for attention that is spread.
+
+    Entropy collapse, where rows come close to one-hot early in training, goes with unstable
+    training (Zhai et al. 2023). The penalty pushes back below `minimum` only.
+
+    Args:
+        weights: (..., L, S).
+        minimum: entropy in nats below which a row costs; at most ln S makes sense.
+        rows: boolean, broadcastable to (..., L), True for queries that count.
+
+    Raises:
+        TypeError: `weights` is not floating, `minimum` is not a number, or `rows` not boolean.
+        ValueError: `minimum` is not positive, or `rows` does not broadcast.
+
+    >>> low_entropy_penalty(torch.tensor([[0.5, 0.5], [1.0, 0.0]]), minimum=0.5)
+    tensor(0.2500)
+    """
+    checks.positive("minimum", minimum)
+    missing = (minimum - entropy(weights)).relu()  # (..., L)
+    return _mean(missing, _counting(weights, rows))
+
+
+def effective_rank(matrix: Tensor) -> Tensor:
+    """Effective rank exp(H(p)), p_i = s_i / sum(s), of the singular values s.
+
+    From 1 (rank one, every row the same up to scale) to min(L, S) (all singular values equal);
+    0 for a matrix of zeros (Roy and Vetterli 2007, definition 1).
+
+    Args:
+        matrix: (..., L, S), floating.
+
+    Returns:
+        (...), one number for each matrix.
+
+    Raises:
+        TypeError: `matrix` is not a floating tensor.
+        ValueError: it has fewer than two dimensions, or holds NaN or Inf.
+
+    >>> effective_rank(torch.stack([torch.eye(3), torch.ones(3, 3)]))
+    tensor([3., 1.])
+    """
+    _finite_matrix("matrix", matrix)
+    wide = matrix.float() if matrix.dtype in (torch.float16, torch.bfloat16) else matrix
+    values = svdvals(wide)  # (..., min(L, S))
+    total = values.sum(-1, keepdim=True)  # (..., 1)
+    share = values / torch.where(total == 0, 1.0, total)  # (..., min(L, S))
+    return torch.where(total[..., 0] == 0, 0.0, entropy(share).exp())  # (...)
+
+
+def stacked_rank(layers: Sequence[Tensor]) -> Tensor:
+    """Effective rank of what a stack of attention layers does, after each layer.
+
+    The product A_n ... A_1 of attention matrices mixes tokens as n layers without skip
+    connections and feed-forward parts would; its rows become alike, and its rank falls to 1,
+    faster than exponentially with depth (Dong et al. 2021).
+
+    Args:
+        layers: attention weights (..., L, L) of each layer, the first applied first.
+
+    Returns:
+        (n, ...), the effective rank of A_1, A_2 A_1, and so on.
+
+    Raises:
+        TypeError: a layer is not a floating tensor.
+        ValueError: there are no layers, they are not square, or their shapes differ.
+
+    >>> stacked_rank([torch.eye(4), torch.full((4, 4), 0.25)])
+    tensor([4.0000, 1.0000])
+    """
+    if not len(layers):
+        checks.fail("layers", "the weights of at least one layer", "none")
+    product, ranks = None, []
+    for number, weights in enumerate(layers):
+        _finite_matrix(f"layers[{number}]", weights)
+        if weights.shape[-2] != weights.shape[-1] or weights.shape != layers[0].shape:
+            expected = "square matrices (..., L, L), all of one shape"
+            checks.fail(f"layers[{number}]", expected, f"shape {checks.shape(weights)}")
+        product = weights if product is None else weights @ product  # (..., L, L)
+        ranks.append(effective_rank(product))
+    return torch.stack(ranks)  # (n, ...)
+
+
+def rank_one_residual(x: Tensor) -> Tensor:
+    r"""How far the rows of x are from all being the same, 0 to 1.
+
+    .. math:: \frac{\lVert x - 1 m^\top \rVert}{\lVert x \rVert}
+
+    The norm is Frobenius', and m, the mean row, is the best single row (Dong et al. 2021 follow
+    the same residual through depth in another norm). 0 for a matrix of zeros.
+
+    Args:
+        x: (..., L, E), such as the states after a layer, or (..., L, S), weights.
+
+    Returns:
+        (...), one number for each matrix.
+
+    Raises:
+        TypeError: `x` is not a floating tensor.
+        ValueError: it has fewer than two dimensions, or holds NaN or Inf.
+
+    >>> rank_one_residual(torch.tensor([[1.0, 0.0], [-1.0, 0.0]]))
+    tensor(1.)
+    """
+    _finite_matrix("x", x)
+    residual = (x - x.mean(-2, keepdim=True)).flatten(-2).norm(dim=-1)  # (...)
+    size = x.flatten(-2).norm(dim=-1)  # (...)
+    return residual / torch.where(size == 0, 1.0, size)  # (...)
+
+
+def _counting(weights: Tensor, rows: Tensor | None) -> Tensor:
+    """Which rows count: those that see something, and are named by `rows`. (..., L)"""
+    checks.dims("weights", weights, 2, "(..., L, S)")
+    counting = (weights.detach() != 0).any(-1)  # (..., L)
+    if rows is None:
+        return counting
+    checks.boolean("rows", rows)
+    return counting & checks.broadcasts_to("rows", rows, counting.shape, "(..., L)")
+
+
+def _mean(values: Tensor, counting: Tensor) -> Tensor:
+    return torch.where(counting, values, 0.0).sum() / counting.sum().clamp(min=1)
+
+
+def _finite_matrix(name: str, value: Tensor) -> None:
+    checks.floating(name, value)
+    checks.dims(name, value, 2, "(..., rows, columns)")
+    if not value.isfinite().all():
+        checks.fail(name, "finite numbers", "NaN or Inf")

@@ -1,0 +1,91 @@
+"""Where a training run stands, how it is saved, and how it is interrupted without harm."""
+
+import random
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from attnkit import checks
+from attnkit.training import storage
+
+
+class Run:
+    """Where a training run stands: everything that a checkpoint must hold."""
+
+    def __init__(self, model: nn.Module, optimizer: torch.optim.Optimizer, fixed: dict[str, int]):
+        self.model, self.optimizer, self.fixed = model, optimizer, fixed
+        self.step, self.history = 0, []
+        self.best_step: int | None = None
+        self.best_loss: float | None = None
+        self.losses, self.count = 0.0, 0  # since the last evaluation
+        self.whole = True  # False while the optimizer is halfway through the weights
+        self.random = None  # state of the generators when the step began
+
+    def save(self, folder: Path | None) -> None:
+        if folder is None or not self.whole:
+            return
+        tensors = {f"model.{name}": value for name, value in self.model.state_dict().items()}
+        state = {
+            "fixed": self.fixed,
+            "numbers": {name: getattr(self, name) for name in _NUMBERS},
+            "optimizer": storage.flatten(self.optimizer.state_dict(), "optimizer", tensors),
+            "random": storage.flatten(self.random or random_state(), "random", tensors),
+        }
+        storage.save_tensors(folder / "last.safetensors", tensors, state)
+
+    def load(self, folder: Path | None) -> None:
+        path = None if folder is None else folder / "last.safetensors"
+        if path is None or not path.is_file():
+            return
+        tensors, state = storage.load_tensors(path)
+        for name, value in self.fixed.items():
+            if state["fixed"][name] != value:
+                checks.fail(name, f"{state['fixed'][name]}, as in {path}", str(value))
+        weights = {name[6:]: value for name, value in tensors.items() if name.startswith("model.")}
+        storage.put_weights(self.model, weights)
+        self.optimizer.load_state_dict(storage.unflatten(state["optimizer"], tensors))
+        for name in _NUMBERS:
+            setattr(self, name, state["numbers"][name])
+        set_random_state(storage.unflatten(state["random"], tensors))
+
+
+_NUMBERS = ("step", "history", "best_step", "best_loss", "losses", "count")
+
+
+def random_state() -> dict[str, Any]:
+    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
+    return {"cpu": torch.get_rng_state(), "cuda": cuda, "python": random.getstate()}
+
+
+def set_random_state(state: dict[str, Any]) -> None:
+    torch.set_rng_state(state["cpu"])
+    if state["cuda"] and torch.cuda.is_available():
+        torch.cuda.set_rng_state_all(state["cuda"])
+    random.setstate(state["python"])
+
+
+@contextmanager
+def deferred_interrupt() -> Iterator[list[int]]:
+    """Collect the first Ctrl-C instead of raising in the middle of a step."""
+    pressed: list[int] = []
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or handler is None:
+        yield pressed  # only the main thread hears signals
+        return
+
+    def note(number: int, frame: Any) -> None:
+        if pressed:
+            raise KeyboardInterrupt
+        pressed.append(number)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, handler)

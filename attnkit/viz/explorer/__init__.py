@@ -1,0 +1,287 @@
+"""The explorer: attention by head, length, mask, scale and temperature, under the reader's hand.
+
+Three constructors, for what is known about the layer::
+
+    AttentionExplorer(query, key, tokens=words)            # q.k computed in the browser, exactly
+    AttentionExplorer.from_scores(scores, tokens=words)    # additive, general, ...: scores given
+    AttentionExplorer.from_frames({4: w4, 5: w5, ...})     # weights recorded at each length
+
+Take the third when a shorter sequence changes what comes before the layer (an RNN, a deeper
+bidirectional layer): weights must then be recorded, not computed. The caption says which it is.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import traitlets as t
+
+from attnkit import checks
+from attnkit.viz import arrays as inputs
+from attnkit.viz.explorer import compute as shown
+from attnkit.viz.explorer.settings import CONTROLS, Settings
+from attnkit.viz.widget import Widget, source
+
+_PROVENANCE = {
+    "qk": "Computed here from the model's queries and keys, for the settings above.",
+    "scores": "Computed here from the model's scores, for the settings above.",
+    "frames": "Recorded: the model was run at each length, and gave these weights.",
+}
+
+
+class AttentionExplorer(Settings, Widget):
+    """A heat map of attention with its controls, in Jupyter, in Colab and in the built book.
+
+    Computes, for each head, scores = scale * q.k / temperature, puts the mask on them and takes
+    the softmax (Vaswani et al. 2017, eq. 1), with the semantics of `attnkit.masks` and
+    `attnkit.masked_softmax`; the browser does so in float64 from float32 inputs.
+
+    Args:
+        query: (H, L, E), or (L, E) for one head; tensor, array or nested lists.
+        key: (H, S, E), or (S, E). Heads that share keys must be repeated first.
+        tokens: L strings for self-attention; the length then shortens queries and keys alike.
+        query_tokens, key_tokens: L and S strings for cross-attention, instead of `tokens`. The
+            length then shortens the keys; all queries stay. With neither, L == S is taken as
+            self-attention and the positions stand in for words.
+        scale: the number that the scale control switches on; 1 / sqrt(E) when left out.
+        seq_len: tokens (cross-attention: keys) on show; all of them when left out.
+        head: a head's index, or "all" for a grid.
+        mask: "none", "causal", "padding", "window" or "prefix". Causal, window and prefix are for
+            self-attention.
+        padding: how many of the last tokens on show the padding mask hides. One always stays.
+        window: keys that the window mask shows, the query's own included.
+        prefix_len: keys that the prefix mask shows to every query, beside the causal ones.
+        scaled: whether `scale` is on.
+        temperature: divides the scores.
+        stage: "scores" (scaled, before the mask), "masked scores" or "weights".
+        controls: which controls to show, out of "length", "head", "mask", "scale",
+            "temperature", "stage"; those that apply when left out.
+        head_names: H strings.
+        title, caption: plain text above and below.
+
+    All settings, from `seq_len` to `stage`, are traits: set them and the page follows; move a
+    control and the trait follows (`explorer.observe(...)`). `pinned` is [head, query, key] of the
+    cell that the reader pinned, or [].
+
+    Raises:
+        TypeError: an array that holds no real numbers, tokens that are no strings, an unknown
+            argument.
+        ValueError: shapes that do not fit, or a setting out of range (`SettingError`).
+
+    Example:
+        >>> import torch
+        >>> query = torch.randn(2, 3, 4)
+        >>> explorer = AttentionExplorer(query, query, tokens=list("abc"))
+        >>> explorer.mask = "causal"
+        >>> explorer.seq_len, explorer.scaled
+        (3, True)
+    """
+
+    _esm = source("common.js", "maps.js", "explorer/explorer.js")
+    _css = source("explorer/explorer.css")
+
+    kind = t.Enum(("qk", "scores", "frames"), "qk").tag(sync=True)
+    shape = t.List(t.Int()).tag(sync=True)  # H, L, S and, for q.k, E
+    query = t.Bytes().tag(sync=True)  # float32 (H, L, E)
+    key = t.Bytes().tag(sync=True)  # float32 (H, S, E)
+    scores = t.Bytes().tag(sync=True)  # float32 (H, L, S)
+    frames = t.Bytes().tag(sync=True)  # float32, one (H, L, S) after another
+    frame_shapes = t.List().tag(sync=True)  # [length, L, S] of each
+    frame_tokens = t.List().tag(sync=True)  # [query tokens, key tokens] of each, or none
+    key_tokens = t.List(t.Unicode()).tag(sync=True)
+    query_tokens = t.List(t.Unicode(), allow_none=True, default_value=None).tag(sync=True)
+    head_names = t.List(t.Unicode()).tag(sync=True)
+    scale = t.Float(None, allow_none=True).tag(sync=True)
+    controls = t.List(t.Enum(CONTROLS)).tag(sync=True)
+    scale_label = t.Unicode().tag(sync=True)
+
+    def __init__(
+        self,
+        query,
+        key,
+        *,
+        tokens: Sequence[str] | None = None,
+        query_tokens: Sequence[str] | None = None,
+        key_tokens: Sequence[str] | None = None,
+        scale: float | None = None,
+        **settings,
+    ):
+        query = inputs.by_head("query", query, "(H, L, E)")
+        key = inputs.by_head("key", key, "(H, S, E)")
+        for dim, what in ((0, "heads"), (2, "features (E)")):
+            if key.shape[dim] != query.shape[dim]:
+                checks.fail("key", f"{query.shape[dim]} {what}, as in query", f"shape {key.shape}")
+        heads, rows, features = query.shape
+        self._start(
+            dict(
+                kind="qk",
+                shape=[heads, rows, key.shape[1], features],
+                query=query.tobytes(),
+                key=key.tobytes(),
+                scale=features**-0.5 if scale is None else float(checks.positive("scale", scale)),
+                **inputs.token_traits(rows, key.shape[1], tokens, query_tokens, key_tokens),
+            ),
+            **settings,
+        )
+
+    @classmethod
+    def from_scores(
+        cls,
+        scores,
+        *,
+        tokens: Sequence[str] | None = None,
+        query_tokens: Sequence[str] | None = None,
+        key_tokens: Sequence[str] | None = None,
+        scale: float | None = None,
+        **settings,
+    ) -> "AttentionExplorer":
+        """An explorer of raw scores (H, L, S), or (L, S): additive, general or any other kind.
+
+        `scale` multiplies the scores when given, and its control appears; otherwise there is
+        none. The other arguments and errors are those of the class.
+        """
+        scores = inputs.by_head("scores", scores, "(H, L, S)")
+        self = cls.__new__(cls)
+        self._start(
+            dict(
+                kind="scores",
+                shape=list(scores.shape),
+                scores=scores.tobytes(),
+                scale=None if scale is None else float(checks.positive("scale", scale)),
+                **inputs.token_traits(*scores.shape[1:], tokens, query_tokens, key_tokens),
+            ),
+            **settings,
+        )
+        return self
+
+    @classmethod
+    def from_frames(
+        cls,
+        frames: Mapping[int, object],
+        *,
+        tokens: Sequence[str] | None = None,
+        query_tokens: Sequence[str] | Mapping[int, Sequence[str]] | None = None,
+        key_tokens: Sequence[str] | Mapping[int, Sequence[str]] | None = None,
+        **settings,
+    ) -> "AttentionExplorer":
+        """An explorer of recorded weights, one frame for each length.
+
+        Args:
+            frames: length -> weights (H, L, S) or (L, S), as the model gave them at that length.
+            tokens: for self-attention, the tokens of the longest frame (the others show its
+                first ones).
+            query_tokens, key_tokens: for cross-attention, the same, or a mapping
+                length -> tokens where they change with the length (a translation does).
+
+        Mask, scale and temperature have no controls: they happened in the model. `seq_len` must
+        be one of the lengths recorded. The other arguments and errors are those of the class.
+        """
+        arrays = inputs.frames_by_length(frames)
+        heads, rows, columns = (max(a.shape[d] for a in arrays.values()) for d in range(3))
+        square = all(array.shape[1] == array.shape[2] for array in arrays.values())
+        if tokens is not None and not square:
+            checks.fail("tokens", "frames with L == S (or query_tokens and key_tokens)", "others")
+        if tokens is query_tokens is key_tokens is None and not square:
+            query_tokens, key_tokens = inputs.numbered(rows), inputs.numbered(columns)
+        per_frame = isinstance(query_tokens, Mapping) or isinstance(key_tokens, Mapping)
+        if per_frame:
+            names = inputs.frame_tokens(arrays, query_tokens, key_tokens)
+            longest = max(range(len(names)), key=lambda place: len(names[place][1]))
+            query_tokens, key_tokens = names[longest]
+            rows, columns = len(query_tokens), len(key_tokens)
+        self = cls.__new__(cls)
+        self._start(
+            dict(
+                kind="frames",
+                shape=[heads, rows, columns],
+                frames=b"".join(array.tobytes() for array in arrays.values()),
+                frame_shapes=[[length, *array.shape[1:]] for length, array in arrays.items()],
+                frame_tokens=names if per_frame else [],
+                scale=None,
+                **inputs.token_traits(rows, columns, tokens, query_tokens, key_tokens),
+            ),
+            **settings,
+        )
+        return self
+
+    def _start(
+        self,
+        data,
+        *,
+        seq_len=None,
+        controls=None,
+        head_names=None,
+        title="",
+        caption="",
+        **settings,
+    ):
+        """Begin with the data's traits and the settings, in range and known by name."""
+        for name in settings:
+            if name not in Settings.class_trait_names():
+                checks.fail(name, "an argument of AttentionExplorer", "this name", TypeError)
+        heads, lengths = data["shape"][0], [frame[0] for frame in data.get("frame_shapes", [])]
+        super().__init__(
+            seq_len=max(lengths, default=data["shape"][2]) if seq_len is None else seq_len,
+            controls=_controls(data, lengths) if controls is None else controls,
+            head_names=inputs.head_names(head_names, heads),
+            title=title,
+            note=inputs.note(caption, _PROVENANCE[data["kind"]]),
+            scale_label=_scale_label(data),
+            **data,
+            **settings,
+        )
+
+    @property
+    def self_attention(self) -> bool:
+        """Whether queries and keys are the same tokens."""
+        return self.query_tokens is None
+
+    @property
+    def lengths(self) -> list[int]:
+        """The lengths that `seq_len` may take."""
+        return [frame[0] for frame in self.frame_shapes] or list(range(1, self.shape[2] + 1))
+
+    def visible(self) -> np.ndarray:
+        """The mask on show, boolean (L, S) for the length on show; True may be attended."""
+        return shown.mask(self).numpy()
+
+    def values(self, stage: str | None = None) -> np.ndarray:
+        """What is on show, by torch: float64 (H, L, S) for the settings now set.
+
+        `stage` is "scores", "masked scores" (masked cells are -inf) or "weights"; the one on show
+        when left out. Recorded weights are returned as they are.
+        """
+        return shown.values(self, stage)
+
+    def shown_tokens(self) -> tuple[list[str], list[str]]:
+        """The query tokens and the key tokens on show."""
+        return shown.tokens(self)
+
+    def figure(self):
+        return shown.figure(self)
+
+    def _words(self):
+        return shown.words(self)
+
+
+def _controls(data: dict, lengths: list[int]) -> list[str]:
+    """The controls that apply: recorded weights have no mask, and one head needs no choice."""
+    applies = {
+        "length": len(lengths) != 1,
+        "head": data["shape"][0] > 1,
+        "mask": data["kind"] != "frames",
+        "scale": data["scale"] is not None,
+        "temperature": data["kind"] != "frames",
+        "stage": data["kind"] != "frames",
+    }
+    return [name for name in CONTROLS if applies[name]]
+
+
+def _scale_label(data: dict) -> str:
+    """The words beside the scale control."""
+    scale = data["scale"]
+    if scale is None:
+        return ""
+    features = data["shape"][3] if data["kind"] == "qk" else 0
+    usual = features and math.isclose(scale, features**-0.5)
+    return f"scale by 1/√{features}" if usual else f"scale by {scale:.3g}"

@@ -1,0 +1,147 @@
+"""Text in, text out; and the same after saving and loading."""
+
+import json
+
+import pytest
+import torch
+
+from attnkit import Translator, tasks, training
+from attnkit.rnn import seq2seq
+from attnkit.tasks import Pair, Vocab
+from tests.refusals.wrong_calls import Wrong, assert_refused
+
+torch.set_num_threads(1)
+PAIRS = tasks.toy_french(40, max_words=5)
+VOCABS = tasks.vocabs(PAIRS)
+TEXTS = [tasks.detokenize(pair.source) for pair in PAIRS]
+SIZES = {"embed_dim": 16, "hidden_dim": 32}
+
+
+@pytest.fixture(scope="module")
+def trained():
+    """A translator that knows forty sentences by heart."""
+    torch.manual_seed(0)
+    translator = Translator(*VOCABS, "dot", embed_dim=32, hidden_dim=64)
+    batches = translator.batches(PAIRS, batch_size=20)
+    training.fit(translator.model, batches, steps=200, lr=0.01, progress=False)
+    return translator
+
+
+def test_translations_are_right_in_order_and_shown_with_their_weights(trained):
+    found = trained.translate(TEXTS, batch_size=7)
+    assert [item.text for item in found] == [tasks.detokenize(pair.target) for pair in PAIRS]
+    for pair, item in zip(PAIRS, found, strict=True):
+        assert (item.source, item.target) == (list(pair.source), list(pair.target))
+        assert item.weights.shape == (len(pair.target), len(pair.source))
+        assert torch.allclose(item.weights.sum(-1), torch.ones(len(pair.target)))
+        assert -5 < item.score < 0
+    assert trained("The black cat") == "le chat noir", "capitals make no difference"
+    assert trained("the black cat", beam_size=3) == "le chat noir"
+
+
+def test_unknown_words_are_copied_from_where_the_model_looks():
+    known = Vocab(["le", "chat"])
+    translator = Translator(*VOCABS[:1], known, "additive", **SIZES)
+    with torch.no_grad():  # a model that always says <unk>
+        translator.model.decoder.readout.bias.fill_(0).index_fill_(0, torch.tensor(3), 50.0)
+    item = translator.translate(["the black cat"], max_len=4)[0]
+    assert item.target == [item.source[place] for place in item.weights.argmax(-1).tolist()]
+    kept = translator.translate(["the black cat"], max_len=4, copy_unknown=False)[0]
+    assert kept.target == ["<unk>"] * 4
+
+
+@pytest.mark.parametrize("kind", ["transformer", "additive", "general", "concat", "none"])
+def test_saved_and_loaded_translates_the_same(kind, tmp_path):
+    torch.manual_seed(1)
+    options = SIZES | ({"num_heads": 2, "num_layers": 1} if kind == "transformer" else {})
+    translator = Translator(*VOCABS, kind, **options)
+    translator.save(tmp_path)
+    loaded = Translator.load(tmp_path)
+    assert not loaded.model.training
+    before, after = (t.translate(TEXTS[:6], max_len=8) for t in (translator, loaded))
+    for one, other in zip(before, after, strict=True):
+        assert one[:4] == other[:4]
+        assert (one.weights is None) == (kind == "none")
+    assert sorted(item.name for item in tmp_path.iterdir()) == [
+        "translator.json",
+        "weights.safetensors",
+    ]
+    assert "noir" in json.loads((tmp_path / "translator.json").read_text())["target"]
+
+
+def test_a_model_of_your_own_is_saved_and_needs_itself_to_load(tmp_path):
+    def own():
+        return seq2seq(*map(len, VOCABS), cell="lstm", **SIZES)
+
+    translator = Translator(*VOCABS, own())
+    translator.save(tmp_path)
+    with pytest.raises(ValueError, match=r"model: expected the model of your own .*, got None"):
+        Translator.load(tmp_path)
+    loaded = Translator.load(tmp_path, own())
+    assert loaded(TEXTS[0]) == translator(TEXTS[0])
+
+
+def test_real_text_becomes_pairs():
+    lines = [("Ein Hund läuft.", "A dog runs."), ("L'été.", "It's summer!")]
+    pairs = tasks.text_pairs(lines)
+    assert pairs[0] == Pair(("ein", "hund", "läuft", "."), ("a", "dog", "runs", "."))
+    assert pairs[1].source == ("l'", "été", ".")
+
+
+def translate(texts=("the cat",), **options):
+    return lambda: Translator(*VOCABS, "dot", **SIZES).translate(texts, **options)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        Wrong(lambda: Translator(["a"], VOCABS[1]), TypeError, "source_vocab", "a Vocab", "list"),
+        Wrong(
+            lambda: Translator(VOCABS[0], None), TypeError, "target_vocab", "a Vocab", "NoneType"
+        ),
+        Wrong(
+            lambda: Translator(*VOCABS, "lstm"),
+            ValueError,
+            "model",
+            "one of 'transformer', 'additive', 'dot', 'general', 'concat', 'none'",
+            "'lstm'",
+        ),
+        Wrong(
+            lambda: Translator(*VOCABS, seq2seq(9, 9), embed_dim=8),
+            ValueError,
+            "options",
+            "none with a model of your own",
+            "embed_dim",
+        ),
+        Wrong(
+            lambda: Translator(*VOCABS, "dot", hidden_dim=7),
+            ValueError,
+            "hidden_dim",
+            "an even number, half for each direction",
+            "7",
+        ),
+        Wrong(
+            translate("the cat"),
+            TypeError,
+            "texts",
+            "a list of strings, one a sentence",
+            "one string",
+        ),
+        Wrong(translate([]), ValueError, "texts", "at least one text", "none"),
+        Wrong(translate(["a cat", " "]), ValueError, "texts[1]", "at least one word", "' '"),
+        Wrong(translate(["a cat", 3]), TypeError, "texts[1]", "a string", "int"),
+        Wrong(translate(beam_size=0), ValueError, "beam_size", "an int of at least 1", "0"),
+        Wrong(translate(max_len=0), ValueError, "max_len", "an int of at least 1", "0"),
+        Wrong(translate(batch_size=0), ValueError, "batch_size", "an int of at least 1", "0"),
+        Wrong(translate(copy_unknown=1), TypeError, "copy_unknown", "True or False", "int 1"),
+        Wrong(
+            lambda: Translator.load("/nowhere"),
+            FileNotFoundError,
+            "folder",
+            "translator.json",
+            "none in /nowhere",
+        ),
+    ],
+)
+def test_wrong_calls(wrong):
+    assert_refused(wrong)

@@ -1,0 +1,437 @@
+"""Online softmax and flash attention: equal to the plain form, in its memory and its refusals."""
+
+import math
+from itertools import pairwise
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import attnkit
+from attnkit import masks, trace
+from attnkit.efficient import flash, flash_attention, flash_with_logsumexp, online_softmax
+from attnkit.efficient.online_softmax import finish, merge, online_attention, start, update
+from tests.attnkit.efficient.memory import largest_tensor
+from tests.refusals.wrong_calls import Wrong, assert_refused
+
+SEEN = {
+    "everything": {},
+    "causal": {"causal": True, "offset": 0},
+    "causal, last with last": {"causal": True, "offset": None},
+    "window": {"window": 3, "offset": 1},
+    "causal window": {"causal": True, "window": 4, "offset": -1},
+    "far before": {"causal": True, "offset": -4},
+}
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(flash, "ROWS", 4)
+    monkeypatch.setattr(flash, "KEYS", 3)
+    monkeypatch.setattr(flash, "SHORT", 0)
+
+
+def problem(lead=(2, 4), L=7, S=9, E=6, Ev=5, *, kv_lead=None, dtype=torch.float64):
+    generator = torch.Generator().manual_seed(L * 1000 + S)
+    kv_lead = lead if kv_lead is None else kv_lead
+    shapes = [(*lead, L, E), (*kv_lead, S, E), (*kv_lead, S, Ev)]
+    made = [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes]
+    return [x.to(dtype).requires_grad_() for x in made]
+
+
+def random(*shape):
+    return torch.rand(shape, generator=torch.Generator().manual_seed(5))
+
+
+def options_and_mask(seen, L, S):
+    """The options with their offset filled in, and the mask that they stand for."""
+    options = dict(seen)
+    if "offset" in options and options["offset"] is None:
+        options["offset"] = S - L
+    if "window" in options:
+        causal = options.get("causal", False)
+        mask = masks.sliding_window(
+            L, S, window=options["window"], causal=causal, offset=options["offset"]
+        )
+    elif options:
+        mask = masks.causal(L, S, offset=options["offset"])
+    else:
+        mask = torch.ones(L, S, dtype=torch.bool)
+    return options, mask
+
+
+def assert_same(inputs, expected_mask, *, tolerance=1e-10, enable_gqa=False, **options):
+    results = []
+    calls = [
+        lambda *x: flash_attention(*x, enable_gqa=enable_gqa, **options),
+        lambda *x: attnkit.scaled_dot_product_attention(
+            *x, mask=expected_mask, enable_gqa=enable_gqa, need_weights=True
+        ),
+    ]
+    for call in calls:
+        output = call(*inputs).output
+        weight = torch.cos(torch.arange(output.numel(), dtype=output.dtype)).view(output.shape)
+        results.append((output, *torch.autograd.grad((output * weight).sum(), inputs)))
+    for mine, theirs in zip(*results, strict=True):
+        assert mine.isfinite().all()
+        assert (mine - theirs).abs().max().item() <= tolerance
+
+
+@pytest.mark.parametrize("seen", SEEN.values(), ids=SEEN.keys())
+@pytest.mark.parametrize("L, S", [(1, 1), (1, 7), (7, 1), (7, 129), (129, 7), (13, 13)])
+def test_value_and_gradient_are_those_of_the_plain_form(L, S, seen):
+    options, mask = options_and_mask(seen, L, S)
+    assert_same(problem((2,), L, S), mask, **options)
+
+
+@pytest.mark.parametrize("seen", SEEN.values(), ids=SEEN.keys())
+def test_a_mask_comes_on_top(seen):
+    options, mask = options_and_mask(seen, 7, 9)
+    for shape in [(7, 9), (1, 9), (4, 7, 9), (2, 1, 7, 9), (2, 4, 1, 9)]:
+        extra = random(*shape) < 0.5
+        assert_same(problem(), mask & extra, mask=extra, **options)
+
+
+@pytest.mark.parametrize("kv_heads", [1, 2, 4])
+@pytest.mark.parametrize("shape", [None, (7, 9), (2, 1, 1, 9), (2, 4, 7, 9)], ids=str)
+def test_grouped_heads(kv_heads, shape):
+    extra = None if shape is None else random(*shape) < 0.5
+    order = masks.causal(7, 9, offset=2)
+    mask = order if extra is None else order & extra
+    inputs = problem(kv_lead=(2, kv_heads))
+    assert_same(inputs, mask, mask=extra, causal=True, offset=2, enable_gqa=True)
+
+
+def test_leading_dimensions_broadcast():
+    query, key, value = problem((2, 1), 5, 6)[0], problem((3,), 5, 6)[1], problem((1, 3), 5, 6)[2]
+    assert flash_attention(query, key, value).output.shape == (2, 3, 5, 5)
+    assert_same([query, key, value], None)
+
+
+def test_strided_inputs():
+    inputs = [x.detach().mT.contiguous().mT.requires_grad_() for x in problem()]
+    assert not inputs[0].is_contiguous()
+    assert_same(inputs, masks.causal(7, 9, offset=2), causal=True, offset=2)
+
+
+def test_gradients_are_those_of_the_numbers():
+    inputs = problem((2,), 5, 4, 3, 2)
+    mask = torch.tensor([True, False, True, True])
+
+    def both(*tensors):
+        result = flash_with_logsumexp(*tensors, mask=mask, causal=True, offset=0)
+        return result.output, result.logsumexp
+
+    assert torch.autograd.gradcheck(both, inputs)
+
+
+def test_logsumexp_gives_the_weights():
+    query, key, value = problem()
+    options, mask = options_and_mask(SEEN["causal window"], 7, 9)
+    _, logsumexp = flash_with_logsumexp(query, key, value, **options)
+    weights = ((query / math.sqrt(6)) @ key.mT - logsumexp[..., None]).exp().where(mask, 0.0)
+    expected = flash_attention(query, key, value, need_weights=True, **options).weights
+    assert (weights.nan_to_num(0.0, 0.0, 0.0) - expected).abs().max() < 1e-12
+    assert (logsumexp[..., 0] == -math.inf).all()  # offset -1: the first query sees nothing
+
+
+def test_two_sets_of_keys_can_be_joined():
+    query, key, value = problem()
+    whole = flash_with_logsumexp(query, key, value)
+    parts = [
+        flash_with_logsumexp(query, key[..., some, :], value[..., some, :])
+        for some in (slice(0, 4), slice(4, 9))
+    ]
+    shares = torch.stack([part.logsumexp for part in parts]).softmax(0)
+    joined = sum(s[..., None] * part.output for s, part in zip(shares, parts, strict=True))
+    assert (joined - whole.output).abs().max() < 1e-12
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+def test_error_is_at_most_twice_that_of_torch(dtype):
+    errors = [0.0, 0.0]
+    for seed in range(4):
+        torch.manual_seed(seed)
+        tensors = torch.randn(3, 2, 4, 33, 16).to(dtype).unbind()
+        exact = F.scaled_dot_product_attention(*(x.double() for x in tensors))
+        ours = flash_attention(*tensors).output
+        assert ours.dtype == dtype
+        for i, output in enumerate((ours, F.scaled_dot_product_attention(*tensors))):
+            errors[i] += (output.double() - exact).square().mean().item()
+    assert math.sqrt(errors[0]) <= 2 * math.sqrt(errors[1])
+
+
+@pytest.mark.parametrize("dtype, tolerance", [(torch.float16, 4e-3), (torch.bfloat16, 3e-2)])
+def test_gradients_in_half_precision(dtype, tolerance):
+    inputs = [x.detach().to(dtype).requires_grad_() for x in problem()]
+    wide = [x.detach().double().requires_grad_() for x in inputs]
+    for some in (inputs, wide):
+        flash_attention(*some, window=3, offset=0).output.double().square().sum().backward()
+    for x, y in zip(inputs, wide, strict=True):
+        assert x.grad.dtype == dtype
+        assert (x.grad.double() - y.grad).abs().max() <= tolerance * max(1, y.grad.abs().max())
+
+
+def test_large_scores_do_not_overflow():
+    query, key, value = (x.detach() for x in problem(dtype=torch.float32))
+    output = flash_attention(200 * query, 200 * key, value).output
+    exact = F.scaled_dot_product_attention(*(x.double() for x in (200 * query, 200 * key, value)))
+    assert (output - exact).abs().max() < 1e-2
+
+
+@pytest.mark.parametrize("junk", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("kv_heads", [2, 4])
+def test_junk_out_of_sight_is_harmless_and_in_sight_is_shown(junk, kv_heads):
+    inputs = [x.detach() for x in problem(L=9, kv_lead=(2, kv_heads))]
+    options = {"causal": True, "window": 3, "enable_gqa": True}
+    clean = flash_attention(*inputs, **options).output
+    inputs[1][0, 1, 4], inputs[2][0, 1, 4] = junk, junk
+    inputs = [x.requires_grad_() for x in inputs]
+    output = flash_attention(*inputs, **options).output
+    heads = slice(4 // kv_heads, 2 * 4 // kv_heads)
+    touched = torch.zeros(2, 4, 9, dtype=torch.bool)
+    touched[0, heads, 4:7] = True
+    assert (output.isnan().all(-1) == touched).all()
+    assert ((output - clean)[~touched] == 0).all()
+    output[~touched].square().sum().backward()
+    assert all(x.grad.isfinite().all() for x in inputs)
+
+
+def test_memory_is_linear_in_the_lengths(monkeypatch):
+    monkeypatch.setattr(flash, "ROWS", 32)
+    monkeypatch.setattr(flash, "KEYS", 32)
+    for length in (64, 256, 512):
+        inputs = problem((2,), length, length, 8, 8)
+        largest = largest_tensor(
+            lambda inputs=inputs: flash_attention(*inputs, causal=True).output.sum().backward()
+        )
+        assert largest <= max(2 * length * 8, 2 * 32 * 32)
+
+
+def test_a_short_sequence_takes_the_plain_form(monkeypatch):
+    monkeypatch.setattr(flash, "SHORT", 9)
+    monkeypatch.setattr(flash, "flash_with_logsumexp", None)
+    extra = random(7, 9) < 0.5
+    assert_same(problem(), masks.causal(7, 9, offset=2) & extra, mask=extra, causal=True, offset=2)
+
+
+@pytest.mark.parametrize("short", [0, 99])
+def test_a_recorder_sees_one_call_and_changes_nothing(short, monkeypatch):
+    monkeypatch.setattr(flash, "SHORT", short)
+    inputs = [x.detach() for x in problem()]
+    quiet = flash_attention(*inputs).output
+    with trace.record() as calls:
+        output = flash_attention(*inputs).output
+    assert torch.equal(quiet, output)
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("seen, most", [("causal", 0.6), ("causal window", 0.25)])
+def test_hidden_blocks_are_not_worked_on(seen, most):
+    query, key, _ = problem((1,), 64, 64)
+    seen = flash.spans(64, 64, causal=True, window=SEEN[seen].get("window"), offset=0, device="cpu")
+    pairs = sum(
+        (rows.stop - rows.start) * (keys.stop - keys.start)
+        for rows, blocks in flash._blocks(query, key, None, seen)
+        for keys in blocks
+    )
+    assert pairs <= most * 64 * 64
+    mask = seen.mask(slice(0, 64))
+    same = sum(
+        (rows.stop - rows.start) * (keys.stop - keys.start)
+        for rows, blocks in flash._blocks(query, key, mask, None)
+        for keys in blocks
+    )
+    assert same == pairs
+
+
+def test_a_second_derivative_is_refused():
+    inputs = problem()
+    with pytest.raises(NotImplementedError, match="create_graph"):
+        torch.autograd.grad(flash_attention(*inputs).output.sum(), inputs, create_graph=True)
+
+
+def test_empty_lengths():
+    query, key, value = problem((2,), 0, 4)
+    assert flash_attention(query, key, value).output.shape == (2, 0, 5)
+    query, key, value = problem((2,), 4, 0)
+    assert (flash_attention(query, key, value).output == 0).all()
+
+
+# The online softmax
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    cuts=st.lists(st.integers(0, 12), max_size=5), seed=st.integers(0, 999), share=st.floats(0, 1)
+)
+def test_any_blocks_in_any_order_give_the_softmax(cuts, seed, share):
+    generator = torch.Generator().manual_seed(seed)
+    scores = 30 * torch.randn(2, 3, 12, generator=generator, dtype=torch.float64)
+    value = torch.randn(2, 12, 4, generator=generator, dtype=torch.float64)
+    mask = torch.rand(2, 3, 12, generator=generator) < share
+    masked = scores.masked_fill(~mask, -math.inf)
+    edges = sorted({0, 12, *cuts})
+    blocks = [slice(a, b) for a, b in pairwise(edges)]
+    running = start(masked, value)
+    order = torch.randperm(len(blocks), generator=generator).tolist()
+    for i in order:
+        running = update(running, masked[..., blocks[i]], value[:, blocks[i]])
+    output, logsumexp = finish(running)
+    expected = attnkit.masked_softmax(scores, mask) @ value
+    assert (output - expected).abs().max() < 1e-12
+    sees = mask.any(-1)
+    assert (logsumexp[~sees] == -math.inf).all()
+    assert torch.allclose(logsumexp[sees], masked.logsumexp(-1)[sees], rtol=1e-12, atol=1e-12)
+
+
+def test_merging_two_readers_is_reading_on():
+    scores, value = torch.randn(2, 3, 12).double(), torch.randn(2, 12, 4).double()
+    scores[0, 0, :6] = -math.inf
+    nothing = start(scores, value)
+    left = update(nothing, scores[..., :6], value[:, :6])
+    right = update(nothing, scores[..., 6:], value[:, 6:])
+    both = update(left, scores[..., 6:], value[:, 6:])
+    for merged in (merge(left, right), merge(right, left), merge(nothing, both)):
+        for mine, theirs in zip(finish(merged), finish(both), strict=True):
+            assert (mine - theirs).abs().max() < 1e-12
+
+
+@pytest.mark.parametrize("block_size", [1, 2, 4, 9, 20])
+def test_the_teaching_form_ends_where_the_plain_form_does(block_size):
+    query, key, value = problem()
+    mask = masks.causal(7, 9, offset=-1)
+    steps = list(online_attention(query, key, value, mask=mask, block_size=block_size))
+    assert len(steps) == -(-9 // block_size)
+    output = finish(steps[-1])[0]
+    expected = attnkit.scaled_dot_product_attention(query, key, value, mask=mask, need_weights=True)
+    assert (output - expected.output).abs().max() < 1e-12
+    for before, after in pairwise(steps):
+        assert (after.maximum >= before.maximum).all()
+
+
+Q, K, V = torch.randn(2, 4, 5, 8), torch.randn(2, 4, 7, 8), torch.randn(2, 4, 7, 3)
+
+
+def call(query=Q, key=K, value=V, **options):
+    return lambda: flash_attention(query, key, value, **options)
+
+
+def teach(query=Q, key=K, value=V, **options):
+    return lambda: online_attention(query, key, value, **options)
+
+
+WRONG = [
+    Wrong(call(query=1), TypeError, "query", "a torch.Tensor", "int"),
+    Wrong(
+        call(key=K.half()), TypeError, "key", "dtype torch.float32 (that of query)", "torch.float16"
+    ),
+    Wrong(
+        call(key=K[..., :4]),
+        ValueError,
+        "key",
+        "size 8 in dimension -1 (the feature size of query)",
+        "shape (2, 4, 7, 4)",
+    ),
+    Wrong(
+        call(value=V[..., :5, :]),
+        ValueError,
+        "value",
+        "size 7 in dimension -2 (one value for each key)",
+        "shape (2, 4, 5, 3)",
+    ),
+    Wrong(
+        call(causal=True),
+        ValueError,
+        "offset",
+        "an int when there are 5 queries and 7 keys: 0 aligns the first query with the first key,"
+        " S - L = 2 the last with the last",
+        "None",
+    ),
+    Wrong(
+        call(window=2),
+        ValueError,
+        "offset",
+        "an int when there are 5 queries and 7 keys: 0 aligns the first query with the first key,"
+        " S - L = 2 the last with the last",
+        "None",
+    ),
+    Wrong(call(causal=1, offset=0), TypeError, "causal", "True or False", "int 1"),
+    Wrong(call(window=0, offset=0), ValueError, "window", "an int of at least 1", "0"),
+    Wrong(call(window=2.0, offset=0), TypeError, "window", "an int", "float 2.0"),
+    Wrong(call(causal=True, offset=1.0), TypeError, "offset", "an int", "float 1.0"),
+    Wrong(
+        call(mask=torch.zeros(5, 7)),
+        TypeError,
+        "mask",
+        "a boolean tensor, True where the query may attend (add a float tensor with bias=)",
+        "torch.float32",
+    ),
+    Wrong(
+        call(mask=torch.ones(7, 5) > 0),
+        ValueError,
+        "mask",
+        "a shape that broadcasts to (..., L, S) = (2, 4, 5, 7)",
+        "shape (7, 5)",
+    ),
+    Wrong(call(scale=math.inf), ValueError, "scale", "a finite number", "inf"),
+    Wrong(call(need_weights=None), TypeError, "need_weights", "True or False", "NoneType None"),
+    Wrong(call(enable_gqa=1), TypeError, "enable_gqa", "True or False", "int 1"),
+    Wrong(
+        call(key=K[:, :3], value=V[:, :3], enable_gqa=True),
+        ValueError,
+        "key",
+        "a number of heads that divides the query's 4",
+        "3",
+    ),
+    Wrong(
+        call(key=K[:, :2], value=V[:, :2]),
+        ValueError,
+        "value",
+        "leading dimensions that broadcast with the others",
+        "query (2, 4, 5, 8), key (2, 2, 7, 8), value (2, 2, 7, 3)",
+    ),
+    Wrong(teach(block_size=0), ValueError, "block_size", "an int of at least 1", "0"),
+    Wrong(teach(block_size=1.5), TypeError, "block_size", "an int", "float 1.5"),
+    Wrong(
+        teach(key=K[..., :4]),
+        ValueError,
+        "key",
+        "size 8 in dimension -1 (the feature size of query)",
+        "shape (2, 4, 7, 4)",
+    ),
+    Wrong(teach(scale="1"), TypeError, "scale", "a number", "str '1'"),
+    Wrong(
+        teach(mask=torch.zeros(5, 7)),
+        TypeError,
+        "mask",
+        "a boolean tensor, True where the query may attend (add a float tensor with bias=)",
+        "torch.float32",
+    ),
+    Wrong(lambda: start(1, V), TypeError, "scores", "a torch.Tensor", "int"),
+    Wrong(
+        lambda: start(Q[0, 0, 0], V),
+        ValueError,
+        "scores",
+        "at least 2 dimensions (..., L, s)",
+        "shape (8,)",
+    ),
+    Wrong(
+        lambda: update(start(Q, V), Q, V),
+        ValueError,
+        "value",
+        "size 8 in dimension -2 (one value for each score)",
+        "shape (2, 4, 7, 3)",
+    ),
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda w: f"{w.argument}-{w.got}")
+def test_wrong_calls(wrong):
+    assert_refused(wrong)
+
+
+def test_the_step_is_the_one_that_the_module_teaches():
+    assert flash.update is online_softmax.update

@@ -1,0 +1,375 @@
+"""Linear attention: parallel, recurrent and explicit are one; its state is carried along."""
+
+import math
+from itertools import pairwise
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attnkit import masks, trace
+from attnkit.efficient import (
+    LinearState,
+    RandomFeatures,
+    elu_features,
+    linear,
+    linear_attention,
+    linear_attention_recurrent,
+    linear_attention_segment,
+    relu_features,
+)
+from attnkit.functional import masked_softmax
+from tests.attnkit.efficient.memory import largest_tensor
+from tests.refusals.wrong_calls import Wrong, assert_refused
+
+FEATURES = {
+    "elu": elu_features,
+    "relu": relu_features,
+    "random": RandomFeatures(6, 11, generator=torch.Generator().manual_seed(0)),
+}
+
+
+@pytest.fixture(autouse=True)
+def small_chunks(monkeypatch):
+    monkeypatch.setattr(linear, "CHUNK", 4)
+    monkeypatch.setattr(linear, "SHORT", 0)
+
+
+def problem(lead=(2, 3), L=7, S=None, *, dtype=torch.float64):
+    S = L if S is None else S
+    generator = torch.Generator().manual_seed(L * 1000 + S)
+    shapes = [(*lead, L, 6), (*lead, S, 6), (*lead, S, 5)]
+    made = [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes]
+    return [x.to(dtype).requires_grad_() for x in made]
+
+
+def random(*shape):
+    return torch.rand(shape, generator=torch.Generator().manual_seed(5))
+
+
+def textbook(query, key, value, mask, feature_map):
+    """Equation 4 of Katharopoulos et al., with every pair written out."""
+    scores = feature_map(query) @ feature_map(key).mT
+    scores = scores.where(mask, 0.0)
+    total = scores.sum(-1, keepdim=True)
+    return (scores / total.where(total > 0, 1.0)) @ value
+
+
+def assert_same(form, other, inputs):
+    results = []
+    for call in (form, other):
+        output = call(*inputs)
+        weight = torch.cos(torch.arange(output.numel(), dtype=output.dtype)).view(output.shape)
+        results.append((output, *torch.autograd.grad((output * weight).sum(), inputs)))
+    for mine, theirs in zip(*results, strict=True):
+        assert mine.isfinite().all()
+        assert (mine - theirs).abs().max().item() <= 1e-10
+
+
+@pytest.mark.parametrize("feature_map", FEATURES.values(), ids=FEATURES.keys())
+@pytest.mark.parametrize("L, S", [(1, 1), (7, 129), (129, 7), (1, 7)])
+@pytest.mark.parametrize("shape", [None, (1, -1), (2, 1, 1, -1), (2, 3, -2, -1)], ids=str)
+def test_parallel_form_is_the_textbook(L, S, shape, feature_map):
+    size = {-1: S, -2: L}
+    mask = torch.ones(L, S, dtype=torch.bool)
+    given_mask = None
+    if shape is not None:
+        given_mask = mask = random(*(size.get(n, n) for n in shape)) < 0.5
+    assert_same(
+        lambda *x: linear_attention(*x, mask=given_mask, feature_map=feature_map).output,
+        lambda *x: textbook(*x, mask, feature_map),
+        problem(L=L, S=S),
+    )
+
+
+@pytest.mark.parametrize("feature_map", FEATURES.values(), ids=FEATURES.keys())
+@pytest.mark.parametrize("length", [1, 4, 7, 129])
+@pytest.mark.parametrize("shape", [None, (1, -1), (2, 1, 1, -1), (-1, -1)], ids=str)
+def test_causal_form_is_the_textbook(length, shape, feature_map):
+    mask = masks.causal(length)
+    given_mask = None
+    if shape is not None:
+        given_mask = random(*(length if n == -1 else n for n in shape)) < 0.5
+        mask = mask & given_mask
+    assert_same(
+        lambda *x: (
+            linear_attention(*x, causal=True, mask=given_mask, feature_map=feature_map).output
+        ),
+        lambda *x: textbook(*x, mask, feature_map),
+        problem(L=length),
+    )
+
+
+@pytest.mark.parametrize("feature_map", FEATURES.values(), ids=FEATURES.keys())
+@pytest.mark.parametrize("length", [1, 7, 129])
+def test_recurrent_equals_parallel(length, feature_map):
+    assert_same(
+        lambda *x: linear_attention_recurrent(*x, feature_map=feature_map)[0],
+        lambda *x: linear_attention(*x, causal=True, feature_map=feature_map).output,
+        problem(L=length),
+    )
+
+
+@settings(max_examples=30, deadline=None)
+@given(cuts=st.lists(st.integers(0, 17), max_size=4), forms=st.lists(st.booleans(), min_size=5))
+def test_segments_carry_the_state(cuts, forms):
+    inputs = problem(L=17)
+    edges = [0, *sorted(cuts), 17]
+
+    def in_segments(*tensors):
+        state, outputs = None, []
+        for i, (start, stop) in enumerate(pairwise(edges)):
+            form = linear_attention_recurrent if forms[i % 5] else linear_attention_segment
+            output, state = form(*(x[..., start:stop, :] for x in tensors), state)
+            outputs.append(output)
+        return torch.cat(outputs, -2)
+
+    assert_same(in_segments, lambda *x: linear_attention(*x, causal=True).output, inputs)
+
+
+def test_state_is_the_two_sums_and_does_not_grow():
+    query, key, value = problem()
+    for form in (linear_attention_segment, linear_attention_recurrent):
+        _, state = form(query, key, value)
+        assert (state.key_value - elu_features(key).mT @ value).abs().max() < 1e-10
+        assert (state.key - elu_features(key).sum(-2)).abs().max() < 1e-10
+        _, later = form(query, key, value, state)
+        assert later.key_value.shape == state.key_value.shape
+
+
+def test_state_is_kept_in_float32_for_half_inputs():
+    query, key, value = problem(dtype=torch.bfloat16)
+    output, state = linear_attention_segment(query, key, value)
+    assert output.dtype == torch.bfloat16
+    assert state.key_value.dtype == state.key.dtype == torch.float32
+
+
+def test_a_state_is_not_written_to():
+    inputs = [x.detach() for x in problem()]
+    _, state = linear_attention_segment(*inputs)
+    before = [x.clone() for x in state]
+    for form in (linear_attention_segment, linear_attention_recurrent):
+        form(*inputs, state)
+    assert all(torch.equal(a, b) for a, b in zip(state, before, strict=True))
+
+
+def test_a_short_sequence_takes_the_plain_form(monkeypatch):
+    monkeypatch.setattr(linear, "SHORT", 9)
+    monkeypatch.setattr(linear, "_linear", None)
+    keys = random(9) < 0.5
+    assert_same(
+        lambda *x: linear_attention(*x, causal=True, mask=keys).output,
+        lambda *x: textbook(*x, masks.causal(9) & keys, elu_features),
+        problem(L=9),
+    )
+
+
+def test_weights_sum_to_one_and_give_the_output():
+    query, key, value = problem()
+    output, weights = linear_attention(query, key, value, causal=True, need_weights=True)
+    assert (weights.sum(-1) - 1).abs().max() < 1e-12
+    assert (weights[..., ~masks.causal(7)] == 0).all()
+    assert (weights @ value - output).abs().max() < 1e-12
+    assert (linear_attention(query, key, value, causal=True).output - output).abs().max() < 1e-12
+
+
+def test_a_recorder_sees_one_call_and_changes_nothing():
+    inputs = [x.detach() for x in problem()]
+    quiet = linear_attention(*inputs, causal=True).output
+    with trace.record() as calls:
+        output = linear_attention(*inputs, causal=True).output
+    assert torch.equal(quiet, output)
+    assert len(calls) == 1
+    weights = linear_attention(*inputs, causal=True, need_weights=True).weights
+    assert (calls[0]["masked_scores"].softmax(-1) - weights).abs().max() < 1e-12
+
+
+def test_features_that_meet_no_key_give_zero():
+    query, key = torch.tensor([[1.0, -1.0]]), torch.tensor([[-1.0, 1.0], [-2.0, 3.0]])
+    output, weights = linear_attention(
+        query, key, torch.ones(2, 3), feature_map=relu_features, need_weights=True
+    )
+    assert (output == 0).all()
+    assert (weights == 0).all()
+
+
+@pytest.mark.parametrize("junk", [math.nan, math.inf])
+def test_a_later_nan_leaves_earlier_queries_alone(junk):
+    inputs = [x.detach() for x in problem((2,), 9)]
+    clean = linear_attention(*inputs, causal=True).output
+    inputs[1][0, 5], inputs[2][0, 5] = junk, junk
+    output = linear_attention(*inputs, causal=True).output
+    assert (output[0, :5] - clean[0, :5]).abs().max() < 1e-12
+    assert (output[1] - clean[1]).abs().max() < 1e-12
+    assert output[0, 5:].isnan().all()
+    hidden = torch.arange(9) != 5
+    masked = linear_attention(*inputs, causal=True, mask=hidden[None]).output
+    assert masked.isfinite().all()
+
+
+def test_a_nan_in_one_segment_spoils_the_next():
+    inputs = [x.detach() for x in problem((2,), 9)]
+    inputs[1][0, 5] = math.nan
+    for form in (linear_attention_segment, linear_attention_recurrent):
+        output, state = form(*inputs)
+        assert output[0, :5].isfinite().all()
+        assert output[0, 5:].isnan().all()
+        later, _ = form(*(x.nan_to_num() for x in inputs), state)
+        assert later[0].isnan().all()
+        assert later[1].isfinite().all()
+
+
+def test_memory_is_linear_in_the_length(monkeypatch):
+    monkeypatch.setattr(linear, "CHUNK", 16)
+    for length in (64, 256, 1024):
+        inputs = problem((1,), length)
+        for causal in (True, False):
+            largest = largest_tensor(
+                lambda x=inputs, c=causal: linear_attention(*x, causal=c).output.sum().backward()
+            )
+            assert largest <= max(length * 6, 16 * 16)
+
+
+def test_gradients_are_those_of_the_numbers():
+    inputs = problem((2,), 6)
+    assert torch.autograd.gradcheck(lambda *x: linear_attention(*x, causal=True).output, inputs)
+    assert torch.autograd.gradcheck(
+        lambda *x: linear_attention_segment(*x, linear_attention_segment(*x)[1])[0], inputs
+    )
+
+
+# Random features
+
+
+def test_random_features_estimate_the_softmax():
+    generator = torch.Generator().manual_seed(1)
+    query, key, value = torch.randn(3, 40, 8, generator=generator, dtype=torch.float64) / 2
+    exact = masked_softmax(query @ key.mT / math.sqrt(8)) @ value
+    errors = []
+    for features in (16, 256, 4096):
+        runs = [
+            linear_attention(
+                query, key, value, feature_map=RandomFeatures(8, features, generator=generator)
+            ).output
+            for _ in range(8)
+        ]
+        errors.append(torch.stack([(run - exact).square().mean() for run in runs]).mean().sqrt())
+    assert errors[0] > 2 * errors[1] > 4 * errors[2]
+    assert errors[2] < 0.05
+
+
+def test_random_features_are_unbiased():
+    generator = torch.Generator().manual_seed(2)
+    x, y = torch.randn(2, 4, generator=generator, dtype=torch.float64) / 2
+    estimates = []
+    for _ in range(2000):
+        features = RandomFeatures(4, 4, generator=generator)
+        estimates.append((features(x[None]) * features(y[None])).sum())
+    estimates = torch.stack(estimates)
+    exact = math.exp(float(x @ y) / 2)
+    assert abs(estimates.mean() - exact) < 4 * estimates.std() / math.sqrt(2000)
+
+
+def test_random_features_are_orthogonal_and_seeded():
+    make = [RandomFeatures(5, 8, generator=torch.Generator().manual_seed(3)) for _ in range(2)]
+    assert torch.equal(make[0].weight, make[1].weight)
+    gram = make[0].weight[:5] @ make[0].weight[:5].T
+    assert (gram - gram.diag().diag()).abs().max() < 1e-10
+    assert make[0](torch.randn(2, 3, 5)).shape == (2, 3, 8)
+
+
+Q, K, V = torch.randn(2, 5, 6), torch.randn(2, 7, 6), torch.randn(2, 7, 3)
+MANY = torch.ones(5, 7, dtype=torch.bool)
+
+
+def call(query=Q, key=K, value=V, **options):
+    return lambda: linear_attention(query, key, value, **options)
+
+
+def segment(query=K, key=K, value=V, state=None, **options):
+    return lambda: linear_attention_segment(query, key, value, state, **options)
+
+
+STATE = LinearState(torch.zeros(2, 6, 4), torch.zeros(2, 6))
+WRONG = [
+    Wrong(call(query=Q.long()), TypeError, "query", "a floating-point tensor", "torch.int64"),
+    Wrong(
+        call(key=K[..., :5]),
+        ValueError,
+        "key",
+        "size 6 in dimension -1 (the feature size of query)",
+        "shape (2, 7, 5)",
+    ),
+    Wrong(
+        call(key=K.double()),
+        TypeError,
+        "key",
+        "dtype torch.float32 (that of query)",
+        "torch.float64",
+    ),
+    Wrong(
+        call(value=V[:, :5]),
+        ValueError,
+        "value",
+        "size 7 in dimension -2 (one value for each key)",
+        "shape (2, 5, 3)",
+    ),
+    Wrong(
+        call(causal=True),
+        ValueError,
+        "key",
+        "size 5 in dimension -2 (L, when causal is True)",
+        "shape (2, 7, 6)",
+    ),
+    Wrong(call(causal="yes"), TypeError, "causal", "True or False", "str 'yes'"),
+    Wrong(call(need_weights=0), TypeError, "need_weights", "True or False", "int 0"),
+    Wrong(call(feature_map="elu"), TypeError, "feature_map", "a callable", "str"),
+    Wrong(
+        call(mask=MANY.float()),
+        TypeError,
+        "mask",
+        "a boolean tensor, True where the query may attend (add a float tensor with bias=)",
+        "torch.float32",
+    ),
+    Wrong(
+        call(mask=MANY.T),
+        ValueError,
+        "mask",
+        "a shape that broadcasts to (..., L, S) = (2, 5, 7)",
+        "shape (7, 5)",
+    ),
+    Wrong(
+        call(feature_map=RandomFeatures(5, 8)),
+        ValueError,
+        "x",
+        "size 5 in dimension -1 (dim of these features)",
+        "shape (2, 5, 6)",
+    ),
+    Wrong(
+        segment(query=Q),
+        ValueError,
+        "key",
+        "size 5 in dimension -2 (L: a segment has one key for each query)",
+        "shape (2, 7, 6)",
+    ),
+    Wrong(segment(state=(1, 2)), TypeError, "state", "a LinearState or None", "tuple"),
+    Wrong(
+        segment(state=STATE),
+        ValueError,
+        "state",
+        "sums (..., F, Ev) = (..., 6, 3) and (..., F)",
+        "(2, 6, 4) and (2, 6)",
+    ),
+    Wrong(segment(key=None), TypeError, "key", "a torch.Tensor", "NoneType"),
+    Wrong(segment(feature_map=None), TypeError, "feature_map", "a callable", "NoneType"),
+    Wrong(lambda: RandomFeatures(0, 3), ValueError, "dim", "an int of at least 1", "0"),
+    Wrong(lambda: RandomFeatures(3, 0), ValueError, "num_features", "an int of at least 1", "0"),
+    Wrong(lambda: RandomFeatures(3.0, 3), TypeError, "dim", "an int", "float 3.0"),
+    Wrong(lambda: RandomFeatures(3, "4"), TypeError, "num_features", "an int", "str '4'"),
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda w: f"{w.argument}-{w.got}")
+def test_wrong_calls(wrong):
+    assert_refused(wrong)

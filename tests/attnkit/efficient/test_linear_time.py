@@ -1,0 +1,41 @@
+"""What is said to take time linear in the length does so in the backward pass, too."""
+
+from functools import partial
+
+import pytest
+import torch
+
+from attnkit import efficient
+from tests.attnkit.efficient.memory import written
+
+
+def near_blocks(query, key, value):
+    blocks = efficient.local_and_global_blocks(query.shape[-2] // 16, window=2)
+    return efficient.block_sparse_attention(query, key, value, blocks, block_size=16)
+
+
+FORMS = {
+    "window": partial(efficient.sliding_window_attention, window=16),
+    "blocks": near_blocks,
+    "linear": efficient.linear_attention,
+    "causal": partial(efficient.linear_attention, causal=True),
+    "segment": efficient.linear_attention_segment,
+    "recurrent": efficient.linear_attention_recurrent,
+}
+
+
+@pytest.fixture(autouse=True)
+def never_whole(monkeypatch):
+    """Keep short texts from the plain forms, which are quadratic and fast."""
+    for module in ("window", "linear"):
+        monkeypatch.setattr(f"attnkit.efficient.{module}.SHORT", 0)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_twice_the_length_writes_twice_the_numbers(form):
+    def both(length):
+        inputs = [torch.randn(2, length, 8).requires_grad_() for _ in range(3)]
+        return lambda: FORMS[form](*inputs)[0].sum().backward()
+
+    once, twice = (written(both(length)) for length in (512, 1024))
+    assert twice < 2.1 * once

@@ -1,0 +1,389 @@
+"""Tiled additive attention: equal to the plain form, in its memory and its refusals."""
+
+import math
+
+import pytest
+import torch
+
+import attnkit
+from attnkit import masks, trace
+from attnkit.efficient import pair_tanh, tiled_additive
+from attnkit.efficient.pair_tanh import PairTanh
+from attnkit.efficient.tiled_additive import tiled_additive_attention, tiled_additive_scores
+from attnkit.functional import additive_scores, attend
+from tests.attnkit.efficient.memory import largest_tensor
+from tests.refusals.wrong_calls import Wrong, assert_refused
+
+MASKS = {
+    "none": lambda lead, L, S: None,
+    "causal": lambda lead, L, S: masks.causal(L, S, offset=S - L),
+    "upper-left": lambda lead, L, S: masks.causal(L, S, offset=0),
+    "window": lambda lead, L, S: masks.sliding_window(L, S, window=3, offset=0),
+    "keys": lambda lead, L, S: random(*lead, 1, S) < 0.5,
+    "holes": lambda lead, L, S: (random(*lead, L, S) < 0.4) & (random(*lead, L, 1) < 0.7),
+    "nothing": lambda lead, L, S: torch.zeros(L, S, dtype=torch.bool),
+}
+
+
+def random(*shape):
+    return torch.rand(shape, generator=torch.Generator().manual_seed(5))
+
+
+@pytest.fixture(autouse=True)
+def small_tiles(monkeypatch):
+    """Make tiles so small that a small problem has many, and none takes the plain form."""
+    monkeypatch.setattr(pair_tanh, "TILE", 96)
+    monkeypatch.setattr(pair_tanh, "BAND", 3)
+    monkeypatch.setattr(pair_tanh, "ROWS", 2)
+    monkeypatch.setattr(tiled_additive, "WORTH_TILING", 0)
+    monkeypatch.setattr(tiled_additive, "FEW_PAIRS", 0)
+
+
+def problem(lead=(2,), L=7, S=9, A=5, Ev=3, *, scale=1.0, dtype=torch.float64):
+    generator = torch.Generator().manual_seed(L * 1000 + S)
+    shapes = [(*lead, L, A), (*lead, S, A), (A,), (*lead, S, Ev)]
+    query, key, v, value = (torch.randn(s, generator=generator, dtype=dtype) for s in shapes)
+    return [x.requires_grad_() for x in (query * scale, key * scale, v, value)]
+
+
+def plain(query, key, v, value, *, mask=None):
+    return attend(additive_scores(query, key, v), value, mask=mask).output
+
+
+def tiled(query, key, v, value, *, mask=None):
+    return tiled_additive_attention(query, key, v, value, mask=mask).output
+
+
+def assert_same(function, other, inputs, *, mask=None, tolerance=1e-10):
+    results = []
+    for form in (function, other):
+        output = form(*inputs, mask=mask)
+        weight = torch.cos(torch.arange(output.numel(), dtype=output.dtype)).view(output.shape)
+        results.append((output, *torch.autograd.grad((output * weight).sum(), inputs)))
+    for mine, theirs in zip(*results, strict=True):
+        assert mine.dtype == theirs.dtype
+        assert mine.isfinite().all()
+        error = (mine - theirs).abs().max().item()
+        assert error <= tolerance * max(1.0, theirs.abs().max().item())
+
+
+@pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS.keys())
+@pytest.mark.parametrize("L, S", [(1, 1), (1, 7), (7, 1), (7, 129), (129, 7), (33, 33)])
+def test_value_and_gradient_are_those_of_the_plain_form(L, S, mask):
+    assert_same(tiled, plain, problem(L=L, S=S), mask=mask((2,), L, S))
+
+
+@pytest.mark.parametrize("lead", [(), (1,), (3,), (2, 3), (2, 1, 2)], ids=str)
+@pytest.mark.parametrize("hidden", [1, 96, 200])
+def test_any_leading_dimensions_and_hidden_size(lead, hidden):
+    mask = MASKS["holes"](lead, 5, 4)
+    assert_same(tiled, plain, problem(lead, 5, 4, hidden), mask=mask)
+
+
+@pytest.mark.parametrize("scale, form", [(0.01, "tanh"), (1, "exponentials"), (300, "sum")])
+def test_every_form_of_tanh(scale, form):
+    inputs = problem(scale=scale)
+    assert PairTanh(*inputs[:2]).form.__name__ == f"_of_{form}"
+    assert_same(tiled, plain, inputs)
+    assert_same(tiled, plain, problem(scale=scale, dtype=torch.float32), tolerance=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 0.1, 0.3, 1.0, 4.0, 100.0])
+def test_error_in_float32_is_at_most_twice_that_of_the_plain_form(scale):
+    inputs = [x.detach() for x in problem((4,), 64, 64, 32, 8, scale=scale, dtype=torch.float32)]
+    exact = additive_scores(*(x.double() for x in inputs[:3]))
+    errors = [
+        (scores(*inputs[:3]).double() - exact).square().mean().sqrt()
+        for scores in (tiled_additive_scores, additive_scores)
+    ]
+    assert errors[0] <= 2 * errors[1]
+
+
+def test_scores_alone():
+    inputs = problem((2, 3), 7, 12)[:3]
+    assert_same(
+        lambda *x, mask: tiled_additive_scores(*x), lambda *x, mask: additive_scores(*x), inputs
+    )
+
+
+def test_leading_dimensions_broadcast():
+    query, key, v, value = problem((2, 1), 5, 6)
+    key, value = problem((3,), 5, 6)[1], problem((1, 3), 5, 6)[3]
+    mask = random(3, 1, 6) < 0.7
+    assert tiled(query, key, v, value, mask=mask).shape == (2, 3, 5, 3)
+    assert_same(tiled, plain, [query, key, v, value], mask=mask)
+
+
+def test_strided_inputs():
+    inputs = [x.detach().mT.contiguous().mT if x.dim() > 1 else x.detach() for x in problem()]
+    assert not inputs[0].is_contiguous()
+    strided_v = torch.stack([inputs[2], inputs[2]], -1)[:, 0]
+    inputs = [x.requires_grad_() for x in (inputs[0], inputs[1], strided_v, inputs[3])]
+    assert_same(tiled, plain, inputs, mask=random(2, 9, 7).mT < 0.5)
+
+
+def test_gradients_are_those_of_the_numbers():
+    mask = masks.causal(4, 5, offset=0) & (torch.arange(4) != 2)[:, None]
+    inputs = problem((2,), 4, 5, 3, 2)
+    assert torch.autograd.gradcheck(lambda *x: tiled(*x, mask=mask), inputs)
+    assert torch.autograd.gradcheck(tiled_additive_scores, inputs[:3])
+
+
+@pytest.mark.parametrize("wanted", range(4), ids=["query", "key", "v", "value"])
+def test_only_one_input_needs_a_gradient(wanted):
+    inputs = problem()
+    expected = torch.autograd.grad(plain(*inputs).square().sum(), inputs[wanted])[0]
+    inputs = [x if i == wanted else x.detach() for i, x in enumerate(inputs)]
+    actual = torch.autograd.grad(tiled(*inputs).square().sum(), inputs[wanted])[0]
+    assert (actual - expected).abs().max() < 1e-10
+
+
+@pytest.mark.parametrize("dtype, tolerance", [(torch.float16, 2e-3), (torch.bfloat16, 2e-2)])
+def test_half_precision_is_computed_in_float32(dtype, tolerance):
+    inputs = [x.detach().to(dtype).requires_grad_() for x in problem((2,), 17, 19, 8, 4)]
+    wide = [x.detach().double().requires_grad_() for x in inputs]
+    output = tiled(*inputs)
+    assert output.dtype == dtype
+    output.float().square().sum().backward()
+    plain(*wide).square().sum().backward()
+    for x, y in zip(inputs, wide, strict=True):
+        assert x.grad.dtype == dtype
+        assert (x.grad.double() - y.grad).abs().max() <= tolerance * max(1, y.grad.abs().max())
+
+
+@pytest.mark.parametrize("junk", [math.nan, math.inf, -math.inf])
+def test_junk_under_the_mask_is_harmless(junk):
+    inputs = [x.detach() for x in problem()]
+    mask = masks.padding([9, 4], 9).expand(2, 7, 9).clone()
+    mask[0, 3] = False
+    clean = tiled(*inputs, mask=mask)
+    inputs[1][1, 4:], inputs[3][1, 4:], inputs[0][0, 3] = junk, junk, junk
+    inputs = [x.requires_grad_() for x in inputs]
+    output = tiled(*inputs, mask=mask)
+    assert (output - clean).abs().max() == 0
+    output.square().sum().backward()
+    assert all(x.grad.isfinite().all() for x in inputs)
+
+
+def test_a_nan_that_is_seen_is_shown():
+    inputs = [x.detach() for x in problem((), 9, 9)]
+    clean = tiled(*inputs, mask=masks.causal(9))
+    inputs[1][4] = math.nan
+    output = tiled(*inputs, mask=masks.causal(9))
+    assert (output[:4] - clean[:4]).abs().max() < 1e-12
+    assert output[4:].isnan().all()
+    assert tiled(*inputs).isnan().all()
+
+
+def test_memory_is_linear_in_the_lengths():
+    largest = []
+    for length in (64, 128, 256):
+        inputs = problem((2,), length, length, 16, 4)
+        largest.append(largest_tensor(lambda x=inputs: tiled(*x).sum().backward()))
+    inputs_size = [2 * length * 16 for length in (64, 128, 256)]
+    bands = 2 * 256 * 4  # a band of four rows, at most
+    assert all(x <= max(y, bands) for x, y in zip(largest, inputs_size, strict=True))
+    assert largest_tensor(lambda: plain(*inputs).sum().backward()) == 2 * 256 * 256 * 16
+
+
+def test_keys_that_nobody_sees_are_skipped():
+    query, key = (x.detach() for x in problem((1,), 64, 64, 4)[:2])
+    tanh = PairTanh(query, key, masks.sliding_window(64, window=4)[None])
+    pairs = sum(
+        math.prod(s.stop - s.start for s in tile)
+        for band in tanh.bands()
+        for tile in tanh.tiles(band)
+    )
+    assert pairs < 64 * 64 / 3
+    nothing = PairTanh(query, key, torch.zeros(1, 64, 64, dtype=torch.bool))
+    assert not list(nothing.bands())
+
+
+def test_a_tile_has_a_few_queries_however_many_keys_there_are():
+    query, key = (x.detach() for x in problem((1,), 64, 64, 4)[:2])
+    tanh = PairTanh(query, key)
+    tiles = [tile for band in tanh.bands() for tile in tanh.tiles(band)]
+    assert min(tile.rows.stop - tile.rows.start for tile in tiles) == pair_tanh.ROWS
+
+
+def test_every_pair_is_visited_once():
+    query, key = (x.detach() for x in problem((3,), 17, 23, 4)[:2])
+    tanh = PairTanh(query, key)
+    for tiles in (
+        tanh.tiles(tanh.whole),
+        (tile for band in tanh.bands() for tile in tanh.tiles(band)),
+    ):
+        visits = torch.zeros(tanh.shape, dtype=torch.int)
+        for tile in tiles:
+            visits[tile] += 1
+        assert (visits == 1).all()
+
+
+@pytest.mark.parametrize(
+    "module",
+    [attnkit.AdditiveAttention(6, 6, 10), attnkit.LuongAttention(6, 6, "concat")],
+    ids=repr,
+)
+def test_modules_tile_by_themselves(module, monkeypatch):
+    query = torch.randn(2, 31, 6, requires_grad=True)
+    mask = masks.causal(31)
+    output, weights = module(query, mask=mask)
+    assert weights is None
+    pairs = 2 * 31 * 31 * module.v.numel()
+    assert largest_tensor(lambda: module(query, mask=mask)) < pairs
+    monkeypatch.setattr(tiled_additive, "WORTH_TILING", math.inf)
+    assert largest_tensor(lambda: module(query, mask=mask)) == pairs
+    whole = module(query, mask=mask).output
+    assert (output - whole).abs().max() < 1e-6
+
+
+def test_weights_are_those_of_the_plain_form():
+    inputs = problem()
+    mask = MASKS["holes"]((2,), 7, 9)
+    output, weights = tiled_additive_attention(*inputs, mask=mask, need_weights=True)
+    expected = attend(additive_scores(*inputs[:3]), inputs[3], mask=mask)
+    assert (weights - expected.weights).abs().max() < 1e-12
+    assert (output - tiled(*inputs, mask=mask)).abs().max() < 1e-12
+
+
+def test_a_recorder_sees_the_weights_and_changes_nothing():
+    module = attnkit.AdditiveAttention(6, 6, 10)
+    query = torch.randn(2, 31, 6)
+    quiet = module(query).output
+    with trace.record(module) as calls:
+        output = module(query).output
+    assert torch.equal(output, quiet)
+    assert (calls[0]["weights"] - module(query, need_weights=True).weights).abs().max() < 1e-6
+
+
+def test_small_problems_and_decoder_steps_take_the_plain_form(monkeypatch):
+    monkeypatch.undo()
+    worth = tiled_additive.worth_tiling
+    assert not worth(torch.empty(8, 16, 64), torch.empty(8, 16, 64))
+    assert not worth(torch.empty(512, 1, 256), torch.empty(512, 64, 256))
+    assert worth(torch.empty(8, 256, 128), torch.empty(8, 256, 128))
+    assert worth(torch.empty(256, 128), torch.empty(8, 256, 128))
+
+
+def test_a_compiler_gets_the_plain_form():
+    compiled = torch.compile(tiled, backend="eager", fullgraph=True)
+    assert_same(compiled, plain, problem(dtype=torch.float32), tolerance=1e-5)
+
+
+def test_second_derivatives():
+    mask = masks.causal(3, 4, offset=1)
+    inputs = problem((1,), 3, 4, 2, 2)
+    assert torch.autograd.gradgradcheck(lambda *x: tiled(*x, mask=mask), inputs)
+    assert torch.autograd.gradgradcheck(tiled_additive_scores, inputs[:3])
+    query, *others = inputs
+    grad = torch.autograd.grad(
+        tiled(query, *(x.detach() for x in others)).sum(), query, create_graph=True
+    )[0]
+    assert torch.autograd.grad(grad.sum(), query)[0].abs().max() > 0
+
+
+def test_empty_lengths():
+    for L, S in [(0, 4), (4, 0)]:
+        query, key, v, value = problem((2,), L, S)
+        assert tiled(query, key, v, value).shape == (2, L, 3)
+
+
+Q, K, V, X = torch.randn(2, 5, 8), torch.randn(2, 7, 8), torch.randn(8), torch.randn(2, 7, 4)
+
+
+def call(query=Q, key=K, v=V, value=X, **options):
+    return lambda: tiled_additive_attention(query, key, v, value, **options)
+
+
+def scores(query=Q, key=K, v=V):
+    return lambda: tiled_additive_scores(query, key, v)
+
+
+WRONG = [
+    Wrong(call(query=[1]), TypeError, "query", "a torch.Tensor", "list"),
+    Wrong(call(query=Q.long()), TypeError, "query", "a floating-point tensor", "torch.int64"),
+    Wrong(
+        call(key=Q[..., :4]),
+        ValueError,
+        "value",
+        "size 5 in dimension -2 (one value for each key)",
+        "shape (2, 7, 4)",
+    ),
+    Wrong(
+        call(key=K[..., :4]),
+        ValueError,
+        "key",
+        "size 8 in dimension -1 (the hidden size of query)",
+        "shape (2, 7, 4)",
+    ),
+    Wrong(
+        call(key=K.double()),
+        TypeError,
+        "key",
+        "dtype torch.float32 (that of query)",
+        "torch.float64",
+    ),
+    Wrong(call(v=V[:4]), ValueError, "v", "shape (A,) = (8,)", "shape (4,)"),
+    Wrong(call(v=V[None]), ValueError, "v", "shape (A,) = (8,)", "shape (1, 8)"),
+    Wrong(
+        call(v=V.double()), TypeError, "v", "dtype torch.float32 (that of query)", "torch.float64"
+    ),
+    Wrong(call(v=None), TypeError, "v", "a torch.Tensor", "NoneType"),
+    Wrong(call(v=V.to("meta")), ValueError, "v", "device cpu (that of query)", "device meta"),
+    Wrong(
+        call(value=X[:, :6]),
+        ValueError,
+        "value",
+        "size 7 in dimension -2 (one value for each key)",
+        "shape (2, 6, 4)",
+    ),
+    Wrong(
+        call(value=X[:1].expand(3, 7, 4)),
+        ValueError,
+        "value",
+        "leading dimensions that broadcast with the others",
+        "query (2, 5, 8), key (2, 7, 8), value (3, 7, 4)",
+    ),
+    Wrong(
+        call(mask=torch.ones(5, 7)),
+        TypeError,
+        "mask",
+        "a boolean tensor, True where the query may attend (add a float tensor with bias=)",
+        "torch.float32",
+    ),
+    Wrong(
+        call(mask=torch.ones(7, 5) > 0),
+        ValueError,
+        "mask",
+        "a shape that broadcasts to (..., L, S) = (2, 5, 7)",
+        "shape (7, 5)",
+    ),
+    Wrong(call(need_weights=1), TypeError, "need_weights", "True or False", "int 1"),
+    Wrong(
+        scores(query=Q[0, 0]),
+        ValueError,
+        "query",
+        "at least 2 dimensions (..., length, features)",
+        "shape (8,)",
+    ),
+    Wrong(
+        scores(key=K[0, 0]),
+        ValueError,
+        "key",
+        "at least 2 dimensions (..., length, features)",
+        "shape (8,)",
+    ),
+    Wrong(
+        scores(key=K.expand(1, 2, 7, 8)[:, :1].expand(2, 3, 7, 8)),
+        ValueError,
+        "key",
+        "leading dimensions that broadcast with the others",
+        "query (2, 5, 8), key (2, 3, 7, 8)",
+    ),
+    Wrong(scores(v=V.long()), TypeError, "v", "a floating-point tensor", "torch.int64"),
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda w: f"{w.argument}-{w.got}")
+def test_wrong_calls(wrong):
+    assert_refused(wrong)

@@ -1,0 +1,383 @@
+"""Sliding-window and block-sparse attention: equal to the masked full form, and less work."""
+
+import math
+
+import pytest
+import torch
+
+import attnkit
+from attnkit import masks, trace
+from attnkit.efficient import (
+    block_sparse_attention,
+    local_and_global_blocks,
+    sliding_window_attention,
+    window,
+)
+from tests.attnkit.efficient.memory import largest_tensor
+from tests.refusals.wrong_calls import Wrong, assert_refused
+
+# Uncompiled, FlexAttention is a check of its mask, and says so.
+pytestmark = pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(window, "MIN_ROWS", 4)
+    monkeypatch.setattr(window, "MAX_ROWS", 4)
+    monkeypatch.setattr(window, "SHORT", 0)
+
+
+def problem(lead=(2, 4), L=7, S=9, *, kv_lead=None, dtype=torch.float64):
+    generator = torch.Generator().manual_seed(L * 1000 + S)
+    kv_lead = lead if kv_lead is None else kv_lead
+    shapes = [(*lead, L, 6), (*kv_lead, S, 6), (*kv_lead, S, 5)]
+    made = [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes]
+    return [x.to(dtype).requires_grad_() for x in made]
+
+
+def random(*shape):
+    return torch.rand(shape, generator=torch.Generator().manual_seed(5))
+
+
+def assert_same(form, inputs, expected_mask, **options):
+    def full(*tensors):
+        return attnkit.scaled_dot_product_attention(*tensors, mask=expected_mask, **options)
+
+    results = []
+    for call in (form, full):
+        output = call(*inputs).output
+        weight = torch.cos(torch.arange(output.numel(), dtype=output.dtype)).view(output.shape)
+        results.append((output, *torch.autograd.grad((output * weight).sum(), inputs)))
+    for mine, theirs in zip(*results, strict=True):
+        assert mine.shape == theirs.shape
+        assert mine.isfinite().all()
+        assert (mine - theirs).abs().max().item() <= 1e-10
+
+
+@pytest.mark.parametrize("backend", ["blocks", "flex"])
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("width", [1, 3, 200])
+@pytest.mark.parametrize(
+    "L, S, offset",
+    [
+        (1, 1, None),
+        (7, 7, None),
+        (129, 129, None),
+        (1, 7, 6),
+        (129, 7, 0),
+        (7, 129, 40),
+        (9, 5, -3),
+    ],
+)
+def test_equals_the_masked_full_form(L, S, offset, width, causal, backend):
+    mask = masks.sliding_window(L, S, window=width, causal=causal, offset=offset)
+    inputs = problem((2,), L, S)
+    if backend == "flex":
+        inputs = [x.detach() for x in inputs]
+        output = sliding_window_attention(
+            *inputs, window=width, causal=causal, offset=offset, backend="flex"
+        ).output
+        expected = attnkit.scaled_dot_product_attention(*inputs, mask=mask).output
+        assert (output - expected).abs().max() < 1e-10
+    else:
+        assert_same(
+            lambda *x: sliding_window_attention(*x, window=width, causal=causal, offset=offset),
+            inputs,
+            mask,
+        )
+
+
+@pytest.mark.parametrize("shape", [(9,), (1, 9), (2, 1, 1, 9), (2, 4, 1, 9), (9, 9), (2, 1, 9, 9)])
+def test_a_mask_comes_on_top(shape):
+    extra = random(*shape) < 0.5
+    near = masks.sliding_window(9, window=3)
+    inputs = problem(L=9)
+    assert_same(lambda *x: sliding_window_attention(*x, window=3, mask=extra), inputs, near & extra)
+    if len(shape) == 1 or shape[-2] == 1:
+        inputs = [x.detach() for x in inputs]
+        output = sliding_window_attention(*inputs, window=3, mask=extra, backend="flex").output
+        expected = attnkit.scaled_dot_product_attention(*inputs, mask=near & extra).output
+        assert (output - expected).abs().max() < 1e-10
+
+
+@pytest.mark.parametrize("backend", ["blocks", "flex"])
+def test_grouped_heads_and_scale(backend):
+    inputs = [x.detach() for x in problem(L=9, kv_lead=(2, 2))]
+    options = {"enable_gqa": True, "scale": 0.3}
+    output = sliding_window_attention(*inputs, window=3, backend=backend, **options).output
+    mask = masks.sliding_window(9, window=3)
+    expected = attnkit.scaled_dot_product_attention(*inputs, mask=mask, **options).output
+    assert (output - expected).abs().max() < 1e-10
+
+
+@pytest.mark.parametrize("backend", ["blocks", "flex"])
+@pytest.mark.parametrize("junk", [math.nan, math.inf])
+def test_junk_out_of_sight_is_harmless_and_in_sight_is_shown(junk, backend):
+    inputs = [x.detach() for x in problem((2,), 9, 9)]
+    clean = sliding_window_attention(*inputs, window=3, backend=backend).output
+    inputs[1][0, 4], inputs[2][0, 4] = junk, junk
+    output = sliding_window_attention(*inputs, window=3, backend=backend).output
+    touched = torch.zeros(2, 9, dtype=torch.bool)
+    touched[0, 4:7] = True
+    assert (output.isnan().all(-1) == touched).all()
+    assert (output - clean)[~touched].abs().max() < 1e-12
+
+
+def test_a_short_sequence_takes_the_plain_form(monkeypatch):
+    monkeypatch.setattr(window, "SHORT", 9)
+    monkeypatch.setattr(window, "_in_blocks", None)
+    mask = random(9) < 0.5
+    assert_same(
+        lambda *x: sliding_window_attention(*x, window=3, mask=mask),
+        problem(L=9),
+        masks.sliding_window(9, window=3) & mask,
+    )
+
+
+def test_weights_are_those_of_the_masked_full_form():
+    inputs = problem(L=9)
+    output, weights = sliding_window_attention(*inputs, window=3, need_weights=True)
+    assert (weights[..., ~masks.sliding_window(9, window=3)] == 0).all()
+    assert (output - sliding_window_attention(*inputs, window=3).output).abs().max() < 1e-12
+
+
+@pytest.mark.parametrize("backend", ["blocks", "flex"])
+def test_a_recorder_sees_one_call(backend):
+    inputs = [x.detach() for x in problem((2,), 9, 9)]
+    quiet = sliding_window_attention(*inputs, window=3, backend=backend).output
+    with trace.record() as calls:
+        output = sliding_window_attention(*inputs, window=3, backend=backend).output
+    assert torch.equal(quiet, output)
+    assert len(calls) == 1
+
+
+def test_memory_is_linear_in_the_length(monkeypatch):
+    monkeypatch.setattr(window, "MIN_ROWS", 16)
+    monkeypatch.setattr(window, "MAX_ROWS", 16)
+    for length in (64, 256, 1024):
+        inputs = [x.detach() for x in problem((1,), length, length)]
+        largest = largest_tensor(lambda x=inputs: sliding_window_attention(*x, window=16))
+        assert largest <= max(length * 6, 16 * 32)
+
+
+def test_wide_windows_take_bigger_blocks_within_bounds(monkeypatch):
+    monkeypatch.undo()
+    assert window._rows(4096, 8) == window.MIN_ROWS
+    assert window._rows(4096, 256) == 256
+    assert window._rows(4096, 4000) == window.MAX_ROWS
+    assert window._rows(10, 256) == 10
+    assert window._rows(0, 256) == 1
+
+
+@pytest.mark.parametrize("L, S", [(0, 0), (0, 5), (5, 0)])
+def test_empty_lengths(L, S):
+    output = sliding_window_attention(*problem((2,), L, S), window=3, offset=0).output
+    assert output.shape == (2, L, 5)
+    assert (output == 0).all()
+    blocks = torch.ones(-(-L // 2), -(-S // 2), dtype=torch.bool)
+    output = block_sparse_attention(*problem((2,), L, S), blocks, block_size=2).output
+    assert output.shape == (2, L, 5)
+    assert (output == 0).all()
+
+
+# Blocks
+
+
+@pytest.mark.parametrize("lead", [(), (4,), (2, 1), (2, 4)], ids=str)
+@pytest.mark.parametrize("L, S, size", [(1, 1, 4), (7, 9, 2), (129, 7, 16), (12, 12, 1), (8, 8, 9)])
+def test_blocks_equal_the_masked_full_form(L, S, size, lead):
+    rows, columns = -(-L // size), -(-S // size)
+    blocks = random(*lead, rows, columns) < 0.5
+    mask = blocks.repeat_interleave(size, -2).repeat_interleave(size, -1)[..., :L, :S]
+    assert_same(
+        lambda *x: block_sparse_attention(*x, blocks, block_size=size), problem(L=L, S=S), mask
+    )
+    extra = random(2, 1, L, S) < 0.6
+    assert_same(
+        lambda *x: block_sparse_attention(*x, blocks, block_size=size, mask=extra),
+        problem(L=L, S=S),
+        mask & extra,
+    )
+
+
+def test_one_row_of_blocks_may_stand_for_all():
+    blocks = torch.tensor([[True, False, True]])
+    mask = blocks.repeat_interleave(3, -1)
+    assert_same(lambda *x: block_sparse_attention(*x, blocks, block_size=3), problem(L=7), mask)
+
+
+def test_block_weights_and_grouped_heads():
+    inputs = problem(L=9, kv_lead=(2, 2))
+    blocks = random(4, 3, 3) < 0.5
+    mask = blocks.repeat_interleave(3, -2).repeat_interleave(3, -1)
+    options = {"enable_gqa": True, "scale": 0.3}
+    output, weights = block_sparse_attention(
+        *inputs, blocks, block_size=3, need_weights=True, **options
+    )
+    expected = attnkit.scaled_dot_product_attention(
+        *inputs, mask=mask, need_weights=True, **options
+    )
+    assert (weights - expected.weights).abs().max() < 1e-12
+    sparse = block_sparse_attention(*inputs, blocks, block_size=3, **options).output
+    assert (sparse - output).abs().max() < 1e-12
+
+
+def test_blocks_that_nobody_sees_are_not_read(monkeypatch):
+    read = []
+    plain = attnkit.scaled_dot_product_attention
+
+    def counting(query, key, value, **options):
+        read.append(query.shape[-2] * key.shape[-2])
+        return plain(query, key, value, **options)
+
+    monkeypatch.setattr("attnkit.efficient.block_sparse.scaled_dot_product_attention", counting)
+    monkeypatch.setattr(window, "scaled_dot_product_attention", counting)
+    inputs = problem((1,), 64, 64)
+    block_sparse_attention(*inputs, torch.eye(8, dtype=torch.bool), block_size=8)
+    assert sum(read) == 8 * 8 * 8
+    read.clear()
+    sliding_window_attention(*inputs, window=8)
+    assert sum(read) <= 64 * (8 + 4)
+
+
+def test_local_and_global_pattern():
+    pattern = local_and_global_blocks(6, window=2, num_global=1)
+    expected = masks.sliding_window(6, window=2, causal=False)
+    expected[0], expected[:, 0] = True, True
+    assert torch.equal(pattern, expected)
+    causal = local_and_global_blocks(6, window=2, num_global=1, causal=True)
+    assert torch.equal(causal, expected & masks.causal(6))
+    assert torch.equal(local_and_global_blocks(0, window=1), torch.zeros(0, 0, dtype=torch.bool))
+
+
+Q, K, V = torch.randn(2, 4, 5, 8), torch.randn(2, 4, 7, 8), torch.randn(2, 4, 7, 3)
+ONES = torch.ones(3, 4, dtype=torch.bool)
+
+
+def near(query=Q, key=K, value=V, **options):
+    options = {"window": 2, "offset": 0, **options}
+    return lambda: sliding_window_attention(query, key, value, **options)
+
+
+def sparse(query=Q, key=K, value=V, blocks=ONES, **options):
+    options = {"block_size": 2, **options}
+    return lambda: block_sparse_attention(query, key, value, blocks, **options)
+
+
+def pattern(num_blocks, **options):
+    return lambda: local_and_global_blocks(num_blocks, **{"window": 1, **options})
+
+
+SQUARE_MASK = torch.ones(5, 7, dtype=torch.bool)
+WRONG = [
+    Wrong(near(window=0), ValueError, "window", "an int of at least 1", "0"),
+    Wrong(near(window=None), TypeError, "window", "an int", "NoneType None"),
+    Wrong(near(window=True), TypeError, "window", "an int", "bool True"),
+    Wrong(
+        near(offset=None),
+        ValueError,
+        "offset",
+        "an int when there are 5 queries and 7 keys: 0 aligns the first query with the first key,"
+        " S - L = 2 the last with the last",
+        "None",
+    ),
+    Wrong(near(offset=0.0), TypeError, "offset", "an int", "float 0.0"),
+    Wrong(near(causal=None), TypeError, "causal", "True or False", "NoneType None"),
+    Wrong(near(backend="fast"), ValueError, "backend", "one of 'auto', 'blocks', 'flex'", "'fast'"),
+    Wrong(
+        near(backend="flex", mask=SQUARE_MASK),
+        ValueError,
+        "mask",
+        "shape (..., 1, S) with backend='flex'",
+        "(5, 7)",
+    ),
+    Wrong(
+        near(mask=SQUARE_MASK.float()),
+        TypeError,
+        "mask",
+        "a boolean tensor, True where the query may attend (add a float tensor with bias=)",
+        "torch.float32",
+    ),
+    Wrong(
+        near(mask=SQUARE_MASK.T),
+        ValueError,
+        "mask",
+        "a shape that broadcasts to (..., L, S) = (2, 4, 5, 7)",
+        "shape (7, 5)",
+    ),
+    Wrong(near(query=None), TypeError, "query", "a torch.Tensor", "NoneType"),
+    Wrong(
+        near(key=K.half()), TypeError, "key", "dtype torch.float32 (that of query)", "torch.float16"
+    ),
+    Wrong(
+        near(value=V[:, :, :3]),
+        ValueError,
+        "value",
+        "size 7 in dimension -2 (one value for each key)",
+        "shape (2, 4, 3, 3)",
+    ),
+    Wrong(near(need_weights="no"), TypeError, "need_weights", "True or False", "str 'no'"),
+    Wrong(near(scale=math.nan), ValueError, "scale", "a finite number", "nan"),
+    Wrong(sparse(block_size=0), ValueError, "block_size", "an int of at least 1", "0"),
+    Wrong(sparse(block_size=2.0), TypeError, "block_size", "an int", "float 2.0"),
+    Wrong(
+        sparse(blocks=ONES.float()), TypeError, "block_mask", "a boolean tensor", "torch.float32"
+    ),
+    Wrong(sparse(blocks=[[True]]), TypeError, "block_mask", "a torch.Tensor", "list"),
+    Wrong(
+        sparse(blocks=ONES.T),
+        ValueError,
+        "block_mask",
+        "a shape that broadcasts to (..., ceil(L / block_size), ceil(S / block_size)) = (2, 4, 3,"
+        " 4)",
+        "shape (4, 3)",
+    ),
+    Wrong(
+        sparse(blocks=ONES.to("meta")),
+        ValueError,
+        "block_mask",
+        "device cpu (that of query)",
+        "device meta",
+    ),
+    Wrong(
+        sparse(mask=SQUARE_MASK.long()),
+        TypeError,
+        "mask",
+        "a boolean tensor, True where the query may attend",
+        "torch.int64",
+    ),
+    Wrong(sparse(enable_gqa=0), TypeError, "enable_gqa", "True or False", "int 0"),
+    Wrong(
+        lambda: local_and_global_blocks(4, window=0),
+        ValueError,
+        "window",
+        "an int of at least 1",
+        "0",
+    ),
+    Wrong(
+        lambda: local_and_global_blocks(4, window=1, num_global=5),
+        ValueError,
+        "num_global",
+        "an int of at most 4",
+        "5",
+    ),
+    Wrong(
+        lambda: local_and_global_blocks(-1, window=1),
+        ValueError,
+        "num_blocks",
+        "an int of at least 0",
+        "-1",
+    ),
+    Wrong(
+        lambda: local_and_global_blocks(4, window=1, causal=1),
+        TypeError,
+        "causal",
+        "True or False",
+        "int 1",
+    ),
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda w: f"{w.argument}-{w.got}")
+def test_wrong_calls(wrong):
+    assert_refused(wrong)

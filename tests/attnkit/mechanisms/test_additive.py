@@ -1,0 +1,276 @@
+"""Additive attention: its score by hand, in both its forms, and what the modules share."""
+
+import math
+import sys
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from attnkit import AdditiveAttention, LuongAttention, ProjectedAttention, masks, trace
+from attnkit.functional import concat_scores
+from attnkit.mechanisms.scored import ScoredAttention
+
+B, L, S, A = 2, 3, 5, 7
+
+
+@pytest.fixture
+def attention():
+    torch.manual_seed(0)
+    return AdditiveAttention(query_dim=4, key_dim=6, hidden_dim=A)
+
+
+@pytest.fixture
+def tensors():
+    torch.manual_seed(1)
+    return torch.randn(B, L, 4), torch.randn(B, S, 6), torch.randn(B, S, 2)
+
+
+def scores_of(attention, *tensors, **options):
+    with trace.record(attention) as calls:
+        attention(*tensors, **options)
+    return calls[0]["scores"]
+
+
+def test_by_hand():
+    attention = AdditiveAttention(1, 1, 2)
+    with torch.no_grad():
+        attention.query_proj.weight.copy_(torch.tensor([[1.0], [2.0]]))
+        attention.query_proj.bias.copy_(torch.tensor([0.5, -0.5]))
+        attention.key_proj.weight.copy_(torch.tensor([[3.0], [-1.0]]))
+        attention.v.copy_(torch.tensor([2.0, 1.0]))
+    query, key = torch.tensor([[[0.1]]]), torch.tensor([[[0.2], [-0.3]]])
+    first = 2 * math.tanh(0.1 + 0.5 + 0.6) + math.tanh(0.2 - 0.5 - 0.2)
+    second = 2 * math.tanh(0.1 + 0.5 - 0.9) + math.tanh(0.2 - 0.5 + 0.3)
+    assert_close(scores_of(attention, query, key), torch.tensor([[[first, second]]]))
+    weight = 1 / (1 + math.exp(second - first))
+    output, weights = attention(query, key, need_weights=True)
+    assert_close(weights, torch.tensor([[[weight, 1 - weight]]]))
+    assert_close(output, torch.tensor([[[0.2 * weight - 0.3 * (1 - weight)]]]))
+
+
+def test_projecting_the_concatenation_is_the_sum_of_two_projections(attention, tensors):
+    query, key, _ = tensors
+    weight = torch.cat([attention.query_proj.weight, attention.key_proj.weight], dim=1)
+    pairs = torch.cat(
+        [query[:, :, None].expand(B, L, S, 4), key[:, None].expand(B, L, S, 6)], dim=-1
+    )  # (B, L, S, 10)
+    together = torch.tanh(pairs @ weight.T + attention.query_proj.bias) @ attention.v
+    assert_close(scores_of(attention, *tensors), together, atol=1e-6, rtol=0)
+
+
+def test_without_its_bias_it_is_the_concatenated_score_and_luongs_concat(attention, tensors):
+    query, key, _ = tensors
+    weight = torch.cat([attention.query_proj.weight, attention.key_proj.weight], dim=1)
+    luong = LuongAttention(4, 6, score="concat", hidden_dim=A)
+    with torch.no_grad():
+        attention.query_proj.bias.zero_()
+        luong.weight.copy_(weight)
+        luong.v.copy_(attention.v)
+    scores = scores_of(attention, *tensors)
+    assert_close(scores, concat_scores(query, key, weight, attention.v), atol=1e-6, rtol=0)
+    assert_close(scores, scores_of(luong, *tensors), atol=1e-6, rtol=0)
+
+
+def test_parameters(attention):
+    shapes = {name: tuple(x.shape) for name, x in attention.named_parameters()}
+    assert shapes == {
+        "v": (A,),
+        "query_proj.weight": (A, 4),
+        "query_proj.bias": (A,),
+        "key_proj.weight": (A, 6),
+    }
+    assert repr(attention).startswith("AdditiveAttention(\n  query_dim=4, key_dim=6, hidden_dim=7")
+
+
+def test_v_starts_as_the_weights_of_a_linear_layer_do():
+    torch.manual_seed(0)
+    v = AdditiveAttention(1, 1, 2500).v
+    assert v.abs().max() <= 1 / 50
+    assert_close(v.std().item(), 1 / 50 / math.sqrt(3), rtol=0.05, atol=0)
+    assert abs(v.mean().item()) < 0.001
+
+
+def test_one_query_is_a_query_like_any_other(attention, tensors):
+    query, key, value = tensors
+    one = attention(query[:, 1:2], key, value, need_weights=True)
+    many = attention(query, key, value, need_weights=True)
+    assert one.output.shape == (B, 1, 2)
+    assert_close(one.output, many.output[:, 1:2])
+    assert_close(one.weights, many.weights[:, 1:2])
+
+
+def test_queries_and_keys_are_projected_once_each(attention, tensors):
+    calls = []
+    for name in ("query_proj", "key_proj"):
+        layer = getattr(attention, name)
+        layer.register_forward_hook(lambda *_, name=name: calls.append(name))
+    attention(*tensors, need_weights=True)
+    assert sorted(calls) == ["key_proj", "query_proj"]
+
+
+MECHANISMS = {
+    "additive": lambda: AdditiveAttention(4, 6, 7),
+    "general": lambda: LuongAttention(4, 6, score="general"),
+    "concat": lambda: LuongAttention(4, 6, score="concat"),
+    "projected": lambda: ProjectedAttention(4, 6, 7),
+}
+
+
+@pytest.fixture(params=MECHANISMS.values(), ids=MECHANISMS)
+def mechanism(request):
+    torch.manual_seed(0)
+    return request.param()
+
+
+def test_keys_projected_beforehand_give_the_same(mechanism, tensors):
+    query, key, value = tensors
+    mask = masks.padding([S, 2], S)
+    runs = []
+    for options in ({}, {"projected_key": mechanism.project_key(key)}):
+        mechanism.zero_grad()
+        output, weights = mechanism(*tensors, mask=mask, need_weights=True, **options)
+        output.square().sum().backward()
+        runs.append((output, weights, *(x.grad.clone() for x in mechanism.parameters())))
+    assert_close(*runs)
+    calls = []
+    for layer in mechanism.children():
+        layer.register_forward_hook(lambda layer, *_: calls.append(layer))
+    mechanism(query, key, value, projected_key=mechanism.project_key(key.detach()))
+    assert len(calls) == len(set(calls))
+
+
+def test_projected_keys_are_the_ones_that_count(mechanism, tensors):
+    query, key, value = tensors
+    other = mechanism.project_key(key.flip(1))
+    assert_close(
+        mechanism(query, key, value, projected_key=other).output,
+        mechanism(query, key.flip(1), value).output,
+    )
+
+
+def test_junk_in_projected_keys_is_masked_too(mechanism, tensors):
+    query, key, value = tensors
+    mask = masks.padding([S, 2], S)
+    clean = mechanism(query, key, value, mask=mask).output
+    projected = mechanism.project_key(key).detach().clone()
+    projected[1, 2:] = math.nan
+    projected.requires_grad_()
+    output = mechanism(query, key, value, mask=mask, projected_key=projected).output
+    assert_close(output, clean)
+    output.sum().backward()
+    assert projected.grad.isfinite().all()
+    assert (projected.grad[1, 2:] == 0).all()
+    assert (projected.grad[1, :2] != 0).any()
+
+
+@pytest.mark.parametrize("junk", [math.nan, math.inf, -math.inf])
+def test_junk_in_padded_tokens_spoils_their_rows_alone(junk):
+    """In self-attention a padded token is a query too, and it sees real keys."""
+    torch.manual_seed(0)
+    attention, x = AdditiveAttention(4, 4, 7), torch.randn(B, S, 4)
+    mask = masks.padding([S, 3], S)
+    clean = attention(x, mask=mask, need_weights=True)
+    x[1, 3:] = junk
+    x.requires_grad_()
+    output, weights = attention(x, mask=mask, need_weights=True)
+    assert_close(output[0], clean.output[0])
+    assert_close(output[1, :3], clean.output[1, :3])
+    assert_close(weights[1, :3], clean.weights[1, :3])
+    assert output[1, 3:].isnan().all()
+    assert weights[1, 3:, :3].isnan().all()
+    assert (weights[1, 3:, 3:] == 0).all()
+    (output[0].sum() + output[1, :3].sum()).backward()
+    for tensor in (x, *attention.parameters()):
+        assert tensor.grad.isfinite().all()
+
+
+def test_a_padded_query_that_sees_nothing_gives_zero_whatever_it_holds():
+    torch.manual_seed(0)
+    attention, x = AdditiveAttention(4, 4, 7), torch.randn(B, S, 4)
+    x[1] = math.nan
+    output, weights = attention(x, mask=masks.padding([S, 0], S), need_weights=True)
+    assert (output[1] == 0).all()
+    assert (weights[1] == 0).all()
+    assert output[0].isfinite().all()
+
+
+def test_without_a_mask_junk_takes_its_course(attention, tensors):
+    query, key, value = tensors
+    value[0, 0, 0] = math.nan
+    output, weights = attention(query, key, value, need_weights=True)
+    assert output[0, :, 0].isnan().all()
+    assert output[0, :, 1].isfinite().all()
+    assert weights.isfinite().all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_half_precision_scores_and_softmax_run_in_float32(attention, tensors, dtype):
+    attention.to(dtype)
+    output, weights = attention(*(x.to(dtype) for x in tensors), need_weights=True)
+    assert output.dtype == weights.dtype == dtype
+    assert scores_of(attention, *(x.to(dtype) for x in tensors)).dtype == torch.float32
+
+
+def test_autocast_rounds_the_projections_and_keeps_the_softmax_wide(attention, tensors):
+    with torch.autocast("cpu", torch.bfloat16):
+        output, weights = attention(*tensors, need_weights=True)
+        scores = scores_of(attention, *tensors)
+    assert output.dtype == weights.dtype == torch.bfloat16
+    assert scores.dtype == torch.float32
+
+
+def test_leading_dimensions_broadcast(attention):
+    query, key = torch.randn(3, 1, L, 4), torch.randn(1, 2, S, 6)
+    output, weights = attention(query, key, need_weights=True)
+    assert output.shape == (3, 2, L, 6)
+    assert weights.shape == (3, 2, L, S)
+    assert_close(output[2, 1], attention(query[2, 0], key[0, 1]).output)
+
+
+def test_no_keys_and_no_queries(attention):
+    output, weights = attention(torch.randn(B, L, 4), torch.randn(B, 0, 6), need_weights=True)
+    assert weights.shape == (B, L, 0)
+    assert (output == torch.zeros(B, L, 6)).all()
+    assert attention(torch.randn(B, 0, 4), torch.randn(B, S, 6)).output.shape == (B, 0, 6)
+
+
+def test_a_mechanism_without_a_score_says_so():
+    with pytest.raises(NotImplementedError, match=r"ScoredAttention must define scores\(query"):
+        ScoredAttention(2, 2)(torch.randn(1, 2, 2))
+
+
+def test_the_base_class_projects_nothing():
+    base, x = ScoredAttention(2, 3), torch.randn(1, 2, 3)
+    assert base.project_key(x) is x
+    assert base.project_query(x) is x
+    assert repr(base) == "ScoredAttention(query_dim=2, key_dim=3)"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: AdditiveAttention(4, 4, 64), lambda: LuongAttention(4, 4, "concat", hidden_dim=64)],
+    ids=["additive", "concat"],
+)
+@pytest.mark.parametrize("length", [8, 256])
+def test_many_pairs_take_the_tiled_form_and_few_the_plain_one(make, length, monkeypatch):
+    torch.manual_seed(0)
+    module, x = make(), torch.randn(1, length, 4)
+    home = sys.modules[type(module).__module__]
+    tiled, runs = home.tiled_additive_attention, []
+    monkeypatch.setattr(
+        home, "tiled_additive_attention", lambda *x, **how: runs.append(1) or tiled(*x, **how)
+    )
+    found = module(x, need_weights=True)
+    assert len(runs) == (length == 256)
+    projected = module.project_query(x), module.project_key(x)
+    plain = ScoredAttention.attend(module, *projected, x, None, True)
+    assert_close(found, plain, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("score", ["dot", "general"])
+def test_only_an_additive_score_is_tiled(score, monkeypatch):
+    home = sys.modules[LuongAttention.__module__]
+    monkeypatch.setattr(home, "tiled_additive_attention", None)
+    x = torch.randn(1, 256, 64)
+    assert LuongAttention(64, 64, score)(x).output.shape == x.shape

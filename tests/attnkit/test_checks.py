@@ -1,0 +1,131 @@
+"""Every check by itself: what it lets through, and the words in which it refuses."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from attnkit import checks
+from tests.refusals.wrong_calls import Wrong, assert_refused
+
+X, MASK = torch.zeros(2, 3), torch.ones(2, 3, dtype=torch.bool)
+
+LETS_THROUGH = [
+    lambda: checks.tensor("x", X) is X,
+    lambda: checks.floating("x", X) is X,
+    lambda: checks.boolean("x", MASK) is MASK,
+    lambda: checks.dims("x", X, 2, "(L, E)") is X,
+    lambda: checks.size("x", X, -1, 3, "E") is X,
+    lambda: checks.instance("x", 2, int, "an int") == 2,
+    lambda: checks.function("x", len, "a function") is len,
+    lambda: checks.integer("n", 0) == 0,
+    lambda: checks.integer("n", 3, minimum=3, maximum=3) == 3,
+    lambda: checks.number("n", -2) == -2,
+    lambda: checks.number("n", 0.5) == 0.5,
+    lambda: checks.positive("n", 0.1) == 0.1,
+    lambda: checks.probability("p", 0) == 0,
+    lambda: checks.probability("p", 0.99) == 0.99,
+    lambda: checks.flag("f", False) is False,
+    lambda: checks.choice("c", "a", ("a", "b")) == "a",
+    lambda: checks.same_device(a=X, b=None, c=MASK) is None,
+    lambda: checks.same_dtype(a=X, b=X) is None,
+    lambda: checks.broadcasts_to("x", X[:1], (4, 2, 3), "(B, L, S)").shape == (1, 3),
+    lambda: checks.leading_dims(a=X, b=torch.zeros(4, 1, 3)) == (4,),
+    lambda: checks.leading_dims(a=torch.zeros(4, 1, 3), b=torch.zeros(4, 2, 3)) == (4,),
+    lambda: checks.mask(MASK, (4, 2, 3), device=X.device) is MASK,
+    lambda: checks.bias(X, (4, 2, 3), device=X.device) is X,
+    lambda: checks.shape(X) == (2, 3),
+]
+
+REFUSES = [
+    Wrong(lambda: checks.tensor("x", [1]), TypeError, "x", "a torch.Tensor", "list"),
+    Wrong(
+        lambda: checks.floating("x", MASK), TypeError, "x", "a floating-point tensor", "torch.bool"
+    ),
+    Wrong(lambda: checks.floating("x", None), TypeError, "x", "a torch.Tensor", "NoneType"),
+    Wrong(lambda: checks.boolean("x", X), TypeError, "x", "a boolean tensor", "torch.float32"),
+    Wrong(lambda: checks.boolean("x", None), TypeError, "x", "a torch.Tensor", "NoneType"),
+    Wrong(
+        lambda: checks.dims("x", X, 3, "(B, L, E)"),
+        ValueError,
+        "x",
+        "at least 3 dimensions (B, L, E)",
+        "shape (2, 3)",
+    ),
+    Wrong(
+        lambda: checks.size("x", X, -1, 4, "E"),
+        ValueError,
+        "x",
+        "size 4 in dimension -1 (E)",
+        "shape (2, 3)",
+    ),
+    Wrong(lambda: checks.instance("x", 2.0, int, "an int"), TypeError, "x", "an int", "float"),
+    Wrong(
+        lambda: checks.instance("x", None, nn.Module, "a module"),
+        TypeError,
+        "x",
+        "a module",
+        "NoneType",
+    ),
+    Wrong(lambda: checks.function("x", 2, "a score"), TypeError, "x", "a score", "int"),
+    Wrong(lambda: checks.integer("n", 1.0), TypeError, "n", "an int", "float 1.0"),
+    Wrong(lambda: checks.integer("n", False), TypeError, "n", "an int", "bool False"),
+    Wrong(lambda: checks.integer("n", 2, minimum=3), ValueError, "n", "an int of at least 3", "2"),
+    Wrong(lambda: checks.integer("n", 4, maximum=3), ValueError, "n", "an int of at most 3", "4"),
+    Wrong(lambda: checks.number("n", "1"), TypeError, "n", "a number", "str '1'"),
+    Wrong(lambda: checks.number("n", True), TypeError, "n", "a number", "bool True"),
+    Wrong(lambda: checks.number("n", math.nan), ValueError, "n", "a finite number", "nan"),
+    Wrong(lambda: checks.number("n", -math.inf), ValueError, "n", "a finite number", "-inf"),
+    Wrong(lambda: checks.positive("n", 0), ValueError, "n", "a number greater than 0", "0"),
+    Wrong(lambda: checks.positive("n", -0.5), ValueError, "n", "a number greater than 0", "-0.5"),
+    Wrong(lambda: checks.positive("n", None), TypeError, "n", "a number", "NoneType None"),
+    Wrong(
+        lambda: checks.probability("p", 1),
+        ValueError,
+        "p",
+        "a probability with 0 <= p < 1",
+        "1",
+    ),
+    Wrong(lambda: checks.probability("p", "1"), TypeError, "p", "a number", "str '1'"),
+    Wrong(lambda: checks.flag("f", 0), TypeError, "f", "True or False", "int 0"),
+    Wrong(lambda: checks.choice("c", "z", ("a", "b")), ValueError, "c", "one of 'a', 'b'", "'z'"),
+    Wrong(
+        lambda: checks.same_device(a=X, b=None, c=X.to("meta")),
+        ValueError,
+        "c",
+        "device cpu (that of a)",
+        "device meta",
+    ),
+    Wrong(
+        lambda: checks.same_dtype(a=X, b=X.double()),
+        TypeError,
+        "b",
+        "dtype torch.float32 (that of a)",
+        "torch.float64",
+    ),
+    Wrong(
+        lambda: checks.broadcasts_to("x", X, (3,), "(S,)"),
+        ValueError,
+        "x",
+        "a shape that broadcasts to (S,) = (3,)",
+        "shape (2, 3)",
+    ),
+    Wrong(
+        lambda: checks.broadcasts_to("x", X, (1, 3), "(L, S)"),
+        ValueError,
+        "x",
+        "a shape that broadcasts to (L, S) = (1, 3)",
+        "shape (2, 3)",
+    ),
+]
+
+
+@pytest.mark.parametrize("call", LETS_THROUGH)
+def test_what_is_right_passes_and_comes_back(call):
+    assert call()
+
+
+@pytest.mark.parametrize("wrong", REFUSES)
+def test_what_is_wrong_is_refused(wrong):
+    assert_refused(wrong)

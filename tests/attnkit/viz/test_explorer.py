@@ -1,0 +1,262 @@
+"""The explorer's Python side: what it keeps, what it computes, and what it refuses."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+from traitlets import TraitError
+
+from attnkit import masked_softmax, masks
+from attnkit.viz import AttentionExplorer
+from attnkit.viz.explorer.settings import MASKS, SettingError
+from attnkit.viz.notebook import (
+    EXPLORER_ID,
+    STAND_IN,
+    STATE_MIME,
+    VIEW_MIME,
+    missing_state,
+    strip_modules,
+)
+
+L, S, E, H = 6, 6, 4, 2
+WORDS = ["the", "cat", "sat", "on", "the", "mat"]
+
+
+def qk(rows: int = L, columns: int = S) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    return (
+        torch.randn(H, rows, E, generator=generator),
+        torch.randn(H, columns, E, generator=generator),
+    )
+
+
+def explorer(**settings) -> AttentionExplorer:
+    return AttentionExplorer(*qk(), **{"tokens": WORDS, **settings})
+
+
+MASK_OF = {
+    "none": lambda n: torch.ones(n, n, dtype=torch.bool),
+    "causal": masks.causal,
+    "padding": lambda n: masks.padding([n - 2], n)[0],
+    "window": lambda n: masks.sliding_window(n, window=2),
+    "prefix": lambda n: masks.prefix(n, 2),
+}
+
+
+@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("length", [3, L])
+@pytest.mark.parametrize("scaled", [True, False])
+def test_values_are_torchs(mask, length, scaled):
+    query, key = qk()
+    shown = explorer(mask=mask, seq_len=length, scaled=scaled, window=2, temperature=0.7)
+    scores = query[:, :length].double() @ key[:, :length].double().transpose(1, 2)
+    scores = scores * (0.5 if scaled else 1.0) / 0.7
+    weights = masked_softmax(scores, MASK_OF[mask](length))
+    np.testing.assert_allclose(shown.values(), weights, atol=1e-12, equal_nan=False)
+    np.testing.assert_allclose(shown.values("scores"), scores, atol=1e-12, equal_nan=False)
+    masked = shown.values("masked scores")
+    hidden = ~MASK_OF[mask](length).expand(length, length).numpy()
+    assert (np.isneginf(masked) == hidden).all()
+
+
+def test_one_token_always_stays_when_padding_is_long():
+    weights = explorer(mask="padding", padding=99, seq_len=3).values()
+    np.testing.assert_array_equal(weights[:, :, 0], 1.0)
+
+
+def test_one_head_may_come_without_its_dimension_and_as_lists():
+    query = [[1.0, 0.0], [0.0, 1.0]]
+    shown = AttentionExplorer(query, query)
+    assert shown.shape == [1, 2, 2, 2]
+    assert shown.key_tokens == ["0", "1"]
+    assert shown.self_attention
+    assert "head" not in shown.controls
+
+
+def test_cross_attention_keeps_its_queries():
+    query, key = qk(3, 5)
+    shown = AttentionExplorer(query, key, query_tokens=list("abc"), seq_len=2, mask="padding")
+    assert shown.values().shape == (H, 3, 2)
+    assert shown.shown_tokens() == (["a", "b", "c"], ["0", "1"])
+    assert not shown.self_attention
+
+
+def test_scores_bring_a_scale_only_when_given():
+    scores = torch.randn(1, 3, 3, generator=torch.Generator().manual_seed(1))
+    plain, scaled = (AttentionExplorer.from_scores(scores, scale=s) for s in (None, 0.25))
+    assert "scale" not in plain.controls
+    assert "scale" in scaled.controls
+    assert scaled.scale_label == "scale by 0.25"
+    np.testing.assert_allclose(plain.values(), scores.double().softmax(-1), atol=1e-12)
+    np.testing.assert_allclose(scaled.values(), (scores.double() / 4).softmax(-1), atol=1e-12)
+
+
+def test_frames_are_recorded_not_computed():
+    frames = {n: np.full((2, n, n), 1 / n, dtype=np.float32) for n in (4, 2)}
+    shown = AttentionExplorer.from_frames(frames, tokens=list("abcd"), seq_len=2)
+    assert shown.lengths == [2, 4]
+    assert shown.controls == ["length", "head"]
+    assert shown.note.startswith("Recorded")
+    np.testing.assert_array_equal(shown.values(), 0.5)
+    shown.seq_len = 4
+    np.testing.assert_array_equal(shown.values(), 0.25)
+    with pytest.raises(SettingError, match="seq_len: expected an int, one of the lengths recorded"):
+        shown.seq_len = 3
+
+
+def test_frames_of_other_shapes_are_cross_attention():
+    frames = {2: np.full((1, 3, 2), 0.5), 3: np.full((1, 4, 3), 1 / 3)}
+    shown = AttentionExplorer.from_frames(frames)
+    assert not shown.self_attention
+    assert shown.shown_tokens() == (list("0123"), list("012"))
+    with pytest.raises(ValueError, match="tokens: expected frames with L == S"):
+        AttentionExplorer.from_frames(frames, tokens=list("abcd"))
+
+
+def test_the_input_is_not_kept_by_reference():
+    query, key = qk()
+    shown = AttentionExplorer(query, key)
+    before = shown.values().copy()
+    query.zero_()
+    np.testing.assert_array_equal(shown.values(), before)
+
+
+def test_half_precision_and_gradients_are_welcome():
+    query = torch.randn(1, 3, 4, dtype=torch.bfloat16, requires_grad=True)
+    assert AttentionExplorer(query, query).values().shape == (1, 3, 3)
+
+
+def test_words_for_the_picture_hold_no_measured_number():
+    shown = explorer(title="Title", mask="causal", head="all")
+    assert shown.description() == (
+        "Title. Heat map of attention weights, all 2 heads: 6 queries by 6 keys, mask causal, "
+        "scaled, temperature 1."
+    )
+    assert repr(shown) == repr(explorer(title="Title", mask="causal", head="all"))
+
+
+def test_the_bundle_has_the_view_a_picture_and_stable_words():
+    first, second = (explorer()._repr_mimebundle_() for _ in range(2))
+    data, metadata = first
+    assert set(data) == {VIEW_MIME, "image/png", "text/plain"}
+    assert data["text/plain"] == metadata["image/png"]["alt"] == second[0]["text/plain"]
+    assert data["image/png"] == second[0]["image/png"]
+    assert len(data["image/png"]) < 120_000
+
+
+def notebook_of(shown: AttentionExplorer) -> dict:
+    state = {
+        "model_name": "AnyModel",
+        "state": {"_anywidget_id": EXPLORER_ID, "_esm": "long", "_css": "long"},
+    }
+    view = {"output_type": "display_data", "data": {VIEW_MIME: {"model_id": shown.model_id}}}
+    return {
+        "cells": [{"cell_type": "markdown"}, {"cell_type": "code", "outputs": [view]}],
+        "metadata": {"widgets": {STATE_MIME: {"state": {shown.model_id: state}}}},
+    }
+
+
+def test_the_module_stays_out_of_committed_notebooks():
+    shown = explorer()
+    notebook = strip_modules(notebook_of(shown))
+    state = notebook["metadata"]["widgets"][STATE_MIME]["state"][shown.model_id]["state"]
+    assert state == {"_anywidget_id": EXPLORER_ID, "_esm": STAND_IN}
+
+
+def test_a_view_without_state_is_named():
+    shown = explorer()
+    notebook = notebook_of(shown)
+    assert missing_state(notebook) == []
+    notebook["metadata"]["widgets"][STATE_MIME]["state"].clear()
+    assert missing_state(notebook) == [f"cell 1: widget view {shown.model_id} has no saved state"]
+    assert missing_state({"cells": notebook["cells"], "metadata": {}}) != []
+
+
+def test_the_data_stay_within_the_budget():
+    query = torch.zeros(8, 64, 16)
+    shown = AttentionExplorer(query, query, tokens=[f"token{n:02}" for n in range(64)])
+    state = shown.get_state()
+    binary = sum(len(value) for value in state.values() if isinstance(value, bytes | memoryview))
+    words = {
+        name: value
+        for name, value in state.items()
+        if not isinstance(value, bytes | memoryview) and name not in ("_esm", "_css", "layout")
+    }
+    assert binary * 4 / 3 + len(json.dumps(words)) + len(STAND_IN) < 90 * 1024
+
+
+NAN = math.nan
+Explorer = AttentionExplorer
+WRONG = [
+    (lambda q, k: Explorer("q", k), TypeError, "query: expected a tensor"),
+    (lambda q, k: Explorer(None, k), TypeError, "query: expected a tensor"),
+    (lambda q, k: Explorer([[1.0], [1.0, 2.0]], k), TypeError, "query: expected a tensor"),
+    (lambda q, k: Explorer(q > 0, k), TypeError, "query: expected real numbers.*bool"),
+    (lambda q, k: Explorer(q + 0j, k), TypeError, "query: expected real numbers.*complex"),
+    (lambda q, k: Explorer(q[0, 0], k), ValueError, r"query: expected shape.*got .*\(4,\)"),
+    (lambda q, k: Explorer(q[None], k), ValueError, "query: .*a batch: pass one item"),
+    (lambda q, k: Explorer(q[:, :0], k), ValueError, "query: expected no empty dimension"),
+    (lambda q, k: Explorer(q[..., :0], k[..., :0]), ValueError, "query: .*no empty"),
+    (lambda q, k: Explorer(q, k[:1]), ValueError, r"key: expected 2 heads.*\(1, 6, 4\)"),
+    (lambda q, k: Explorer(q, k[..., :3]), ValueError, r"key: expected 4 features"),
+    (lambda q, k: Explorer(q, k, tokens=WORDS[:5]), ValueError, "tokens: expected 6.*got 5"),
+    (lambda q, k: Explorer(q, k, tokens="abcdef"), TypeError, "tokens: expected a list"),
+    (lambda q, k: Explorer(q, k, tokens=[1] * 6), TypeError, r"tokens\[0\]: expected a str"),
+    (lambda q, k: Explorer(q, k, tokens=WORDS, key_tokens=WORDS), TypeError, "tokens: .*both"),
+    (lambda q, k: Explorer(q[:, :3], k, tokens=WORDS), ValueError, "tokens: expected L == S"),
+    (lambda q, k: Explorer(q, k, query_tokens=["a"]), ValueError, "query_tokens: expected 6"),
+    (lambda q, k: Explorer(q, k, scale=0), ValueError, "scale: expected a number greater"),
+    (lambda q, k: Explorer(q, k, scale=NAN), ValueError, "scale: expected a finite.*nan"),
+    (lambda q, k: Explorer(q, k, scale="1"), TypeError, "scale: expected a number.*'1'"),
+    (lambda q, k: Explorer(q, k, seq_len=0), ValueError, "seq_len: expected.*1 to 6.*got 0"),
+    (lambda q, k: Explorer(q, k, seq_len=7), ValueError, "seq_len: expected.*1 to 6.*got 7"),
+    (lambda q, k: Explorer(q, k, seq_len=2.5), TraitError, "seq_len.*expected an int"),
+    (lambda q, k: Explorer(q, k, seq_len=True), ValueError, "seq_len: expected.*got True"),
+    (lambda q, k: Explorer(q, k, head=2), ValueError, 'head: expected "all" or.*0 to 1.*2'),
+    (lambda q, k: Explorer(q, k, head=-1), ValueError, "head: expected.*got -1"),
+    (lambda q, k: Explorer(q, k, head="both"), TraitError, "head.*expected.*both"),
+    (lambda q, k: Explorer(q, k, mask="diagonal"), TraitError, "mask.*causal.*diagonal"),
+    (lambda q, k: Explorer(q[:, :3], k, mask="causal"), ValueError, "mask: .*cross-attention"),
+    (lambda q, k: Explorer(q, k, window=0), ValueError, "window: expected.*at least 1.*0"),
+    (lambda q, k: Explorer(q, k, padding=-1), ValueError, "padding: expected.*least 0.*-1"),
+    (lambda q, k: Explorer(q, k, prefix_len=-1), ValueError, "prefix_len: expected.*-1"),
+    (lambda q, k: Explorer(q, k, temperature=0), ValueError, "temperature: expected.*got 0"),
+    (lambda q, k: Explorer(q, k, temperature=NAN), ValueError, "temperature: .*got nan"),
+    (lambda q, k: Explorer(q, k, scaled="yes"), TraitError, "scaled.*expected a boolean"),
+    (lambda q, k: Explorer(q, k, stage="logits"), TraitError, "stage.*logits"),
+    (lambda q, k: Explorer(q, k, pinned=[1, 2]), ValueError, r"pinned: expected.*\[1, 2\]"),
+    (lambda q, k: Explorer(q, k, controls=["colour"]), TraitError, "controls.*colour"),
+    (lambda q, k: Explorer(q, k, head_names=["a"]), ValueError, "head_names: expected 2"),
+    (lambda q, k: Explorer(q, k, title=3), TraitError, "title.*expected a unicode string"),
+    (lambda q, k: Explorer(q, k, caption=3), TypeError, r"caption.*expected a string"),
+    (lambda q, k: Explorer(q, k, colour=1), TypeError, "colour: expected an argument"),
+    (lambda q, k: Explorer.from_scores(q[0, 0]), ValueError, "scores: expected shape"),
+    (lambda q, k: Explorer.from_frames([]), TypeError, "frames: expected a mapping"),
+    (lambda q, k: Explorer.from_frames({}), TypeError, "frames: expected a mapping"),
+    (lambda q, k: Explorer.from_frames({0: q}), ValueError, "frames: expected.*at least 1"),
+    (lambda q, k: Explorer.from_frames({1: q[:1], 2: q}), ValueError, "frames: .*of heads"),
+    (lambda q, k: Explorer.from_frames({2: q}, mask="causal"), ValueError, "mask: .*recorded"),
+    (lambda q, k: Explorer.from_frames({2: q}, stage="scores"), ValueError, "stage: .*recorded"),
+    (
+        lambda q, k: Explorer.from_frames({2: q}, query_tokens={3: WORDS}),
+        ValueError,
+        "query_tokens: expected tokens for length 2",
+    ),
+]
+
+
+@pytest.mark.parametrize("call, kind, words", WRONG)
+def test_a_wrong_call_names_the_argument_and_both_sides(call, kind, words):
+    with pytest.raises(kind, match=words):
+        call(*qk())
+
+
+def test_a_wrong_setting_later_leaves_the_old_one():
+    shown = explorer(mask="causal")
+    with pytest.raises(SettingError, match="window"):
+        shown.window = 0
+    with pytest.raises(TraitError, match="mask"):
+        shown.mask = "diagonal"
+    assert (shown.window, shown.mask) == (3, "causal")

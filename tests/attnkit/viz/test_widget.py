@@ -1,0 +1,66 @@
+"""What holds for every widget: its module is small, whole, and where it belongs."""
+
+import json
+import re
+
+import pytest
+import torch
+
+from attnkit.viz import AttentionExplorer, CostCurves, HeadSwitch
+from attnkit.viz.notebook import STAND_IN, STATE_MIME, WIDGETS, strip_modules
+from attnkit.viz.sphinx_ext import bundle, styles
+from attnkit.viz.widget import source
+
+ONE = torch.ones(1, 1, 1)
+MADE = {
+    "explorer": AttentionExplorer(ONE, ONE),
+    "switch": HeadSwitch(
+        ONE, ONE[None], ONE[0], tokens=["a"], row=0, questions=["which?"], answers=["x"]
+    ),
+    "curves": CostCurves({"memory": {"whole": {1: 1.0}}}, units={"memory": "MiB"}),
+}
+BUDGETS = {"explorer": 30_000, "switch": 12_000, "curves": 12_000}  # bytes
+
+STYLES = {
+    "explorer": "explorer/explorer.css",
+    "switch": "head_switch/switch.css",
+    "curves": "cost_curves/curves.css",
+}
+every_widget = pytest.mark.parametrize("name", MADE)
+
+
+def test_every_widget_is_known_to_notebooks_and_pages():
+    assert [widget._anywidget_id for widget in MADE.values()] == list(WIDGETS)
+
+
+@every_widget
+def test_the_module_as_delivered_is_small_and_depends_on_nothing(name):
+    module = MADE[name]._esm
+    assert len(module.encode()) <= BUDGETS[name]
+    assert "import " not in module
+    assert "http" not in module
+    assert module.count("export ") == 1
+
+
+def test_the_host_is_small():
+    assert len(source("host.js").encode()) <= 3_000
+
+
+@every_widget
+def test_every_name_of_a_module_is_declared_once(name):
+    """So nothing that the widgets share stands again in one of them."""
+    names = re.findall(r"^(?:const|function|class) (\w+)", MADE[name]._esm, re.MULTILINE)
+    assert len(names) > 10
+    assert len(names) == len(set(names))
+
+
+@every_widget
+def test_the_pages_get_module_and_style_once_and_the_notebook_neither(name):
+    widget = MADE[name]
+    assert bundle().count(json.dumps(widget._esm)) == 1
+    assert styles().count(source(STYLES[name])) == 1
+    traits = widget.get_state(["_anywidget_id", "_esm", "_css"])
+    notebook = {"metadata": {"widgets": {STATE_MIME: {"state": {"x": {"state": traits}}}}}}
+    strip_modules(notebook)
+    assert traits == {"_anywidget_id": widget._anywidget_id, "_esm": STAND_IN}
+    assert len(STAND_IN) < 150

@@ -1,0 +1,11 @@
+"""Wrong answers to the exercises, a module a chapter, for `tests/book/test_exercises.py`.
+
+CHAPTER  the notebook's file name
+CHECKS   the name of each exercise's check
+WRONG    by number of the exercise and what is wrong: the answer as an expression, and a piece of
+         what its check must say; the expression may use what the cell of checks defines, the
+         printed solutions, `attnkit`, `masks`, and the names of HELPERS and CELLS
+HELPERS  code that the wrong answers use (may be left out)
+CELLS    ids of cells of the chapter that they use, run in this order before HELPERS, without the
+         rest of the chapter (may be left out)
+"""

@@ -1,0 +1,133 @@
+"""The repository's address: read from one place, absent or present, and followed everywhere."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup
+
+from booktools import colab
+from booktools.address import ROOT, Address, parse_address, read_address
+from tests.book.sample import sound_notebook
+from tests.book.test_gates import build, small_book
+
+REPOSITORY = "https://github.com/Owner/name"
+
+
+def test_it_is_read_from_pyproject(tmp_path):
+    file = tmp_path / "pyproject.toml"
+    file.write_text('[project]\nname = "x"\n')
+    assert read_address(file) is None
+    file.write_text("[project.urls]\n")
+    assert read_address(file) is None
+    file.write_text(f'[project.urls]\nRepository = "{REPOSITORY}.git"\n')
+    assert read_address(file) == Address(REPOSITORY, "https://owner.github.io/name/")
+    file.write_text(
+        f'[project.urls]\nRepository = "{REPOSITORY}"\nDocumentation = "https://book.example/a"\n'
+    )
+    assert read_address(file) == Address(REPOSITORY, "https://book.example/a/")
+
+
+@pytest.mark.parametrize(
+    ("repository", "on_github", "site_path", "pip"),
+    [
+        (REPOSITORY, True, "/name/", f"git+{REPOSITORY}@main"),
+        ("https://gitlab.com/a/b", False, "/", "git+https://gitlab.com/a/b@main"),
+        ("file:///somewhere/clone", False, "/", "git+file:///somewhere/clone@main"),
+    ],
+)
+def test_what_follows_from_it(repository, on_github, site_path, pip):
+    address = parse_address(repository)
+    assert (address.on_github, address.site_path, address.pip) == (on_github, site_path, pip)
+
+
+@pytest.mark.parametrize("wrong", ["github.com/a/b", "git@github.com:a/b", "https://", "a b"])
+def test_what_is_no_address_is_refused(wrong):
+    with pytest.raises(ValueError, match=r"Repository under \[project.urls\] must be like") as said:
+        parse_address(wrong)
+    assert repr(wrong.removesuffix("/")) in str(said.value)
+
+
+def test_it_stands_nowhere_else():
+    """Setting the address in pyproject.toml is all there is to do, so no other file may know it."""
+    address = read_address()
+    if address is None:
+        urls = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"].get("urls", {})
+        assert "Repository" not in urls
+        return
+    known = [
+        path
+        for pattern in ("*.yml", "*.md", "booktools/*.py", ".github/workflows/*")
+        for path in ROOT.glob(pattern)
+        if address.repository in path.read_text("utf8")
+    ]
+    assert known == []
+
+
+def test_the_set_up_cell_installs_from_it_and_never_torch():
+    source = colab.setup_source(parse_address(REPOSITORY))
+    assert f'"git+{REPOSITORY}@main"' in source
+    assert '"torch' not in source
+    compile(source, "cell", "exec")
+
+
+def test_without_it_the_set_up_cell_says_what_to_set():
+    source = colab.setup_source(None)
+    assert "pip" not in source
+    assert "[project.urls] in pyproject.toml" in source
+    compile(source, "cell", "exec")
+
+
+def page(folder: Path, name: str) -> BeautifulSoup:
+    return BeautifulSoup((folder / "_build" / "html" / name).read_text("utf8"), "lxml")
+
+
+def links(soup: BeautifulSoup) -> set[str]:
+    return {tag["href"] for tag in soup.find_all("a", href=True)}
+
+
+CHAPTER = "chapters/01_trial"
+
+
+def test_without_it_the_book_has_no_buttons_that_lead_nowhere(tmp_path):
+    folder = small_book(tmp_path, sound_notebook())
+    done = build(folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    chapter = page(folder, CHAPTER + ".html")
+    assert not any("github" in link or "colab" in link for link in links(chapter))
+    assert chapter.select(".dropdown-launch-buttons, .dropdown-source-buttons") == []
+    assert chapter.find("link", rel="canonical") is None
+    assert chapter.find("meta", property="og:image") is None
+    assert not (folder / "_build" / "html" / "sitemap.xml").exists()
+    assert 'src="/_static/' in (folder / "_build" / "html" / "404.html").read_text("utf8")
+
+
+def test_with_it_buttons_sitemap_and_cards_follow(tmp_path):
+    address = parse_address(REPOSITORY)
+    folder = small_book(tmp_path, sound_notebook(address), REPOSITORY)
+    done = build(folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    html = folder / "_build" / "html"
+    chapter = page(folder, CHAPTER + ".html")
+    site = "https://owner.github.io/name/"
+
+    assert {
+        f"https://colab.research.google.com/github/Owner/name/blob/main/{CHAPTER}.ipynb",
+        f"{REPOSITORY}/edit/main/{CHAPTER}.ipynb",
+        REPOSITORY,
+    } <= links(chapter)
+    assert any(link.startswith(f"{REPOSITORY}/issues/new") for link in links(chapter))
+    assert chapter.find("link", rel="canonical")["href"] == f"{site}{CHAPTER}.html"
+
+    card = chapter.find("meta", property="og:image")["content"]
+    assert card.startswith(site)
+    assert (html / card.removeprefix(site)).is_file()
+
+    sitemap = (html / "sitemap.xml").read_text("utf8")
+    assert f"<loc>{site}{CHAPTER}.html</loc>" in sitemap
+    assert "/en/" not in sitemap
+    not_found = (html / "404.html").read_text("utf8")
+    assert 'src="/name/_static/' in not_found
+    assert "/en/" not in not_found

@@ -1,0 +1,79 @@
+"""Every exercise: the solution printed in the book passes its check, plausible wrong answers hear
+what is wrong with them, and an untouched exercise says so.
+"""
+
+import re
+
+import pytest
+import torch
+
+from booktools import gates, normal_form
+from tests.book.chapter import NAMES, chapter
+
+EXERCISES = [
+    pytest.param(name, number, id=f"{name}-{number}")
+    for name in NAMES
+    for number in chapter(name).data.CHECKS
+]
+WRONG = [
+    pytest.param(name, number, what, id=f"{name}-{number}-{what}")
+    for name in NAMES
+    for number, what in chapter(name).data.WRONG
+]
+
+
+@pytest.mark.parametrize("name, number", EXERCISES)
+def test_the_solution_in_the_book_passes(name, number, capsys):
+    book = chapter(name)
+    defined = re.findall(r"^(?:def|class) (\w+)", book.solution(number), re.MULTILINE)
+    asked = book.cells[f"exercise-{number}-code"].source
+    (answer,) = (one for one in defined if f"{book.data.CHECKS[number]}({one})" in asked)
+    assert book.verdict(capsys, number, book.book[answer]) == f"Exercise {number}: right."
+
+
+@pytest.mark.parametrize("name, number, what", WRONG)
+def test_a_plausible_wrong_answer_hears_what_is_wrong(name, number, what, capsys):
+    book = chapter(name)
+    answer, reason = book.data.WRONG[number, what]
+    said = book.verdict(capsys, number, eval(answer, book.wrong))
+    assert said.startswith(f"Exercise {number}: not yet. "), said
+    assert reason in said, said
+
+
+@pytest.mark.parametrize("name, number", EXERCISES)
+def test_every_exercise_has_three_wrong_answers(name, number):
+    assert sum(key[0] == number for key in chapter(name).data.WRONG) >= 3
+
+
+@pytest.mark.parametrize("name, number", EXERCISES)
+def test_an_untouched_exercise_says_that_there_is_no_answer_yet(name, number, capsys):
+    book = chapter(name)
+    names = dict(book.book)
+    capsys.readouterr()
+    exec(book.cells[f"exercise-{number}-code"].source, names)
+    assert capsys.readouterr().out.strip() == f"Exercise {number}: no answer yet."
+
+
+@pytest.mark.parametrize("name, number", EXERCISES)
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda *_: "two",
+        lambda *_: float("nan"),
+        lambda *_: torch.tensor(float("nan")),
+    ],
+    ids=["a word", "nan", "a tensor of nan"],
+)
+def test_nonsense_does_not_pass_and_does_not_stop_the_notebook(name, number, answer, capsys):
+    said = chapter(name).verdict(capsys, number, answer)
+    assert said.startswith(f"Exercise {number}: not yet. "), said
+
+
+@pytest.mark.parametrize("path", gates.chapters(), ids=lambda path: path.stem)
+def test_no_exercise_of_a_chapter_is_left_out(path):
+    ids = [cell.id for cell in normal_form.read(path).cells]
+    there = {int(match[1]) for id in ids if (match := re.fullmatch(r"exercise-(\d+)-code", id))}
+    data = [chapter(name).data for name in NAMES]
+    tested = {number for one in data if path.name == one.CHAPTER for number in one.CHECKS}
+    assert tested == there
+    assert there == set(range(1, len(there) + 1))

@@ -1,0 +1,241 @@
+"""Each gate lets a sound notebook pass and stops one that is broken in its way."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from nbformat.v4 import new_code_cell, new_output
+
+from booktools import gates, normal_form
+from booktools.address import ROOT, parse_address, read_address
+from tests.book.sample import sound_notebook
+
+
+@pytest.mark.parametrize("path", gates.notebooks(), ids=lambda path: path.stem)
+def test_every_chapter_passes(path):
+    assert gates.faults(normal_form.read(path), read_address()) == []
+
+
+def test_a_sound_notebook_passes():
+    assert gates.faults(sound_notebook(), None) == []
+
+
+def by_id(nb, id_):
+    return next(cell for cell in nb.cells if cell.id == id_)
+
+
+def lose_the_state(nb):
+    nb.metadata["widgets"][normal_form.WIDGET_STATE]["state"].clear()
+
+
+def empty_the_state(nb):
+    for model in normal_form.widget_states(nb).values():
+        model["state"] = {}
+
+
+def forget_the_tag(nb):
+    by_id(nb, "error").metadata["tags"] = []
+
+
+def skip_a_count(nb):
+    by_id(nb, "control").execution_count = 7
+
+
+def never_run(nb):
+    cell = by_id(nb, "sum")
+    cell.execution_count, cell.outputs = None, []
+
+
+def add_an_empty_cell(nb):
+    nb.cells.append(new_code_cell("", id="empty"))
+
+
+def edit_a_cell(nb):
+    by_id(nb, "sum").source = "print(2 + 2)"
+
+
+def remove_a_cell(nb):
+    nb.cells.remove(by_id(nb, "error"))
+
+
+def swap_two_cells(nb):
+    nb.cells[2], nb.cells[3] = nb.cells[3], nb.cells[2]
+    nb.cells[2].execution_count, nb.cells[3].execution_count = 2, 3
+
+
+def never_executed_here(nb):
+    del nb.metadata["book"]
+
+
+def warn(nb):
+    output = new_output("stream", name="stderr", text="UserWarning: careful\n")
+    by_id(nb, "sum").outputs.append(output)
+
+
+def print_a_path(nb):
+    by_id(nb, "sum").outputs[0].text = "/home/someone/book/data.pt\n"
+
+
+def print_a_windows_path(nb):
+    by_id(nb, "sum").outputs[0].text = "C:\\Users\\someone\\book\n"
+
+
+def show_a_path_in_html(nb):
+    by_id(nb, "control").outputs[0].data["text/html"] = "<b>/tmp/ipykernel_12/3.py</b>"
+
+
+def show_an_object(nb):
+    by_id(nb, "control").outputs[0].data["text/plain"] = "<Control object at 0x7f6f1e9b9e50>"
+
+
+def skip_the_check(nb):
+    by_id(nb, "sum").metadata["tags"] = ["nbval-ignore-output"]
+
+
+def skip_the_check_by_comment(nb):
+    by_id(nb, "sum").source = "# NBVAL_IGNORE_OUTPUT\nprint(1 + 1)"
+
+
+def save_by_hand(nb):
+    nb.metadata["language_info"]["version"] = "3.11.7"
+
+
+def store_the_module(nb):
+    next(iter(normal_form.widget_states(nb).values()))["state"]["_esm"] = "export default {}"
+
+
+def remove_the_set_up(nb):
+    del nb.cells[0]
+
+
+def edit_the_set_up(nb):
+    nb.cells[0].source += "\n!pip install torch"
+
+
+BREAKS = [
+    (lose_the_state, "no stored state"),
+    (empty_the_state, "no stored state"),
+    (forget_the_tag, "raised ZeroDivisionError"),
+    (skip_a_count, "execution count 7, expected 3"),
+    (never_run, "execution count None, expected 2"),
+    (add_an_empty_cell, "an empty code cell"),
+    (edit_a_cell, "cell 3: changed since it was executed"),
+    (remove_a_cell, "removed or moved"),
+    (swap_two_cells, "removed or moved"),
+    (never_executed_here, "never executed"),
+    (warn, "stderr: UserWarning: careful"),
+    (print_a_path, "'/home/someone/book/data.pt'"),
+    (print_a_windows_path, "Users"),
+    (show_a_path_in_html, "/tmp/ipykernel_12"),
+    (show_an_object, "0x7f6f1e9b9e50"),
+    (skip_the_check, "nbval-ignore-output keeps it from being checked"),
+    (skip_the_check_by_comment, "an NBVAL comment keeps it from being checked"),
+    (save_by_hand, "not in normal form"),
+    (store_the_module, "not in normal form"),
+    (remove_the_set_up, "not the Colab set-up"),
+    (edit_the_set_up, "Colab set-up does not follow"),
+]
+
+
+@pytest.mark.parametrize(("break_it", "said"), BREAKS, ids=lambda x: getattr(x, "__name__", ""))
+def test_a_broken_notebook_is_stopped(break_it, said):
+    nb = sound_notebook()
+    break_it(nb)
+    assert any(said in fault for fault in gates.faults(nb, None)), gates.faults(nb, None)
+
+
+def test_every_gate_is_among_the_broken():
+    """A gate that no test can close might as well not be there."""
+    closed = set()
+    for break_it, _ in BREAKS:
+        nb = sound_notebook()
+        break_it(nb)
+        closed |= {gate.__name__ for gate in gates.GATES if list(gate(nb))}
+    assert closed == {gate.__name__ for gate in gates.GATES}
+
+
+def test_setting_the_address_asks_for_new_set_up_cells():
+    address = parse_address("https://github.com/OWNER/NAME")
+    assert gates.faults(sound_notebook(address), address) == []
+    assert any("set-up" in fault for fault in gates.faults(sound_notebook(None), address))
+
+
+def test_fractions_and_web_addresses_are_not_taken_for_paths():
+    nb = sound_notebook()
+    by_id(nb, "sum").outputs[
+        0
+    ].text = "q/k, 1/2, https://arxiv.org/abs/1706.03762, a/tmp, https://x.org/home/a.html\n"
+    assert gates.faults(nb, None) == []
+
+
+# -- the same, through the build -----------------------------------------------------------
+
+
+def small_book(folder: Path, nb, repository: str | None = None) -> Path:
+    """This book with one small chapter in place of its own."""
+    for name in ("_config.yml", "_static", "appendices", "booktools", "index.md", "references.bib"):
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("*.ipynb"))
+        else:
+            shutil.copy(source, folder / name)
+    urls = f'[project.urls]\nRepository = "{repository}"\n' if repository else ""
+    (folder / "pyproject.toml").write_text(urls)
+    # These may link to pages that this book does not have.
+    page = "# How each number was made\n\nA sentence for a page of a trial.\n"
+    (folder / "appendices" / "how_numbers_are_made.md").write_text(page)
+    (folder / "index.md").write_text("# Trial book\n\nA sentence for the cover of a trial.\n")
+    (folder / "_toc.yml").write_text(
+        "format: jb-book\nroot: index\nchapters:\n  - file: chapters/01_trial\n"
+        "  - file: appendices/how_numbers_are_made\n"
+    )
+    (folder / "chapters").mkdir()
+    (folder / "chapters" / "01_trial.ipynb").write_text(normal_form.dumps(nb))
+    return folder
+
+
+def build(folder: Path) -> subprocess.CompletedProcess:
+    tool = Path(sys.executable).with_name("jupyter-book")
+    command = [str(tool), "build", ".", "-W", "-n", "--keep-going", "-q"]
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, env={**os.environ, "NO_COLOR": "1"}
+    )
+
+
+def test_a_sound_book_is_built_and_a_stale_one_is_not(tmp_path):
+    folder = small_book(tmp_path, sound_notebook())
+    done = build(folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (folder / "_build" / "html" / "chapters" / "01_trial.html").exists()
+
+    nb = sound_notebook()
+    edit_a_cell(nb)
+    lose_the_state(nb)
+    (folder / "chapters" / "01_trial.ipynb").write_text(normal_form.dumps(nb))
+    done = build(folder)
+    assert done.returncode != 0
+    assert "01_trial.ipynb: cell 3: changed since it was executed" in done.stdout + done.stderr
+    assert "01_trial.ipynb: cell 4: a widget view has no stored state" in done.stdout + done.stderr
+
+
+def test_a_draft_that_the_contents_do_not_list_does_not_stop_the_build(tmp_path):
+    folder = small_book(tmp_path, sound_notebook())
+    nb = sound_notebook()
+    edit_a_cell(nb)
+    (folder / "chapters" / "02_draft.ipynb").write_text(normal_form.dumps(nb))
+    done = build(folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not (folder / "_build" / "html" / "chapters" / "02_draft.html").exists()
+
+
+def test_a_warning_fails_the_build(tmp_path):
+    nb = sound_notebook()
+    nb.cells[1].source += "\n\n[nowhere](no_such_page.md)"
+    done = build(small_book(tmp_path, nb))
+    assert done.returncode != 0
+    assert "no_such_page" in done.stdout + done.stderr

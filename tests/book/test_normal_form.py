@@ -1,0 +1,120 @@
+"""The normal form: written twice the same, free of what differs between runs."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+
+from attnkit.viz.notebook import STAND_IN
+from booktools import gates, normal_form
+from tests.book.sample import sound_notebook, view, widget
+
+
+@pytest.mark.parametrize("path", gates.notebooks(), ids=lambda path: path.stem)
+def test_every_chapter_is_in_normal_form(path):
+    nb = normal_form.read(path)
+    assert normal_form.dumps(normal_form.normalise(nb)) == path.read_text("utf8")
+
+
+def test_normalising_twice_changes_nothing():
+    once = sound_notebook()
+    twice = normal_form.normalise(copy.deepcopy(once))
+    assert normal_form.dumps(twice) == normal_form.dumps(once)
+
+
+def test_random_model_ids_do_not_show():
+    """The same widgets under other ids, stored in another order, give the same file."""
+    first, second = (
+        new_notebook(
+            cells=[new_code_cell("C()", id="c", execution_count=1, outputs=[view(parent)])],
+            metadata={"widgets": {normal_form.WIDGET_STATE: {"state": states}}},
+        )
+        for parent, states in (
+            ("aa", {"aa": widget(("bb", "cc")), "bb": widget(n=1), "cc": widget(n=2)}),
+            ("zz", {"yy": widget(n=2), "xx": widget(n=1), "zz": widget(("xx", "yy"))}),
+        )
+    )
+    assert normal_form.dumps(normal_form.normalise(first)) == normal_form.dumps(
+        normal_form.normalise(second)
+    )
+    states = normal_form.widget_states(first)
+    parent = states[normal_form.view_ids(first)[0]]
+    children = [states[ref.removeprefix("IPY_MODEL_")] for ref in parent["state"]["children"]]
+    assert [child["state"]["n"] for child in children] == [1, 2]
+
+
+def test_models_out_of_use_and_the_modules_source_are_dropped():
+    states = normal_form.widget_states(sound_notebook())
+    assert len(states) == 2
+    assert {m["state"]["_esm"] for m in states.values()} == {STAND_IN}
+    assert not any("_css" in m["state"] for m in states.values())
+
+
+def test_a_link_between_two_controls_is_kept():
+    """No view reaches a jslink, but without it a control on the page would be dead."""
+    nb = new_notebook(
+        cells=[new_code_cell("C()", id="c", execution_count=1, outputs=[view("aa")])],
+        metadata={
+            "widgets": {
+                normal_form.WIDGET_STATE: {"state": {"ln": widget(("aa",), link=1), "aa": widget()}}
+            }
+        },
+    )
+    states = normal_form.widget_states(normal_form.normalise(nb)).values()
+    assert sorted("link" in model["state"] for model in states) == [False, True]
+
+
+def test_buffers_come_in_the_order_of_their_paths():
+    model = widget(q=None, k=None)
+    model["buffers"] = [{"path": ["q"], "data": "AA=="}, {"path": ["k"], "data": "BB=="}]
+    nb = new_notebook(
+        cells=[new_code_cell("C()", id="c", execution_count=1, outputs=[view("aa")])],
+        metadata={"widgets": {normal_form.WIDGET_STATE: {"state": {"aa": model}}}},
+    )
+    (stored,) = normal_form.widget_states(normal_form.normalise(nb)).values()
+    assert [buffer["path"] for buffer in stored["buffers"]] == [["k"], ["q"]]
+
+
+def test_what_a_run_or_an_editor_leaves_behind_is_removed():
+    cell = new_code_cell(
+        "print('ab')\n\n",
+        id="c",
+        execution_count=1,
+        metadata={
+            "execution": {"iopub.status.busy": "2026-01-01T00:00:00Z"},
+            "collapsed": True,
+            "tags": ["hide-input"],
+            "mystnb": {"image": {"alt": "two letters"}},
+        },
+        outputs=[new_output("stream", text="a"), new_output("stream", text="b\n")],
+    )
+    nb = new_notebook(
+        cells=[cell],
+        metadata={
+            "language_info": {"name": "python", "version": "3.11.7"},
+            "kernelspec": {"name": "mine", "display_name": "Mine", "language": "python"},
+            "vscode": {"x": 1},
+        },
+    )
+    normal_form.normalise(nb)
+    assert set(nb.metadata) == {"kernelspec", "language_info"}
+    assert "version" not in nb.metadata.language_info
+    assert nb.metadata.kernelspec.name == "python3"
+    assert set(cell.metadata) == {"tags", "mystnb"}
+    assert [output.text for output in cell.outputs] == ["ab\n"]
+    assert cell.source == "print('ab')"
+
+
+def test_a_traceback_keeps_its_message_and_loses_the_machine():
+    nb = sound_notebook()
+    assert nb.cells[-1].outputs[0].traceback == ["ZeroDivisionError: division by zero"]
+
+
+def test_missing_and_repeated_cell_ids_are_settled_by_place():
+    nb = new_notebook(cells=[new_code_cell(str(n), id=f"c{n}") for n in range(3)])
+    del nb.cells[0]["id"]
+    nb.cells[1].id = nb.cells[2].id = "same"
+    normal_form.normalise(nb)
+    assert [cell.id for cell in nb.cells] == ["cell-000", "same", "cell-002"]

@@ -1,0 +1,75 @@
+"""The files around the code: workflows, pins, licences, citation."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from booktools.address import ROOT
+
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+def matches_schema(schema: str, *files: Path) -> None:
+    tool = Path(sys.executable).with_name("check-jsonschema")
+    command = [str(tool), "--builtin-schema", f"vendor.{schema}", *map(str, files)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_workflows_follow_githubs_schema():
+    assert len(WORKFLOWS) >= 3
+    matches_schema("github-workflows", *WORKFLOWS)
+
+
+def test_citation_follows_its_schema_and_states_the_version():
+    matches_schema("citation-file-format", ROOT / "CITATION.cff")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == project["version"]
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_workflows_are_pinned_and_ask_for_little(path):
+    flow = yaml.safe_load(path.read_text())
+    assert flow["permissions"] == {"contents": "read"}
+    assert "concurrency" in flow
+    for job in flow["jobs"].values():
+        assert job["timeout-minutes"] <= 60
+        for step in job["steps"]:
+            if uses := step.get("uses"):
+                assert re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40}", uses), uses
+
+
+def test_every_requirement_is_pinned_and_torch_without_a_build():
+    lines = (ROOT / "requirements.txt").read_text().splitlines()
+    wanted = [line.split("#")[0].strip() for line in lines]
+    wanted = [line for line in wanted if line and not line.startswith("-")]
+    constraints = (ROOT / "constraints.txt").read_text().splitlines()
+    wanted += [line for line in constraints if line and not line.startswith("#")]
+    assert "torch==2.13.0" in wanted
+    for line in wanted:
+        assert re.fullmatch(r"[A-Za-z0-9._-]+==[0-9][0-9A-Za-z.]*(; sys_platform .*)?", line), line
+
+
+def test_installed_versions_work_together():
+    command = [sys.executable, "-m", "pip", "check", "--disable-pip-version-check"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_package_alone_asks_for_little():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert "torch>=2.5" in project["dependencies"]
+    assert not any("==" in requirement for requirement in project["dependencies"])
+
+
+def test_nothing_of_the_package_knows_the_book():
+    for path in (ROOT / "attnkit").rglob("*.py"):
+        imports = re.findall(r"^\s*(?:from|import) (\w+)", path.read_text("utf8"), re.MULTILINE)
+        assert not {"attnbook", "booktools", "tests", "experiments", "benchmarks"} & set(imports), path

@@ -1,0 +1,228 @@
+"""Every experiment: its quick form runs and repeats itself, and the book's file is of its settings.
+
+An experiment that is added to the folder is tested here; `ROWS` must say what its rows are of.
+"""
+
+import importlib
+import json
+import math
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+import pytest
+
+import experiments
+from attnbook import recorded
+from experiments import _record as record
+from experiments import (
+    bottleneck,
+    by_length,
+    learning,
+    looking_back,
+    norms,
+    pointing,
+    positions,
+    scales,
+    score_cost,
+    score_rates,
+)
+
+NAMES = sorted(path.stem for path in Path(experiments.__file__).parent.glob("[a-z]*.py"))
+REPEATED = [name for name in NAMES if name != "score_cost"]  # which measures times
+HEADER = {"command", "seeds", "interval", "versions", "device", "date"}
+OPTIONS = {"by_length": ["--task", "reverse"]}
+# What tells the rows of a file apart, in the words of the settings.
+ROWS = {
+    "bottleneck": bottleneck.GROUP,
+    "by_length": ("model", "steps"),
+    "heads": ("variant", "updates"),
+    "learning": ("task", "model", "steps"),
+    "looking_back": ("model", "width"),
+    "norms": ("norm", "warm_up", "rate"),
+    "pointing": ("case",),
+    "positions": ("task", "positions", "updates"),
+    "recall": ("form", "pairs"),
+    "scales": scales.GROUP,
+    "score_rates": ("model", "rate"),
+}
+# Every file in `results/` that a list of settings led to: its experiment, and how to name its task.
+FILES = {name: (name, "") for name in REPEATED if name != "by_length"}
+FILES |= {f"by_length_{task}": ("by_length", f" --task {task}") for task in by_length.TASKS}
+
+
+class Quick(NamedTuple):
+    written: dict
+    path: Path
+    command: str
+    settings: list[dict]
+    measure: Callable[[dict], dict] | None
+    runs: list[dict]
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    """A function from the name of an experiment to what its quick form did, run once."""
+
+    @cache
+    def run(name: str) -> Quick:
+        path = tmp_path_factory.mktemp(name) / f"{name}.json"
+        argv = ["--quick", "--device", "cpu", "--out", str(path), *OPTIONS.get(name, [])]
+        swept = []
+
+        def sweep(settings, measure, **options):
+            runs = plain(settings, measure, **options)
+            swept.append((settings, measure, runs))
+            return runs
+
+        plain = record.sweep
+        with patch.object(record, "sweep", sweep):
+            written = importlib.import_module(f"experiments.{name}").main(argv)
+        command = " ".join(["python -m", f"experiments.{name}", *argv])
+        return Quick(written, path, command, *(swept[0] if swept else ([], None, [])))
+
+    return run
+
+
+def intervals(part: Any) -> Iterator[dict]:
+    """All that `record.median_interval` gave, wherever it stands in a file."""
+    if isinstance(part, dict) and "coverage" in part:
+        yield part
+    elif isinstance(part, dict | list):
+        for inner in part.values() if isinstance(part, dict) else part:
+            yield from intervals(inner)
+
+
+def apart(name: str, rows: list[dict]) -> list[tuple]:
+    return list(dict.fromkeys(tuple(row[key] for key in ROWS[name]) for row in rows))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_quick_form_writes_what_it_returns_and_leaves_nothing_else(name, quick):
+    form = quick(name)
+    assert json.loads(form.path.read_text()) == form.written
+    assert form.written.keys() >= HEADER | {"rows"}
+    assert form.written["command"] == form.command
+    assert [file.name for file in form.path.parent.iterdir()] == [f"{name}.json"]
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_quick_form_says_all_of_two_seeds(name, quick):
+    form = quick(name)
+    assert len(form.written["seeds"]) == 2
+    assert apart(name, form.written["rows"]) == apart(name, form.settings)
+    found = list(intervals(form.written["rows"]))
+    assert found or name == "score_rates"  # which lists its runs
+    for interval in found:
+        low, middle, high = (
+            math.inf if interval[key] is None else interval[key]
+            for key in ("low", "median", "high")
+        )
+        assert low <= middle <= high
+        assert interval["n"] == 2
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_the_same_setting_gives_the_same_numbers_whatever_ran_before(name, quick):
+    form = quick(name)
+    for place in (-1, 1, 0):
+        again = form.settings[place] | form.measure(form.settings[place])
+        for run in (again, first := dict(form.runs[place])):
+            run.pop("cpu_seconds", None)
+        assert again == first
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_the_results_in_the_book_are_of_the_settings_in_the_code(file):
+    name, task = FILES[file]
+    written = recorded.results(file)
+    settings = importlib.import_module(f"experiments.{name}").settings
+    wanted = (partial(settings, task.split()[1]) if task else settings)(quick=False)
+    assert written["command"] == f"python -m experiments.{name}{task}"
+    assert written["seeds"] == sorted({setting["seed"] for setting in wanted})
+    assert apart(name, written["rows"]) == apart(name, wanted)
+    if "runs" in written["rows"][0]:
+        runs = [run for row in written["rows"] for run in row["runs"]]
+        assert len(runs) == len(wanted)
+        for setting in wanted:
+            assert sum(setting.items() <= run.items() for run in runs) == 1
+
+
+def test_scales_learns_with_the_root_and_starts_as_the_theory_says(quick):
+    written = quick("scales").written["rows"]
+    rows = {(row["optimizer"], row["scale"]): row for row in written}
+    assert {scale for _, scale in rows} == set(scales.SCALES)
+    assert rows["adam", "1/sqrt(d)"]["accuracy"]["median"] > 0.9
+    largest = [rows["adam", name]["largest_weight"]["median"] for name in scales.SCALES]
+    assert largest[0] > largest[1] > largest[2] > 1 / scales.PAIRS
+
+
+def test_looking_back_finds_a_lookup_soon_better_than_the_last_state(quick):
+    rows = {
+        tuple(row[name] for name in ("model", "width", "updates", "pairs")): row["accuracy"]
+        for row in quick("looking_back").written["rows"]
+    }
+    assert {model for model, *_ in rows} == {"last state", "lookup"}
+    last, lookup = (rows[model, 32, 160, looking_back.MOST] for model in ("last state", "lookup"))
+    assert lookup["low"] > last["high"] + 0.1
+    assert rows["lookup", 32, 160, 1]["median"] > 0.9
+
+
+def test_heads_says_what_the_chapter_reads(quick):
+    one, two = quick("heads").written["rows"]
+    assert [one["variant"], two["variant"]] == ["1 head", "2 heads"]
+    assert one["parameters"] == two["parameters"]
+    assert "spare" not in one
+    assert len(two["spare"]) == len(two["off"]) == 2
+
+
+def test_two_heads_read_both_ways_and_one_does_not_exceed_its_bound(quick):
+    written = quick("heads").written
+    one, two = written["rows"]
+    assert two["held_out"]["both"]["low"] > 0.8
+    assert one["all"]["both"]["high"] < written["bound"]["share"]
+    for seed in two["off"]:  # without a head, one reading goes and the other stays
+        for left, right, both in seed:
+            assert max(left, right) > 0.8
+            assert min(left, right) < 0.2
+            assert both <= min(left, right)
+
+
+def test_norms_gives_gradients_as_shares_of_the_largest(quick):
+    rows = quick("norms").written["rows"]
+    assert len(rows) == 2 * 2 * len(norms.RATES)
+    for row in rows:
+        shares = [x["median"] for side in row["gradients"].values() for x in side]
+        assert all(0 < share <= 1 for share in shares)
+        assert math.isclose(max(shares), 1, rel_tol=0.2)
+
+
+@pytest.mark.parametrize("name", ["positions", "recall"])
+def test_an_accuracy_is_a_share(name, quick):
+    for interval in intervals(quick(name).written["rows"]):
+        assert 0 <= interval["low"] <= interval["high"] <= 1
+
+
+def test_every_experiment_has_the_rows_that_its_chapter_reads(quick):
+    rows = {name: quick(name).written["rows"] for name in NAMES}
+    assert len(rows["bottleneck"]) == 2
+    assert [row["model"] for row in rows["by_length"]] == list(by_length.MODELS)
+    assert [(row["task"], row["model"]) for row in rows["learning"]] == list(learning.STEPS)
+    assert rows["learning"][0]["exact"]["4"]["n"] == 40
+    assert [row["case"] for row in rows["pointing"]] == list(pointing.CASES)
+    assert len(rows["positions"]) == 4
+    for row in rows["positions"]:
+        assert list(row["accuracy"]) == list(map(str, positions.TESTED))
+    assert [row["form"] for row in rows["recall"]] == ["window", "linear"]
+    rates = [(row["model"], row["rate"]) for row in rows["score_rates"]]
+    assert rates == list(score_rates.RATES.items())
+    assert all(len(row["runs"]) == 2 for row in rows["score_rates"])
+
+
+def test_score_cost_gives_every_layer_but_dot_as_a_ratio_to_it(quick):
+    for row in quick("score_cost").written["rows"]:
+        assert row["ratios"].keys() == score_cost.LAYERS.keys() - {"dot"}
+        for found in row["ratios"].values():
+            assert 0 < found["low"] <= found["ratio"] <= found["high"]
