@@ -69,7 +69,10 @@ def test_the_package_alone_asks_for_little():
     assert not any("==" in requirement for requirement in project["dependencies"])
 
 
+ABOVE = {"attnbook", "booktools", "tests", "experiments", "benchmarks"}
+
+
 def test_nothing_of_the_package_knows_the_book():
     for path in (ROOT / "attnkit").rglob("*.py"):
         imports = re.findall(r"^\s*(?:from|import) (\w+)", path.read_text("utf8"), re.MULTILINE)
-        assert not {"attnbook", "booktools", "tests", "experiments", "benchmarks"} & set(imports), path
+        assert not ABOVE & set(imports), path
