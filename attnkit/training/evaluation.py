@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from attnkit import checks
 from attnkit import device as devices
+from attnkit.decoding import evaluating
 from attnkit.tasks.vocab import PAD
 
 Loss = Callable[[nn.Module, Any], Tensor]
@@ -41,7 +42,6 @@ def sequence_loss(model: nn.Module, batch: Any) -> Tensor:
     return losses[batch.target_out != PAD]  # (N,)
 
 
-@torch.no_grad()
 def evaluate(
     model: nn.Module,
     batches: Any,
@@ -49,7 +49,9 @@ def evaluate(
     loss: Loss = sequence_loss,
     device: torch.device | str | None = None,
 ) -> float:
-    """Mean of all losses over all batches, in eval mode; the model's mode is put back.
+    """Mean of all losses over all batches, in eval mode and without gradients.
+
+    Afterwards every part of the model is in its own mode again, a frozen one too.
 
     Args:
         model: any module that `loss` can call.
@@ -67,15 +69,12 @@ def evaluate(
     checks.instance("model", model, nn.Module, "an nn.Module")
     first = next(model.parameters(), torch.empty(0))
     device = first.device if device is None else devices.choose(device)
-    training, total, count = model.training, 0.0, 0
-    model.eval()
-    try:
+    total, count = 0.0, 0
+    with evaluating(model):
         for batch in batches:
             losses = loss(model, moved(batch, device))
             total += losses.double().sum().item()
             count += losses.numel()
-    finally:
-        model.train(training)
     if not count:
         checks.fail("batches", "batches with at least one loss", "none")
     return total / count

@@ -266,6 +266,16 @@ def test_evaluate_averages_over_tokens_not_batches():
     assert total == pytest.approx(every.mean().item(), rel=1e-6)
 
 
+def test_evaluate_puts_every_part_back_as_it_was():
+    tagger = model().train()
+    tagger.drop.eval()  # a part that is frozen in eval mode while the rest trains
+    training.evaluate(tagger, data()[1])
+    assert (tagger.training, tagger.drop.training, tagger.out.training) == (True, False, True)
+    with pytest.raises(ValueError, match="at least one loss"):
+        training.evaluate(tagger, [])
+    assert (tagger.training, tagger.drop.training) == (True, False)
+
+
 def test_clipping_bounds_the_step_and_none_does_not():
     def moved(clip):
         line = nn.Linear(1, 1, bias=False)
