@@ -16,16 +16,18 @@ from attnkit.metrics.collapse import (
     stacked_rank,
 )
 from attnkit.metrics.intervals import Interval, median_interval, order_statistic, wilson
-from attnkit.metrics.text import Bleu, bleu, rouge
+from attnkit.metrics.text import Bleu, Chrf, bleu, chrf, rouge
 
 __all__ = [
     "Bleu",
+    "Chrf",
     "Interval",
     "Link",
     "accuracy_by_length",
     "alignment_error_rate",
     "argmax_links",
     "bleu",
+    "chrf",
     "effective_rank",
     "entropy",
     "exact_match",

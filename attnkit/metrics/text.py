@@ -14,28 +14,67 @@ class Bleu(NamedTuple):
     details: str
 
 
-def bleu(*, hypotheses: Sequence[str], references: Sequence[str], tokenize: str = "13a") -> Bleu:
+class Chrf(NamedTuple):
+    """A chrF score from 0 to 100, and sacrebleu's signature for it."""
+
+    score: float
+    signature: str
+
+
+References = Sequence[str] | Sequence[Sequence[str]]
+
+
+def bleu(
+    *,
+    hypotheses: Sequence[str],
+    references: References,
+    tokenize: str = "13a",
+    lowercase: bool = False,
+) -> Bleu:
     """Corpus BLEU (Papineni et al. 2002) by sacrebleu (Post 2018), with its signature.
 
     The arguments have names because BLEU with the two swapped gives a plausible wrong number.
 
     Args:
         hypotheses: what the system said, as plain text, one string for each sentence.
-        references: what it should have said, one string for each.
+        references: what it should have said: one string for each, or a list of strings for each,
+            any of which is right. `tasks.references` makes such lists.
         tokenize: sacrebleu's tokenizer; leave it at "13a" to compare with others.
+        lowercase: score in lower case on both sides.
 
     Raises:
         ImportError: sacrebleu is not installed.
         TypeError: something is not a string.
-        ValueError: there are not as many hypotheses as references, or none.
+        ValueError: there are not as many hypotheses as references, or none, or a sentence has no
+            reference.
 
     >>> bleu(hypotheses=["the cat sat down"], references=["the cat sat down"]).score
     100.00000000000004
+    >>> several = [["a cat sat on the mat", "The cat sat down"]]
+    >>> bleu(hypotheses=["the cat sat down"], references=several, lowercase=True).score
+    100.00000000000004
     """
-    _texts(hypotheses=hypotheses, references=references)
-    metric = _library("sacrebleu").BLEU(tokenize=tokenize)
-    score = metric.corpus_score(list(hypotheses), [list(references)])
+    checks.flag("lowercase", lowercase)
+    columns = _columns(hypotheses, references)
+    metric = _library("sacrebleu").BLEU(tokenize=tokenize, lowercase=lowercase)
+    score = metric.corpus_score(list(hypotheses), columns)
     return Bleu(score.score, str(metric.get_signature()), str(score))
+
+
+def chrf(*, hypotheses: Sequence[str], references: References, lowercase: bool = False) -> Chrf:
+    """Corpus chrF (Popovic 2015), an F-score of runs of characters, by sacrebleu.
+
+    It gives credit for half a word, such as the right verb in the wrong form. Arguments and
+    errors are those of `bleu`.
+
+    >>> round(chrf(hypotheses=["the cats sat"], references=["the cat sat"]).score)
+    75
+    """
+    checks.flag("lowercase", lowercase)
+    columns = _columns(hypotheses, references)
+    metric = _library("sacrebleu").CHRF(lowercase=lowercase)
+    score = metric.corpus_score(list(hypotheses), columns)
+    return Chrf(score.score, str(metric.get_signature()))
 
 
 def rouge(*, hypotheses: Sequence[str], references: Sequence[str]) -> dict[str, float]:
@@ -56,6 +95,22 @@ def rouge(*, hypotheses: Sequence[str], references: Sequence[str]) -> dict[str, 
     return {kind: sum(score[kind].fmeasure for score in scores) / len(scores) for kind in kinds}
 
 
+def _columns(hypotheses: Sequence[str], references: References) -> list[list[str | None]]:
+    """Check both sides, and return the references as sacrebleu wants them: the first of every
+    sentence, then the second of every one, with None where there is none."""
+    if isinstance(references, str):
+        _plain("references", references)
+    several = [[given] if isinstance(given, str) else given for given in references]
+    for given in several:
+        _plain("references", given)
+        if not len(given):
+            checks.fail("references", "at least one for each sentence", "none for one of them")
+    _texts(hypotheses=hypotheses, references=[given[0] for given in several])
+    most = max(map(len, several))
+    rows = [[*given, *[None] * (most - len(given))] for given in several]
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
 def _library(name: str) -> Any:
     from importlib import import_module
 
@@ -70,12 +125,16 @@ def _library(name: str) -> Any:
 
 def _texts(**given: Sequence[str]) -> None:
     for name, texts in given.items():
-        if isinstance(texts, str):
-            checks.fail(name, "a list of strings, one a sentence", "one string", TypeError)
-        for text in texts:
-            if not isinstance(text, str):
-                checks.fail(name, "plain strings", f"{type(text).__name__} {text!r}", TypeError)
+        _plain(name, texts)
     (first, one), (second, other) = given.items()
     checks.same_number(second, other, first, one)
     if not len(one):
         checks.fail(first, "at least one sentence", "none")
+
+
+def _plain(name: str, texts: Sequence[str]) -> None:
+    if isinstance(texts, str):
+        checks.fail(name, "a list of strings, one a sentence", "one string", TypeError)
+    for text in texts:
+        if not isinstance(text, str):
+            checks.fail(name, "plain strings", f"{type(text).__name__} {text!r}", TypeError)

@@ -83,6 +83,31 @@ class Decoder(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.readout = nn.Linear(readout_dim, vocab_size)
 
+    def share(self, encoder: nn.Module) -> None:
+        r"""Use one matrix W for the source, the target and the logits (Press and Wolf 2017).
+
+        .. math:: p(y_t) = \mathrm{softmax}(W \tanh(W_o\, r_t + b_o))
+
+        W_o brings the readout r_t to the features of an embedding, as the "deep output" of
+        Bahdanau et al. (2015) does before its last matrix. Their maxout is a tanh here.
+
+        Raises:
+            ValueError: the two have embeddings of another shape.
+        """
+        weight = self.embedding.weight
+        if encoder.embedding.weight.shape != weight.shape:
+            got = checks.shape(encoder.embedding.weight)
+            checks.fail("encoder", f"embeddings of shape {checks.shape(weight)}", got)
+        # Small, since logits are sums over them: a GRU's first inputs may well be small.
+        nn.init.normal_(weight, std=self.embedding.embedding_dim**-0.5)
+        with torch.no_grad():
+            weight[self.pad] = 0.0
+        encoder.embedding = self.embedding
+        narrow = nn.Linear(self.readout.in_features, self.embedding.embedding_dim)
+        logits = nn.Linear(self.embedding.embedding_dim, self.vocab_size, bias=False)
+        logits.weight = weight
+        self.readout = nn.Sequential(narrow, nn.Tanh(), logits)
+
     def run(
         self, tokens: Tensor, state: State, memory: Encoded, *, need_weights: bool = False
     ) -> Stepped:

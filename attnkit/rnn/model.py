@@ -137,6 +137,7 @@ def seq2seq(
     num_layers: int = 1,
     bidirectional: bool = True,
     dropout: float = 0.0,
+    share_embeddings: bool = False,
     **options: Any,
 ) -> Seq2Seq:
     """Build a recurrent model by the name of its attention.
@@ -149,6 +150,7 @@ def seq2seq(
         hidden_dim: features of a decoder's state and of an encoder's, both directions together,
             so that "dot" can compare them; even when `bidirectional`.
         cell, num_layers, bidirectional, dropout: of both sides.
+        share_embeddings: one matrix for source, target and logits: see `Decoder.share`.
         options: further arguments of the decoder, such as `context` or `input_feeding`.
 
     Returns:
@@ -156,7 +158,7 @@ def seq2seq(
 
     Raises:
         TypeError: an argument is not of the type named.
-        ValueError: an argument is out of range.
+        ValueError: an argument is out of range, or the vocabularies to be shared differ.
 
     Example:
         >>> from attnkit.rnn import seq2seq
@@ -184,4 +186,9 @@ def seq2seq(
     else:
         mechanism = LuongAttention(hidden_dim, encoder.output_dim, attention)
         decoder = LuongDecoder(*sizes, mechanism, **shared, **options)
+    if checks.flag("share_embeddings", share_embeddings):
+        if source_vocab != target_vocab:
+            expected = f"{source_vocab} (source_vocab) when share_embeddings is True"
+            checks.fail("target_vocab", expected, str(target_vocab))
+        decoder.share(encoder)
     return Seq2Seq(encoder, decoder, **symbols)

@@ -1,4 +1,4 @@
-"""Data with known answers: what a model should say, and where it should look."""
+"""Data: with known answers, what to say and where to look, and real sentences."""
 
 from attnkit.tasks.choices import Draw, every
 from attnkit.tasks.copying import copy, reverse
@@ -21,6 +21,8 @@ from attnkit.tasks.salient import (
     salient,
     stack_sentences,
 )
+from attnkit.tasks.subwords import Subwords
+from attnkit.tasks.tatoeba import references, tatoeba
 from attnkit.tasks.toy_french import noun_phrases, toy_french
 from attnkit.tasks.vocab import BOS, EOS, PAD, UNK, Vocab, detokenize, pad, tokenize
 
@@ -36,6 +38,7 @@ __all__ = [
     "DocumentBatches",
     "Draw",
     "Pair",
+    "Subwords",
     "Vocab",
     "collate",
     "copy",
@@ -45,11 +48,13 @@ __all__ = [
     "multi30k",
     "noun_phrases",
     "pad",
+    "references",
     "reverse",
     "reverse_source",
     "salient",
     "split",
     "stack_sentences",
+    "tatoeba",
     "text_pairs",
     "tokenize",
     "toy_french",

@@ -121,7 +121,11 @@ class Batches:
         self.batch_size = checks.integer("batch_size", batch_size, minimum=1)
         self.seed = checks.integer("seed", seed)
         self.shuffle = checks.flag("shuffle", shuffle)
-        self._lengths = [(len(pair.source), len(pair.target)) for pair in self.pairs]
+        # In ids: of words in pieces there are more than tokens.
+        self._lengths = [
+            (len(source_vocab.encode(pair.source)), len(target_vocab.encode(pair.target)))
+            for pair in self.pairs
+        ]
 
     def epoch(self, number: int) -> Iterator[Batch]:
         """Yield the batches of one epoch; the first has number 0."""

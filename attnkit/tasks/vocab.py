@@ -68,7 +68,7 @@ class Vocab:
             checks.integer("max_size", max_size, minimum=len(SPECIAL))
         counts: Counter[str] = Counter()
         for sequence in sequences:
-            _check_tokens("sequences", sequence)
+            check_tokens("sequences", sequence)
             counts.update(sequence)
         ranked = sorted(counts, key=lambda token: (-counts[token], token))
         kept = [token for token in ranked if counts[token] >= min_count and token not in SPECIAL]
@@ -76,7 +76,7 @@ class Vocab:
 
     def encode(self, tokens: Sequence[str]) -> list[int]:
         """Return the id of each token, `UNK` for those not listed. Adds no BOS or EOS."""
-        _check_tokens("tokens", tokens)
+        check_tokens("tokens", tokens)
         return [self.ids.get(token, UNK) for token in tokens]
 
     def decode(self, ids: Sequence[int] | Tensor) -> list[str]:
@@ -98,6 +98,21 @@ class Vocab:
                 tokens.append(self.tokens[number])
         return tokens
 
+    def pieces(self, tokens: Sequence[str]) -> list[str]:
+        """Return what each id of `encode(tokens)` stands for: here, the tokens themselves."""
+        check_tokens("tokens", tokens)
+        return list(tokens)
+
+    def spans(self, pieces: Sequence[str]) -> list[tuple[int, int]]:
+        """Return where each word begins and ends among `pieces`: here, each is a word."""
+        check_tokens("pieces", pieces)
+        return [(place, place + 1) for place in range(len(pieces))]
+
+    def join(self, pieces: Sequence[str]) -> list[str]:
+        """Return the words that `pieces` make: here, the pieces themselves."""
+        check_tokens("pieces", pieces)
+        return list(pieces)
+
     def __len__(self) -> int:
         return len(self.tokens)
 
@@ -105,7 +120,7 @@ class Vocab:
         return token in self.ids
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Vocab) and self.tokens == other.tokens
+        return type(self) is type(other) and self.tokens == other.tokens
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -162,7 +177,7 @@ def detokenize(tokens: Sequence[str]) -> str:
     >>> detokenize(["l'", "oiseau", "n'", "est", "pas", "là", "."])
     "l'oiseau n'est pas là."
     """
-    _check_tokens("tokens", tokens)
+    check_tokens("tokens", tokens)
     text = " ".join(tokens)
     text = re.sub(r"(\w') (?=\w)", r"\1", text)  # l' oiseau
     text = re.sub(r"(?<=\w) ('\w+)", r"\1", text)  # dog 's
@@ -175,7 +190,7 @@ _ELIDED = r"(?:qu|lorsqu|puisqu|jusqu|[cdjlmnst])'(?=\w)"
 _TOKEN = re.compile(rf"\b{_ELIDED}|'\w+|\d+(?:[.,]\d+)*(?!\w)|\w+(?:-\w+)*|[^\w\s]")
 
 
-def _check_tokens(name: str, value: object) -> None:
+def check_tokens(name: str, value: object) -> None:
     if isinstance(value, str | bytes) or not isinstance(value, Sequence):
         checks.fail(name, "sequences of tokens", f"{type(value).__name__} {value!r}", TypeError)
 

@@ -9,7 +9,7 @@ from torch import nn
 from attnkit import metrics, tasks, training
 from attnkit.metrics import collapse as regularizers
 from attnkit.metrics import intervals
-from attnkit.tasks import Batches, Draw, Pair, Vocab
+from attnkit.tasks import Batches, Draw, Pair, Subwords, Vocab
 from attnkit.tasks.dates import date_pair, ordinal_ending
 from attnkit.training import storage
 from tests.refusals.wrong_calls import Wrong, assert_refused
@@ -197,6 +197,35 @@ VOCAB = [
         "one sequence of ids",
         "shape (1, 2)",
     ),
+    Wrong(lambda: Subwords(["a"]), ValueError, "pieces", "'▁' (U+2581) among them", "5 others"),
+    Wrong(
+        lambda: Subwords(["▁"]).encode("a"), TypeError, "tokens", "sequences of tokens", "str 'a'"
+    ),
+    Wrong(
+        lambda: Subwords.build(["ab"], max_size=9),
+        TypeError,
+        "sequences",
+        "sequences of tokens",
+        "str 'ab'",
+    ),
+    Wrong(
+        lambda: Subwords.build([[]], max_size=9),
+        ValueError,
+        "sequences",
+        "at least one word",
+        "none",
+    ),
+    Wrong(
+        lambda: Subwords.build([["ab"]], max_size=900),
+        ValueError,
+        "max_size",
+        "a size that these words allow",
+        "900: …",
+    ),
+    Wrong(lambda: tasks.tatoeba("dev"), ValueError, "split", "…", "'dev'"),
+    Wrong(lambda: tasks.tatoeba("test", "de"), ValueError, "source", "…", "'de'"),
+    Wrong(lambda: tasks.tatoeba("test", "fr"), ValueError, "target", "…", "'fr'"),
+    Wrong(lambda: tasks.references([("a", "b"), (1, "c")]), TypeError, "text", "a string", "int 1"),
     Wrong(lambda: tasks.pad([]), ValueError, "sequences", "at least one sequence", "none"),
     Wrong(lambda: tasks.tokenize(["a"]), TypeError, "text", "a string", "list ['a']"),
     Wrong(lambda: tasks.detokenize("a b"), TypeError, "tokens", "sequences of tokens", "str 'a b'"),
@@ -348,11 +377,32 @@ SCORES = [
         "one string",
     ),
     Wrong(
-        lambda: metrics.bleu(hypotheses=["a"], references=[["a"]]),
+        lambda: metrics.bleu(hypotheses=["a"], references=[[["a"]]]),
         TypeError,
         "references",
         "plain strings",
         "list ['a']",
+    ),
+    Wrong(
+        lambda: metrics.bleu(hypotheses=["a"], references="a"),
+        TypeError,
+        "references",
+        "a list of strings, one a sentence",
+        "one string",
+    ),
+    Wrong(
+        lambda: metrics.chrf(hypotheses=["a", "b"], references=[["a"], []]),
+        ValueError,
+        "references",
+        "at least one for each sentence",
+        "none for one of them",
+    ),
+    Wrong(
+        lambda: metrics.bleu(hypotheses=["a"], references=["a"], lowercase=1),
+        TypeError,
+        "lowercase",
+        "True or False",
+        "int 1",
     ),
     Wrong(
         lambda: metrics.bleu(hypotheses=["a"], references=["a", "b"]),

@@ -157,6 +157,24 @@ def test_bleu_is_sacrebleus_and_knows_its_sides():
         metrics.bleu(hypotheses, references)
 
 
+def test_any_of_several_references_will_do_and_capitals_can_be_ignored():
+    sacrebleu = pytest.importorskip("sacrebleu")
+    said = ["il fait chaud ici", "tu es mon meilleur ami"]
+    several = [["Ici il fait froid", "Il fait chaud ici"], ["Tu es mon meilleur ami"]]
+    got = metrics.bleu(hypotheses=said, references=several, lowercase=True)
+    assert got.score == pytest.approx(100)
+    assert "case:lc" in got.signature
+    assert "nrefs:var" in got.signature
+    assert metrics.bleu(hypotheses=said, references=several).score < 90
+    one = [given[0] for given in several]
+    assert metrics.bleu(hypotheses=said, references=one, lowercase=True).score < 90
+    for lowercase in (False, True):
+        got = metrics.chrf(hypotheses=said, references=one, lowercase=lowercase)
+        metric = sacrebleu.CHRF(lowercase=lowercase)
+        assert got.score == metric.corpus_score(said, [one]).score
+        assert got.signature == str(metric.get_signature())
+
+
 def test_rouge_is_that_of_rouge_score_averaged():
     pytest.importorskip("rouge_score")
     got = metrics.rouge(hypotheses=["the cat", "x"], references=["the cat sat", "y"])

@@ -452,3 +452,23 @@ def test_every_attention_learns_to_reverse_three_tokens(attention):
         written = [t[:n].tolist() for t, n in zip(decoded.tokens, decoded.lengths, strict=True)]
         right = sum(a == b for a, b in zip(written, target.tolist(), strict=True))
         assert right >= 190
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+def test_shared_embeddings_are_one_matrix_three_times(attention):
+    torch.manual_seed(0)
+    sizes = {"attention": attention, "embed_dim": 6, "hidden_dim": 8, "share_embeddings": True}
+    model = seq2seq(13, 13, **sizes).eval()
+    narrow, _, logits = model.decoder.readout
+    shared = model.decoder.embedding.weight
+    assert model.encoder.embedding.weight is shared
+    assert logits.weight is shared
+    assert not shared[0].any()
+    seen = []
+    narrow.register_forward_hook(lambda module, given, gave: seen.append(gave))
+    said = model(*batch())
+    assert_close(said, torch.cat(seen, 1).tanh() @ shared.T)
+    plain = seq2seq(13, 13, **sizes | {"share_embeddings": False})
+    shares, owns = (sum(p.numel() for p in each.parameters()) for each in (model, plain))
+    readout = narrow.in_features + 1
+    assert owns - shares == 13 * 6 + readout * 13 - readout * 6
