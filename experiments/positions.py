@@ -32,7 +32,7 @@ from torch import Tensor, nn
 
 from attnkit import masks
 from attnkit.positions import ClippedRelativeBias
-from attnkit.transformer import Encoder, Placing
+from attnkit.transformer import Encoder, PositionScheme
 from experiments import _record as record
 from experiments._training import cosine
 
@@ -98,7 +98,7 @@ class Reader(nn.Module):
         width, heads = SIZES["embed_dim"], SIZES["num_heads"]
         kind = {"bucketed": "relative", "clipped": "none"}.get(positions, positions)
         self.symbol = nn.Embedding(SYMBOLS + 1, width)
-        self.placing = Placing(kind, width, heads, max_len=longest, bidirectional=False)
+        self.scheme = PositionScheme(kind, width, heads, max_len=longest, bidirectional=False)
         self.clipped = ClippedRelativeBias(heads, CLIP) if positions == "clipped" else None
         self.encoder = Encoder(**SIZES, dropout=0.0, norm_first=True)
         self.answer = nn.Linear(width, SYMBOLS)
@@ -106,14 +106,14 @@ class Reader(nn.Module):
     def forward(self, symbols: Tensor) -> Tensor:
         length, device = symbols.shape[1], symbols.device
         if self.clipped is None:
-            bias = self.placing.bias(length, length, offset=0, device=device)
+            bias = self.scheme.bias(length, length, offset=0, device=device)
         else:
             bias = self.clipped(length)  # (H, L, L)
         output, _ = self.encoder(
-            self.placing.add(self.symbol(symbols)),
+            self.scheme.add(self.symbol(symbols)),
             mask=masks.causal(length, device=device),
             bias=bias,
-            rotate=self.placing.rotate,
+            rotate=self.scheme.rotate,
         )
         return self.answer(output)  # (B, L, SYMBOLS)
 

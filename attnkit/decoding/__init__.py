@@ -1,4 +1,4 @@
-"""Greedy and beam search, for any model that can take one step.
+"""Greedy and beam search, for any model that can take one step, and sampling.
 
 A model gives a function `step(tokens, state)`: the last token of each of N rows and a state whose
 tensors have N rows come in; logits for the next token, the new state, and the attention weights
@@ -8,6 +8,7 @@ of the step come out. What the state holds is the model's affair; `select` picks
 from attnkit.decoding.base import SequenceModel, evaluating
 from attnkit.decoding.beam import beam_search
 from attnkit.decoding.greedy import greedy_search
+from attnkit.decoding.sampling import sample
 from attnkit.decoding.step import Decoded, Step, Stepped, select
 
 __all__ = [
@@ -18,5 +19,6 @@ __all__ = [
     "beam_search",
     "evaluating",
     "greedy_search",
+    "sample",
     "select",
 ]

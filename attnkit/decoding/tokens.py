@@ -44,12 +44,15 @@ def check_special(vocab_size: int, **ids: int) -> None:
         checks.fail(list(ids)[-1], "an id of its own", got)
 
 
-def source_mask(tokens: Tensor, lengths: Tensor | Sequence[int] | None) -> Tensor:
+def source_mask(
+    tokens: Tensor, lengths: Tensor | Sequence[int] | None, *, name: str = "source_lengths"
+) -> Tensor:
     """Mask (B, 1, S) of a padded batch (B, S): True for the first `lengths[b]` tokens.
 
     Args:
         tokens: (B, S), checked.
         lengths: B numbers from 0 to S, on any device; None when nothing is padded.
+        name: of `lengths` in error messages.
 
     Raises:
         TypeError: `lengths` holds something other than integers.
@@ -62,9 +65,9 @@ def source_mask(tokens: Tensor, lengths: Tensor | Sequence[int] | None) -> Tenso
         mask = masks.padding(lengths, max_len).to(tokens.device)  # (B, 1, S)
     except (TypeError, ValueError) as error:
         # The same error, under the name that the argument has in a model.
-        raise type(error)(f"source_{error}") from None
+        raise type(error)(str(error).replace("lengths", name, 1)) from None
     if mask.shape[0] != batch:
-        checks.fail("source_lengths", f"{batch} lengths, one for each source", str(mask.shape[0]))
+        checks.fail(name, f"{batch} lengths, one for each source", str(mask.shape[0]))
     return mask
 
 

@@ -1,6 +1,6 @@
 """One `fit` for every model, and what it is made of."""
 
-from attnkit.training.evaluation import evaluate, sequence_loss
+from attnkit.training.evaluation import evaluate, next_token_loss, sequence_loss
 from attnkit.training.loop import Fit, fit
 
-__all__ = ["Fit", "evaluate", "fit", "sequence_loss"]
+__all__ = ["Fit", "evaluate", "fit", "next_token_loss", "sequence_loss"]

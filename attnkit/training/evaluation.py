@@ -42,6 +42,33 @@ def sequence_loss(model: nn.Module, batch: Any) -> Tensor:
     return losses[batch.target_out != PAD]  # (N,)
 
 
+def next_token_loss(model: nn.Module, tokens: Tensor) -> Tensor:
+    """Cross entropy of each token given those before it, for `transformer.LanguageModel`.
+
+    Args:
+        model: called as `model(tokens)`, gives logits (B, L, V). Where it has an id `pad`, padding
+            has no loss.
+        tokens: ids (B, L), two tokens at least.
+
+    Returns:
+        (N,), one loss in nats for each of the N tokens that have one before them.
+
+    Raises:
+        TypeError, ValueError: as the model does.
+
+    Example:
+        >>> import torch
+        >>> from attnkit.transformer import LanguageModel
+        >>> model = LanguageModel(10, embed_dim=8, num_heads=2, num_layers=1, pad=0)
+        >>> next_token_loss(model, torch.tensor([[5, 6, 7], [8, 9, 0]])).shape
+        torch.Size([3])
+    """
+    logits, target = model(tokens[:, :-1]), tokens[:, 1:]  # (B, L - 1, V), (B, L - 1)
+    losses = F.cross_entropy(logits.float().transpose(1, 2), target, reduction="none")
+    pad = getattr(model, "pad", None)
+    return losses.flatten() if pad is None else losses[target != pad]  # (N,)
+
+
 def evaluate(
     model: nn.Module,
     batches: Any,

@@ -11,9 +11,8 @@ from attnkit import checks
 from attnkit.decoding import SequenceModel, Step, Stepped, select
 from attnkit.decoding.tokens import check_special, check_tokens, embed, source_mask
 from attnkit.efficient.cache import KVCache
-from attnkit.transformer.decoder import Decoder
-from attnkit.transformer.encoder import Encoder
-from attnkit.transformer.positions import Placing
+from attnkit.transformer.positions import PositionScheme
+from attnkit.transformer.stacks import Decoder, Encoder
 
 Lengths = Tensor | Sequence[int] | None
 
@@ -62,12 +61,13 @@ class Transformer(SequenceModel):
         embed_dim: features E.
         num_heads: heads of every attention.
         num_layers: layers of the encoder, and of the decoder.
-        hidden_dim: of the feed-forward networks; 4 * embed_dim when left out.
-        num_kv_heads: heads of key and value; `num_heads` when left out.
+        hidden_dim: of the feed-forward networks; default 4 * embed_dim.
+        num_kv_heads: heads of key and value; default `num_heads`.
         dropout: probability of each dropout, on the embeddings too.
-        activation: "relu" or "gelu".
+        activation: "relu", "gelu" or "gelu_tanh".
         norm_first: True for pre-norm.
-        positions: "sinusoidal", "learned", "rotary", "alibi", "relative" or "none": `Placing`.
+        positions: a kind of `PositionScheme`: "sinusoidal", "learned", "rotary", "alibi",
+            "relative" or "none".
         max_len: longest sequence, for "learned" positions alone.
         window: let a target see only this many targets, its own included; None for all before it.
         share_embeddings: one matrix for source, target and logits (section 3.4 of the paper).
@@ -121,9 +121,9 @@ class Transformer(SequenceModel):
         layer |= {"norm_first": norm_first}
         self.encoder = Encoder(*sizes, num_layers, **layer)
         self.decoder = Decoder(*sizes, num_layers, **layer)
-        place = {"embed_dim": embed_dim, "num_heads": num_heads, "max_len": max_len}
-        self.source_positions = Placing(positions, **place)
-        self.target_positions = Placing(positions, **place, bidirectional=False)
+        scheme = {"embed_dim": embed_dim, "num_heads": num_heads, "max_len": max_len}
+        self.source_positions = PositionScheme(positions, **scheme)
+        self.target_positions = PositionScheme(positions, **scheme, bidirectional=False)
         self.dropout = nn.Dropout(dropout)
         self._make_embeddings(checks.flag("share_embeddings", share_embeddings))
 
@@ -148,7 +148,7 @@ class Transformer(SequenceModel):
         return embedding
 
     def forward(self, source: Tensor, source_lengths: Lengths, target_in: Tensor) -> Tensor:
-        """Logits of every next token, given the right ones before it (teacher forcing).
+        """Logits of every next token, given the right tokens before it (teacher forcing).
 
         Args:
             source: token ids (B, S).
@@ -178,18 +178,11 @@ class Transformer(SequenceModel):
     ) -> Memory:
         """Run the encoder over token ids (B, S): see `Memory`; arguments as in `forward`."""
         check_tokens("source", source, self.source_vocab)
-        mask = source_mask(source, source_lengths)  # (B, 1, S)
+        mask, size = source_mask(source, source_lengths), source.shape[1]  # (B, 1, S)
         x = embed(self.source_embedding, source, mask[:, 0]) * math.sqrt(self.embed_dim)
         x = self.dropout(self.source_positions.add(x))  # (B, S, E)
-        size = source.shape[1]
-        bias = self.source_positions.bias(size, size, offset=0, device=x.device)
-        output, weights = self.encoder(
-            x,
-            mask=mask,
-            bias=bias,
-            rotate=self.source_positions.rotate,
-            need_weights=need_weights,
-        )
+        positions = self.source_positions.in_attention(size, size, offset=0, device=x.device)
+        output, weights = self.encoder(x, mask=mask, need_weights=need_weights, **positions)
         return Memory(output, mask, weights)
 
     def decode(
@@ -215,21 +208,22 @@ class Transformer(SequenceModel):
             TypeError, ValueError: as `forward`; the caches do not fit.
         """
         check_tokens("target_in", target_in, self.target_vocab)
-        size, held = target_in.shape[1], self._held(caches)
+        cache, size = self._first_cache(caches), target_in.shape[1]
         x = embed(self.target_embedding, target_in, target_in != self.pad)  # (B, T, E)
-        x = self.target_positions.add(x * math.sqrt(self.embed_dim), held.length)
-        bias = self.target_positions.bias(size, held.kept + size, offset=held.kept, device=x.device)
-        mask = held.mask(size)
+        x = self.target_positions.add(x * math.sqrt(self.embed_dim), cache.length)
+        positions = self.target_positions.in_attention(
+            size, cache.kept + size, offset=cache.kept, device=x.device
+        )
+        mask = cache.mask(size)  # (T, kept + T), or None when T is 1
         output, weights, cross_weights = self.decoder(
             self.dropout(x),
             memory.outputs,
             mask=None if mask is None else mask.to(x.device),
             memory_mask=memory.mask,
-            bias=bias,
-            rotate=self.target_positions.rotate,
             caches=caches,
             cross_caches=cross_caches,
             need_weights=need_weights,
+            **positions,
         )
         return Predicted(self.output(output), weights, cross_weights)
 
@@ -239,26 +233,24 @@ class Transformer(SequenceModel):
         """Encode the sources; return `step` and empty caches: see `SequenceModel`."""
         rows = torch.arange(len(source), device=source.device).repeat_interleave(copies)
         memory = select(self.encode(source, source_lengths), rows)
-        layers = range(len(self.decoder.layers))
         # The memory is the same for all copies of a source, so its caches need no reordering.
-        cross_caches = [KVCache() for _ in layers]
+        cross_caches = self.decoder.new_caches()
 
         def step(tokens: Tensor, caches: list[KVCache]) -> Stepped:
             options = {"caches": caches, "cross_caches": cross_caches}
             predicted = self.decode(tokens[:, None], memory, need_weights=need_weights, **options)
-            seen = predicted.cross_weights
-            return Stepped(
-                predicted.logits[:, 0], caches, None if seen is None else seen[..., 0, :]
-            )
+            weights = predicted.cross_weights  # (N, layers, H, 1, S)
+            weights = None if weights is None else weights[..., 0, :]
+            return Stepped(predicted.logits[:, 0], caches, weights)
 
-        return step, [KVCache(window=self.window) for _ in layers]
+        return step, self.decoder.new_caches(window=self.window)
 
-    def _held(self, caches: Sequence[KVCache] | None) -> KVCache:
-        """What is in the caches before this call: that of the first layer speaks for all."""
-        held = caches[0] if caches else KVCache(window=self.window)
-        if held.window != self.window:
-            checks.fail("caches", f"window={self.window}, as the model has", f"{held.window}")
-        return held
+    def _first_cache(self, caches: Sequence[KVCache] | None) -> KVCache:
+        """The cache of the first layer (all layers hold the same length), or an empty one."""
+        cache = caches[0] if caches else KVCache(window=self.window)
+        if cache.window != self.window:
+            checks.fail("caches", f"window={self.window}, as the model has", f"{cache.window}")
+        return cache
 
     def _check_target(self, source: Tensor, target_in: Tensor) -> None:
         check_tokens("source", source, self.source_vocab)

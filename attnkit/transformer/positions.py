@@ -1,4 +1,6 @@
-"""Where a Transformer puts positions: on the embeddings, in the heads, or on the scores."""
+"""Position schemes of the Transformer: on the embeddings, in the heads, or on the scores."""
+
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -13,14 +15,14 @@ from attnkit.positions import (
     alibi,
 )
 
-PLACEMENTS = ("sinusoidal", "learned", "rotary", "alibi", "relative", "none")
+POSITION_SCHEMES = ("sinusoidal", "learned", "rotary", "alibi", "relative", "none")
 
 
-class Placing(nn.Module):
-    """One kind of positions, behind the three places where a stack of layers asks for them.
+class PositionScheme(nn.Module):
+    """One kind of positions, at the three places where a stack of layers may need them.
 
     Args:
-        kind: "sinusoidal" or "learned" add to the embeddings; "rotary" turns queries and keys in
+        kind: "sinusoidal" or "learned" add to the embeddings; "rotary" rotates queries and keys in
             every layer; "alibi" and "relative" (T5's buckets, shared by the layers) add to the
             scores of every layer; "none" does nothing. Without a causal mask "alibi" knows how
             far a key is, but not on which side.
@@ -35,9 +37,9 @@ class Placing(nn.Module):
 
     Example:
         >>> import torch
-        >>> from attnkit.transformer import Placing
-        >>> placing = Placing("alibi", embed_dim=8, num_heads=2)
-        >>> placing.bias(1, 4, offset=3).shape, placing.rotate
+        >>> from attnkit.transformer import PositionScheme
+        >>> scheme = PositionScheme("alibi", embed_dim=8, num_heads=2)
+        >>> scheme.bias(1, 4, offset=3).shape, scheme.rotate
         (torch.Size([2, 1, 4]), None)
     """
 
@@ -51,7 +53,7 @@ class Placing(nn.Module):
         bidirectional: bool = True,
     ):
         super().__init__()
-        self.kind = checks.choice("positions", kind, PLACEMENTS)
+        self.kind = checks.choice("positions", kind, POSITION_SCHEMES)
         self.num_heads = checks.integer("num_heads", num_heads, minimum=1)
         if kind == "sinusoidal":
             self.table = SinusoidalPositions(embed_dim)
@@ -85,6 +87,18 @@ class Placing(nn.Module):
         if self.kind == "relative":
             return self.relative(query_len, key_len, offset=offset)
         return None
+
+    def in_attention(
+        self,
+        query_len: int,
+        key_len: int,
+        *,
+        offset: int,
+        device: torch.device | str | None = None,
+    ) -> dict[str, Any]:
+        """The arguments `bias` and `rotate` of every layer; arguments as in `bias`."""
+        bias = self.bias(query_len, key_len, offset=offset, device=device)
+        return {"bias": bias, "rotate": self.rotate}
 
     def extra_repr(self) -> str:
         return f"kind={self.kind!r}"

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from attnkit import AdditiveAttention, MultiHeadAttention, positions
-from attnkit.decoding import Stepped, beam_search, greedy_search, select, tokens
+from attnkit.decoding import Stepped, beam_search, greedy_search, sample, select, tokens
 from attnkit.efficient import KVCache
 from attnkit.rnn import (
     BahdanauDecoder,
@@ -17,7 +17,14 @@ from attnkit.rnn import (
     Seq2Seq,
     seq2seq,
 )
-from attnkit.transformer import Decoder, DecoderLayer, EncoderLayer, Placing, Transformer
+from attnkit.transformer import (
+    Decoder,
+    DecoderLayer,
+    EncoderLayer,
+    LanguageModel,
+    PositionScheme,
+    Transformer,
+)
 from attnkit.transformer import Encoder as TransformerEncoder
 from tests.refusals.wrong_calls import Wrong, assert_refused
 
@@ -170,14 +177,14 @@ POSITIONS = [
     Wrong(bucketed(max_distance=8), V, "max_distance", "an int of at least 16", "8"),
     Wrong(bucketed(bidirectional=1), T, "bidirectional", "True or False", "int 1"),
     Wrong(
-        lambda: Placing("rope", 8, 2),
+        lambda: PositionScheme("rope", 8, 2),
         V,
         "positions",
         "one of 'sinusoidal', 'learned', 'rotary', 'alibi', 'relative', 'none'",
         "'rope'",
     ),
     Wrong(
-        lambda: Placing("rotary", 6, 2),
+        lambda: PositionScheme("rotary", 6, 2),
         V,
         "head_dim",
         "an even number, for features come in pairs",
@@ -305,9 +312,12 @@ def decode(**caches):
 
 
 TORCH_LAYER = nn.TransformerEncoderLayer(8, 2, activation=torch.tanh)
-TANH_GELU = nn.TransformerDecoderLayer(8, 2, activation=nn.GELU("tanh"))
+OTHER_DROPOUT = nn.TransformerDecoderLayer(8, 2)
+OTHER_DROPOUT.dropout2.p = 0.5
 TRANSFORMER = [
-    Wrong(layer(activation="tanh"), V, "activation", "one of 'relu', 'gelu'", "'tanh'"),
+    Wrong(
+        layer(activation="tanh"), V, "activation", "one of 'relu', 'gelu', 'gelu_tanh'", "'tanh'"
+    ),
     Wrong(layer(norm_first=1), T, "norm_first", "True or False", "int 1"),
     Wrong(layer(dropout=1.0), V, "dropout", "a probability with 0 <= p < 1", "1.0"),
     Wrong(layer(norm_eps=0), V, "norm_eps", "a number greater than 0", "0"),
@@ -346,15 +356,50 @@ TRANSFORMER = [
         lambda: EncoderLayer.from_torch(TORCH_LAYER),
         V,
         "module",
-        "an activation of ReLU or exact GELU",
+        "an activation of ReLU or GELU",
         "…tanh…",
     ),
     Wrong(
-        lambda: DecoderLayer.from_torch(TANH_GELU),
+        lambda: DecoderLayer.from_torch(OTHER_DROPOUT),
         V,
         "module",
-        "an activation of ReLU or exact GELU",
-        "GELU(approximate='tanh')",
+        "one probability for all dropouts outside the attention",
+        "0.1 and 0.5",
+    ),
+    Wrong(
+        lambda: TransformerEncoder.from_torch(TORCH_LAYER),
+        T,
+        "module",
+        "an nn.TransformerEncoder",
+        "TransformerEncoderLayer",
+    ),
+    Wrong(
+        lambda: Decoder.from_torch(nn.Linear(2, 2)),
+        T,
+        "module",
+        "an nn.TransformerDecoder",
+        "Linear",
+    ),
+    Wrong(
+        lambda: EncoderLayer(8, 2, 16, num_kv_heads=1).to_torch(),
+        V,
+        "num_kv_heads",
+        "2 (num_heads), for torch has no grouped heads",
+        "1",
+    ),
+    Wrong(
+        lambda: TransformerEncoder(8, 2, 16, 2)(X, caches=[KVCache()]),
+        V,
+        "caches",
+        "2 caches, one for each layer",
+        "1",
+    ),
+    Wrong(
+        lambda: TransformerEncoder(8, 2, 16, 2, final_norm="yes"),
+        T,
+        "final_norm",
+        "True or False",
+        "str 'yes'",
     ),
     Wrong(lambda: TransformerEncoder(8, 2, 16, 0), V, "num_layers", "an int of at least 1", "0"),
     Wrong(
@@ -477,6 +522,55 @@ TRANSFORMER = [
         "None",
     ),
     Wrong(decode(cross_caches=[]), V, "cross_caches", "2 caches, one for each layer", "0"),
+]
+
+
+def language(**options):
+    return LanguageModel(11, **({"embed_dim": 8, "num_heads": 2} | options))
+
+
+def generate(tokens=SOURCE, most=3, of_model=None, **options):
+    return lambda: language(**(of_model or {})).generate(tokens, most, **options)
+
+
+LANGUAGE = [
+    Wrong(lambda: LanguageModel(0), V, "vocab_size", "an int of at least 1", "0"),
+    Wrong(lambda: language(pad=11), V, "pad", "an int of at most 10", "11"),
+    Wrong(lambda: language(tie_embeddings=1), T, "tie_embeddings", "True or False", "int 1"),
+    Wrong(
+        lambda: language()(SOURCE + 8),
+        V,
+        "tokens",
+        "ids from 0 to 10 (the vocabulary)",
+        "ids from 11 to 11",
+    ),
+    Wrong(
+        lambda: language(window=3)(SOURCE, caches=[KVCache()] * 2),
+        V,
+        "caches",
+        "window=3, as the model has",
+        "None",
+    ),
+    Wrong(generate(SOURCE[0]), V, "tokens", "shape (B, length) with at least one token", "(5,)"),
+    Wrong(generate(most=0), V, "max_new_tokens", "an int of at least 1", "0"),
+    Wrong(generate(lengths=[5]), V, "lengths", "2 lengths, one for each source", "1"),
+    Wrong(generate(lengths=[5, 9]), V, "lengths", "numbers from 0 to 5 (max_len)", "[5, 9]"),
+    Wrong(generate(lengths=[5, 0]), V, "lengths", "at least 1 token in each prompt", "[5, 0]"),
+    Wrong(generate(stop=11), V, "stop", "an int of at most 10", "11"),
+    Wrong(generate(use_cache=None), T, "use_cache", "True or False", "NoneType None"),
+    Wrong(generate(temperature=-1), V, "temperature", "a number of at least 0", "-1"),
+    Wrong(
+        generate(most=4, of_model={"positions": "learned", "max_len": 8}),
+        V,
+        "max_new_tokens",
+        "at most 3, for learned positions end there",
+        "4",
+    ),
+    Wrong(lambda: sample(INTS), T, "logits", "a floating-point tensor", "torch.int64"),
+    Wrong(lambda: sample(X, top_k=0), V, "top_k", "an int of at least 1", "0"),
+    Wrong(lambda: sample(X, top_k=2.0), T, "top_k", "an int", "float 2.0"),
+    Wrong(lambda: sample(X, top_p=0), V, "top_p", "a probability above 0 and at most 1", "0"),
+    Wrong(lambda: sample(X, top_p=1.5), V, "top_p", "a probability above 0 and at most 1", "1.5"),
 ]
 
 
@@ -689,7 +783,7 @@ SEARCH = [
 ]
 
 
-@pytest.mark.parametrize("wrong", POSITIONS + CACHE + TRANSFORMER + RNN + SEARCH)
+@pytest.mark.parametrize("wrong", POSITIONS + CACHE + TRANSFORMER + LANGUAGE + RNN + SEARCH)
 def test_refused_with_the_error_it_deserves(wrong):
     assert_refused(wrong)
 

@@ -184,7 +184,7 @@ def test_a_second_ctrl_c_in_the_middle_of_the_update_leaves_the_last_good_checkp
 def test_a_process_interrupted_from_outside_can_go_on(tmp_path):
     """The same in a process of its own, as a reader's Ctrl-C has it."""
     script = f"""
-import sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r})
+import sys; sys.path.insert(0, {str(Path(__file__).parents[3])!r})
 from tests.attnkit.training.test_training import *
 def loss(tagger, batch):
     print("step", flush=True); import time; time.sleep(0.02)

@@ -10,10 +10,8 @@ from torch.testing import assert_close
 from attnkit import masks, trace
 from attnkit.efficient import KVCache
 from attnkit.transformer import (
-    PLACEMENTS,
-    Decoder,
+    POSITION_SCHEMES,
     DecoderLayer,
-    Encoder,
     EncoderLayer,
     Transformer,
 )
@@ -112,27 +110,6 @@ def test_gradients_of_layers_agree_with_torch(kind, norm_first):
         assert_close(mine, theirs.multihead_attn.in_proj_weight.grad)
 
 
-def test_from_torch_copies_dropout_eps_bias_dtype_and_does_not_share():
-    options = {"bias": False, "layer_norm_eps": 1e-3, "dtype": torch.float64}
-    theirs = torch_layer(nn.TransformerEncoderLayer, True, "relu", True, dropout=0.3, **options)
-    ours = EncoderLayer.from_torch(theirs)
-    assert (ours.dropout.p, ours.attention.dropout, ours.norm1.eps) == (0.3, 0.3, 1e-3)
-    assert all(p.dtype == torch.float64 for p in ours.parameters())
-    assert all("bias" not in name for name, _ in ours.named_parameters())
-    x = torch.randn(B, S, E, dtype=torch.float64)
-    assert_close(ours.eval()(x).output, theirs.eval()(x))
-    before = ours.linear1.weight.clone()
-    with torch.no_grad():
-        theirs.linear1.weight.zero_()
-    assert torch.equal(ours.linear1.weight, before)
-
-
-def test_activation_modules_are_recognized():
-    for activation, name in ((nn.GELU(), "gelu"), (nn.ReLU(), "relu")):
-        theirs = nn.TransformerEncoderLayer(E, H, activation=activation)
-        assert EncoderLayer.from_torch(theirs).activation == name
-
-
 def test_dropout_falls_in_the_same_places_as_torchs():
     """Same moments over many draws: the same places, the same probability."""
     theirs = torch_layer(nn.TransformerEncoderLayer, False, "relu", True, dropout=0.4)
@@ -166,30 +143,6 @@ def test_a_source_that_sees_nothing_stays_finite_where_torch_gives_nan(norm_firs
     assert_close(output[1], ours(x).output[1], atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("norm_first", [True, False])
-def test_stacks_agree_with_torchs_encoder_and_decoder(norm_first):
-    encoder_layer = torch_layer(nn.TransformerEncoderLayer, norm_first, "relu", True)
-    decoder_layer = torch_layer(nn.TransformerDecoderLayer, norm_first, "relu", True)
-    norm = nn.LayerNorm(E) if norm_first else None
-    their_encoder = nn.TransformerEncoder(encoder_layer, 3, norm, enable_nested_tensor=False)
-    their_decoder = nn.TransformerDecoder(decoder_layer, 3, norm)
-    encoder = Encoder(E, H, 24, 3, dropout=0.0, norm_first=norm_first)
-    decoder = Decoder(E, H, 24, 3, dropout=0.0, norm_first=norm_first)
-    for place in range(3):
-        encoder.layers[place] = EncoderLayer.from_torch(their_encoder.layers[place])
-        decoder.layers[place] = DecoderLayer.from_torch(their_decoder.layers[place])
-    source, target, mask = torch.randn(B, S, E), torch.randn(B, L, E), masks.padding(LENGTHS)
-    memory = their_encoder(source, src_key_padding_mask=~mask[:, 0])
-    encoded = encoder(source, mask=mask, need_weights=True)
-    assert_close(encoded.output, memory, atol=1e-4, rtol=1e-4)
-    assert encoded.weights.shape == (B, 3, H, S, S)
-    causal = masks.causal(L)
-    padding = {"memory_key_padding_mask": ~mask[:, 0]}
-    expected = their_decoder(target, memory, tgt_mask=~causal, **padding)
-    output = decoder(target, memory, mask=causal, memory_mask=mask).output
-    assert_close(output, expected, atol=1e-4, rtol=1e-4)
-
-
 # The model
 
 
@@ -215,7 +168,7 @@ def batch(lengths=(7, 5, 2, 1), targets=(6, 6, 3, 2)):
 
 
 VARIANTS = {
-    **{kind: {"positions": kind} for kind in PLACEMENTS},
+    **{kind: {"positions": kind} for kind in POSITION_SCHEMES},
     "pre-norm gelu": {"norm_first": True, "activation": "gelu"},
     "grouped": {"num_kv_heads": 2, "positions": "rotary"},
     "multi-query": {"num_kv_heads": 1},
@@ -429,7 +382,7 @@ def test_a_padded_batch_is_searched_as_its_sentences_one_by_one(model):
 def test_order_matters_with_every_kind_of_positions_and_not_without():
     source, target_in = torch.tensor([[3, 4, 5, 6, 7, 8]]), torch.tensor([[1, 5]])
     shuffled = source[:, [0, 4, 2, 5, 1, 3]]
-    for kind in PLACEMENTS:
+    for kind in POSITION_SCHEMES:
         model = make(kind).double()
         one, other = (model(x, None, target_in) for x in (source, shuffled))
         assert torch.allclose(one, other) == (kind == "none"), kind
