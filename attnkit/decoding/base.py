@@ -1,4 +1,4 @@
-"""The part of a sequence-to-sequence model that searches."""
+"""Base class with greedy and beam search."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from attnkit import checks
 from attnkit.decoding.beam import beam_search
 from attnkit.decoding.greedy import greedy_search
-from attnkit.decoding.step import Decoded, Step
+from attnkit.decoding.step import Decoded, Step, check_lengths
 
 
 class SequenceModel(nn.Module):
@@ -38,7 +38,13 @@ class SequenceModel(nn.Module):
         raise NotImplementedError(f"{type(self).__name__} must define begin(...)")
 
     def greedy(
-        self, source: Tensor, source_lengths: Any, max_len: int, *, need_weights: bool = False
+        self,
+        source: Tensor,
+        source_lengths: Any,
+        max_len: int,
+        *,
+        min_len: int = 0,
+        need_weights: bool = False,
     ) -> Decoded:
         """Write the most probable token at every step, in eval mode and without gradients.
 
@@ -46,6 +52,7 @@ class SequenceModel(nn.Module):
             source: token ids (B, S).
             source_lengths: numbers of real tokens (B,), or None for S each.
             max_len: most tokens to write, the end symbol included.
+            min_len: fewest tokens to write, the end symbol included.
             need_weights: return the weights of every step.
 
         Returns:
@@ -54,10 +61,11 @@ class SequenceModel(nn.Module):
         Raises:
             TypeError, ValueError: an argument does not fit; see `greedy_search`.
         """
-        checks.integer("max_len", max_len, minimum=1)
+        check_lengths(min_len, max_len)
         with evaluating(self):
             step, state = self.begin(source, source_lengths, copies=1, need_weights=need_weights)
-            return greedy_search(step, state, len(source), max_len, **self._symbols(source))
+            options = {"min_len": min_len, **self._symbols(source)}
+            return greedy_search(step, state, len(source), max_len, **options)
 
     def beam(
         self,
@@ -67,17 +75,20 @@ class SequenceModel(nn.Module):
         *,
         beam_size: int = 5,
         length_penalty: float = 0.6,
+        n_best: int | None = None,
+        min_len: int = 0,
         need_weights: bool = False,
     ) -> Decoded:
         """Search with a beam, in eval mode and without gradients: see `beam_search`.
 
         Args:
-            source, source_lengths, max_len, need_weights: as in `greedy`.
+            source, source_lengths, max_len, min_len, need_weights: as in `greedy`.
             beam_size: hypotheses kept for each sentence.
             length_penalty: how much length is forgiven, from 0 on.
+            n_best: number of hypotheses to return; default only the best.
 
         Returns:
-            `Decoded(tokens, lengths, scores, weights)` of the best hypothesis.
+            `Decoded(tokens, lengths, scores, weights)` of the best hypothesis, or of `n_best`.
 
         Raises:
             TypeError, ValueError: an argument does not fit; see `beam_search`.
@@ -87,9 +98,20 @@ class SequenceModel(nn.Module):
             step, state = self.begin(
                 source, source_lengths, copies=beam_size, need_weights=need_weights
             )
-            options = {"beam_size": beam_size, "length_penalty": length_penalty}
-            symbols = self._symbols(source)
-            return beam_search(step, state, len(source), max_len, **options, **symbols)
+            options = {"beam_size": beam_size, "length_penalty": length_penalty, "n_best": n_best}
+            options |= {"min_len": min_len, **self._symbols(source)}
+            return beam_search(step, state, len(source), max_len, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError as error:
+            if name == "generate":
+                raise AttributeError(
+                    f"{type(self).__name__} has no generate: call greedy(source, source_lengths, "
+                    "max_len) or beam(...); transformer.LanguageModel has generate"
+                ) from None
+            raise error from None
 
     def _symbols(self, source: Tensor) -> dict[str, Any]:
         return {"pad": self.pad, "bos": self.bos, "eos": self.eos, "device": source.device}

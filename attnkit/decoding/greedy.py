@@ -6,7 +6,14 @@ import torch
 from torch import Tensor
 
 from attnkit import checks
-from attnkit.decoding.step import Decoded, Step, log_probs_of, only_alive, stack_weights
+from attnkit.decoding.step import (
+    Decoded,
+    Step,
+    Symbols,
+    check_lengths,
+    only_alive,
+    stack_weights,
+)
 
 
 def greedy_search(
@@ -15,25 +22,29 @@ def greedy_search(
     batch: int,
     max_len: int,
     *,
-    pad: int = 0,
+    min_len: int = 0,
+    pad: int | None = 0,
     bos: int = 1,
     eos: int = 2,
     device: torch.device | str | None = None,
 ) -> Decoded:
     """Take the most probable token at every step, until every row has reached the end.
 
-    Padding and the first symbol are never chosen.
+    Padding and the first symbol are never chosen, unless one of them is the end symbol too.
 
     Args:
-        step: as the module says.
+        step: a function `step(tokens, state) -> Stepped`: see `attnkit.decoding`.
         state: the state before the first token, of `batch` rows.
         batch: number of rows B.
         max_len: most tokens to write, the end symbol included.
-        pad, bos, eos: ids of padding, first symbol and end symbol.
+        min_len: fewest tokens to write, the end symbol included.
+        pad: id of padding; None for a model without padding.
+        bos, eos: ids of first symbol and end symbol.
         device: where the tokens live.
 
     Raises:
-        TypeError, ValueError: `batch` or `max_len` is not an int of at least 1.
+        TypeError: an argument is not of the type named.
+        ValueError: a number is out of range, or an id is not in the vocabulary of the logits.
 
     Example:
         >>> import torch
@@ -44,21 +55,23 @@ def greedy_search(
         tensor([[4, 5, 2]])
     """
     checks.integer("batch", batch, minimum=1)
-    checks.integer("max_len", max_len, minimum=1)
+    check_lengths(min_len, max_len)
+    symbols = Symbols(pad, bos, eos)
+    symbols.check()
     tokens = torch.full((batch,), bos, device=device)  # (B,)
     alive = torch.ones_like(tokens, dtype=torch.bool)
     lengths = torch.zeros_like(tokens)
     scores: Tensor | float = 0.0
-    written, seen = [], []
-    for _ in range(max_len):
+    all_tokens, all_weights = [], []
+    for written in range(1, max_len + 1):
         logits, state, weights = step(tokens, state)
-        best, tokens = log_probs_of(logits, pad, bos).max(-1)  # (B,)
-        tokens = tokens.masked_fill(~alive, pad)
+        best, tokens = symbols.log_probs(logits, may_end=written >= min_len).max(-1)  # (B,)
+        tokens = tokens.masked_fill(~alive, symbols.filler)
         scores = scores + best.masked_fill(~alive, 0.0)
         lengths = lengths + alive
-        written.append(tokens)
-        seen.append(only_alive(weights, alive))
+        all_tokens.append(tokens)
+        all_weights.append(only_alive(weights, alive))
         alive = alive & (tokens != eos)
         if not alive.any():
             break
-    return Decoded(torch.stack(written, 1), lengths, scores, stack_weights(seen))
+    return Decoded(torch.stack(all_tokens, 1), lengths, scores, stack_weights(all_weights))

@@ -767,6 +767,39 @@ SEARCH = [
         "numbers from 0 to 5 (max_len)",
         "[9, 9]",
     ),
+    Wrong(
+        lambda: greedy_search(step, None, 1, 2, pad=-1),
+        V,
+        "pad",
+        "a token id of at least 0 (None for a model without padding)",
+        "-1",
+    ),
+    Wrong(
+        lambda: greedy_search(step, None, 1, 2, pad=6),
+        V,
+        "pad",
+        "a token id of at least 0 and at most 5 (None for a model without padding)",
+        "6",
+    ),
+    Wrong(
+        lambda: beam_search(step, None, 1, 2, beam_size=2, eos=6),
+        V,
+        "eos",
+        "a token id of at least 0 and at most 5",
+        "6",
+    ),
+    Wrong(lambda: greedy_search(step, None, 1, 2, bos=None), T, "bos", "an int", "NoneType None"),
+    Wrong(lambda: greedy_search(step, None, 1, 2, pad=0.0), T, "pad", "an int", "float 0.0"),
+    Wrong(
+        lambda: greedy_search(step, None, 1, 2, min_len=3),
+        V,
+        "min_len",
+        "an int of at most 2",
+        "3",
+    ),
+    Wrong(beam(n_best=6), V, "n_best", "an int of at most 5", "6"),
+    Wrong(beam(n_best=0), V, "n_best", "an int of at least 1", "0"),
+    Wrong(beam(min_len=-1), V, "min_len", "an int of at least 0", "-1"),
     Wrong(beam(max_len=0), V, "max_len", "an int of at least 1", "0"),
     Wrong(beam(beam_size=0), V, "beam_size", "an int of at least 1", "0"),
     Wrong(beam(beam_size=2.0, model="transformer"), T, "beam_size", "an int", "float 2.0"),
@@ -793,6 +826,15 @@ def test_a_refused_update_leaves_the_cache_as_it_was():
     with pytest.raises(ValueError, match="key: expected"):
         cache.update(ONE[:1], ONE[:1])
     assert (cache.length, cache.kept) == (3, 2)
+
+
+@pytest.mark.parametrize("model", [transformer(), recurrent()()], ids=["transformer", "rnn"])
+def test_generate_points_to_the_searches(model):
+    with pytest.raises(AttributeError, match=r"no generate: call greedy\("):
+        model.generate(SOURCE)
+    with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+        model.nonsense  # noqa: B018
+    assert not hasattr(model, "nonsense")
 
 
 def test_a_refused_search_leaves_the_model_in_its_mode():

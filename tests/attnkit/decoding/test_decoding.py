@@ -143,6 +143,87 @@ def test_a_beam_is_the_textbooks_for_every_sentence_of_a_batch(beam_size, alpha,
             assert decoded.scores[row].item() == pytest.approx(score, abs=1e-4)
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0])
+def test_n_best_of_a_wide_beam_are_the_best_of_all_sentences_in_order(seed, alpha):
+    chain = Chain(3, seed)
+    decoded = chain.beam(300, length_penalty=alpha, n_best=5)
+    assert decoded.tokens.shape[:2] == decoded.lengths.shape == decoded.scores.shape == (3, 5)
+    assert decoded.weights.shape == (*decoded.tokens.shape, 3)
+    for row in range(3):
+        ranked = sorted(sentences(), key=lambda y: -normalised(chain.score(row, y), len(y), alpha))
+        for place in range(5):
+            length = int(decoded.lengths[row, place])
+            tokens = decoded.tokens[row, place, :length].tolist()
+            assert tuple(tokens) == ranked[place]
+            expected = chain.score(row, tokens)
+            assert decoded.scores[row, place].item() == pytest.approx(expected, abs=1e-4)
+            assert (decoded.tokens[row, place, length:] == PAD).all()
+            for time, last in enumerate([BOS, *tokens[:-1]]):
+                assert decoded.weights[row, place, time].tolist() == [row + 1, last + 1, time + 1]
+
+
+@pytest.mark.parametrize("end", [-4.0, 0.0, 3.0])
+def test_the_first_of_the_n_best_is_the_best(end):
+    for seed in range(6):
+        chain = Chain(4, seed, end=end)
+        best, several = chain.beam(4), chain.beam(4, n_best=3)
+        length = best.tokens.shape[1]
+        assert torch.equal(several.tokens[:, 0, :length], best.tokens)
+        assert torch.equal(several.scores[:, 0], best.scores)
+        ended = (several.tokens == EOS).any(-1)
+        assert (ended[:, :-1] >= ended[:, 1:]).all(), "those that have ended come first"
+
+
+@pytest.mark.parametrize("min_len", [0, 1, 2, 4])
+def test_no_sentence_is_shorter_than_min_len(min_len):
+    for seed in range(5):
+        chain = Chain(3, seed, end=2.0)
+        decoded = chain.beam(300, min_len=min_len)
+        for row in range(3):
+            long_enough = (y for y in sentences() if len(y) >= min_len)
+            best = max(long_enough, key=lambda y: normalised(chain.score(row, y), len(y), 0.6))
+            assert tuple(decoded.tokens[row, : int(decoded.lengths[row])].tolist()) == best
+        greedy = chain.greedy(min_len=min_len)
+        assert (greedy.lengths >= min_len).all()
+        assert torch.equal(greedy.tokens, chain.beam(1, min_len=min_len).tokens)
+    assert (Chain(3, 0, end=9.0).greedy().lengths == 1).all()
+
+
+def test_a_model_without_padding_may_write_every_token_but_the_first_symbol():
+    table = torch.full((4, 4), -9.0)
+    table[3, 0] = table[0, 1] = table[1, 2] = 0.0  # 3 -> 0 -> 1 -> 2, where 2 ends
+
+    def step(tokens, state):
+        return Stepped(table[tokens], state, None)
+
+    options = {"pad": None, "bos": 3, "eos": 2}
+    assert greedy_search(step, None, 1, 6, **options).tokens.tolist() == [[0, 1, 2]]
+    assert beam_search(step, None, 1, 6, beam_size=3, **options).tokens.tolist() == [[0, 1, 2]]
+
+
+def test_a_finished_row_without_padding_is_filled_with_the_end():
+    logits = torch.full((2, 4), -9.0)
+    logits[0, 2] = logits[1, 0] = 0.0
+
+    def step(tokens, state):
+        return Stepped(logits, state, None)
+
+    found = greedy_search(step, None, 2, 3, pad=None, bos=3, eos=2)
+    assert found.tokens.tolist() == [[2, 2, 2], [0, 0, 0]]
+    assert found.lengths.tolist() == [1, 3]
+
+
+def test_one_symbol_may_begin_and_end():
+    logits = torch.tensor([[-9.0, -9.0, 0.0, -1.0]])
+    for search, options in ((greedy_search, {}), (beam_search, {"beam_size": 1})):
+        found = search(
+            lambda tokens, state: Stepped(logits, state, None),
+            None, 1, 5, pad=None, bos=2, eos=2, **options,
+        )  # fmt: skip
+        assert found.tokens.tolist() == [[2]]
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_a_sentence_is_searched_alike_alone_and_in_a_batch(seed):
     chain = Chain(5, seed)
