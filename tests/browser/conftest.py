@@ -47,7 +47,8 @@ def browser(chromium_path):
 
 def _newest_source() -> float:
     patterns = ("*.md", "*.yml", "*.bib", "pyproject.toml", "chapters/*.ipynb", "appendices/*",
-                "_static/*", "booktools/*.py", "attnkit/viz/**/*")  # fmt: skip
+                "_static/*", "booktools/*.py", "attnkit/viz/**/*",
+                "attnbook/drawings/*")  # fmt: skip
     files = [path for pattern in patterns for path in ROOT.glob(pattern) if path.is_file()]
     return max(path.stat().st_mtime for path in files)
 

@@ -1,0 +1,12 @@
+"""The book's drawings: each one source, computed from the numbers of the example beside it.
+
+`python -m attnbook.drawings` writes the files that Jupyter and GitHub show; the book puts the
+drawings into its pages itself (`attnbook.drawings.sphinx_ext`).
+"""
+
+from attnbook.drawings import encoder_decoder
+from attnbook.drawings.drawing import Drawing
+
+DRAWINGS: dict[str, Drawing] = {drawing.name: drawing for drawing in (encoder_decoder.DRAWING,)}
+
+__all__ = ["DRAWINGS", "Drawing"]

@@ -1,0 +1,133 @@
+"""Chapter 01: the encoder and the decoder, unrolled, with the states of a trained model."""
+
+from functools import cache
+from typing import NamedTuple
+
+import torch
+
+from attnbook import recorded
+from attnbook.drawings.drawing import Drawing
+from attnbook.drawings.sheet import NARROW, WIDE, Sheet
+from attnkit.tasks.vocab import SPECIAL
+
+SOURCE = ("the", "black", "cat")
+RIGHT = ("le", "chat", "noir")
+ROWS, COLUMNS = 25, 4
+
+
+class Run(NamedTuple):
+    """What the model read and wrote, and its state (100 numbers) after each word."""
+
+    read: tuple[str, ...]
+    read_states: list[list[float]]
+    heard: tuple[str, ...]
+    written: tuple[str, ...]
+    written_states: list[list[float]]
+
+
+@cache
+def run() -> Run:
+    """Let chapter 01's model, a GRU with one fixed vector, translate the sentence."""
+    kept = recorded.model("toy_french_fixed_gru")
+    model, ends = kept.model, kept.target_vocab.tokens.index(SPECIAL[2])
+    source = torch.tensor([kept.source_vocab.encode(list(SOURCE))])
+    with torch.no_grad():
+        encoded = model.encoder(source)
+        memory = model.decoder.prepare(encoded)
+        state, word = model.decoder.start(memory), model.bos
+        heard, written, states = [], [], []
+        while word != ends and len(written) < 8:
+            heard.append(kept.target_vocab.tokens[word])
+            stepped = model.decoder.step(torch.tensor([word]), state, memory)
+            state, word = stepped.state, stepped.logits[0].argmax().item()
+            written.append(kept.target_vocab.tokens[word])
+            states.append(state.hidden[0, -1].tolist())
+    return Run(SOURCE, encoded.outputs[0].tolist(), tuple(heard), tuple(written), states)
+
+
+def strip(sheet: Sheet, x: float, y: float, size: float, values: list[float], fixed: bool) -> None:
+    """A state: a cell for each of its numbers, in four columns."""
+    for place, value in enumerate(values):
+        row, column = divmod(place, COLUMNS)
+        sheet.cell(x + column * size, y + row * size, size, size, (value + 1) / 2, kind="score")
+    frame = "d-thickframe" if fixed else "d-frame"
+    sheet.rect(x - 3, y - 3, COLUMNS * size + 6, ROWS * size + 6, f"d-state {frame}", 4)
+
+
+def draw(narrow: bool) -> Sheet:
+    """In one line on a wide page; on a narrow one the decoder stands below the encoder."""
+    found = run()
+    size, pitch = (4.6, 84.0) if narrow else (6.0, 95.0)
+    w, h = COLUMNS * size, ROWS * size
+    sheet = Sheet(NARROW, 496, 13.5) if narrow else Sheet(WIDE, 312, 15)
+    small = 12.5 if narrow else 13
+
+    x, y = (30.0, 40.0) if narrow else (16.0, 84.0)
+    sheet.text(x - 4, 14, "The encoder reads", anchor="start", style="d-bold")
+    for place, (word, state) in enumerate(zip(found.read, found.read_states, strict=True)):
+        left, fixed = x + place * pitch, place == len(found.read) - 1
+        strip(sheet, left, y, size, state, fixed)
+        _in(sheet, left + w / 2, y + h, word)
+        if not fixed:
+            _on(sheet, left + w, y + h / 2, pitch - w)
+
+    end = x + (len(found.read) - 1) * pitch + w  # the right edge of the fixed vector
+    middle = y + h / 2
+    if narrow:
+        below, start, turn = y + h + 154.0, 34.0, y + h + 64
+        around = [(end + 8, middle), (end + 54, middle), (end + 54, turn), (12, turn)]
+        around += [(12, below + h / 2), (start - 6, below + h / 2)]
+        sheet.arrow(around, "state", style="d-thick")
+        for row, line in enumerate(("one", "vector,", "100", "numbers,", "no more")):
+            sheet.text(end + 64, middle - 34 + 17 * row, line, size=small, anchor="start")
+        sheet.text(start - 4, turn + 28, "The decoder writes", anchor="start", style="d-bold")
+    else:
+        below, start = y, end + 118
+        sheet.arrow([(end + 9, middle), (start - 7, middle)], "state", style="d-thick")
+        for row, line in enumerate(("one vector,", "100 numbers,")):
+            sheet.text((end + start) / 2, middle - 37 + 18 * row, line, size=small)
+        sheet.text((end + start) / 2, middle + 20, "no more", size=small)
+        sheet.text(start - 4, 14, "The decoder writes", anchor="start", style="d-bold")
+
+    for place, (word, state) in enumerate(zip(found.written, found.written_states, strict=True)):
+        left = start + place * pitch
+        strip(sheet, left, below, size, state, False)
+        _in(sheet, left + w / 2, below + h, _name(found.heard[place]), told=True)
+        wrong = place < len(RIGHT) and word != RIGHT[place]
+        top = below - (22 if narrow else 28)
+        sheet.arrow([(left + w / 2, below - 7), (left + w / 2, top)])
+        name = f"{_name(word)} ✗" if wrong else _name(word)
+        sheet.text(left + w / 2, top - 11, name, style="d-bold" if wrong else "")
+        if place < len(found.written) - 1:
+            _on(sheet, left + w, below + h / 2, pitch - w)
+    return sheet
+
+
+def _in(sheet: Sheet, x: float, bottom: float, word: str, told: bool = False) -> None:
+    """A word goes in from below; one that the decoder has written itself, in a softer ink."""
+    style = "d-muted" if told else ""
+    sheet.arrow([(x, bottom + 30), (x, bottom + 8)], style=style)
+    sheet.text(x, bottom + 42, word, style=style)
+
+
+def _on(sheet: Sheet, x: float, y: float, gap: float) -> None:
+    sheet.arrow([(x + 9, y), (x + gap - 9, y)], "state")
+
+
+def _name(word: str) -> str:
+    return {SPECIAL[1]: "start", SPECIAL[2]: "end"}.get(word, word)
+
+
+DRAWING = Drawing(
+    name="encoder-decoder",
+    title="All that the decoder knows of the black cat is one vector, and the black is gone.",
+    description=(
+        "A recurrent encoder reads “the black cat”. After each word it has a state, drawn as a "
+        "strip of 100 coloured cells, one for each number. Only the last strip goes to the "
+        "decoder, which writes “le chat bleu”, the blue cat, and stops; right would be “le chat "
+        "noir”. At each step it reads the word that it has just written. The numbers are those of "
+        "the trained model of this chapter."
+    ),
+    draw=draw,
+    two_layouts=True,
+)

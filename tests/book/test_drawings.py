@@ -1,0 +1,310 @@
+"""The drawings: their form, their colours, and that their numbers are those of the chapters."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import xml.etree.ElementTree as ElementTree
+
+import matplotlib
+import matplotlib.style
+import numpy as np
+import pytest
+from docutils import nodes
+from sphinx.errors import ExtensionError
+
+from attnbook.drawings import DRAWINGS, encoder_decoder, sphinx_ext
+from attnbook.drawings.drawing import HERE, Drawing, style_sheet
+from attnbook.drawings.sheet import Sheet
+from attnkit.viz import palette
+from attnkit.viz.palette import ROLES, contrast
+from booktools import gates, normal_form
+
+EACH = pytest.mark.parametrize("drawing", DRAWINGS.values(), ids=lambda drawing: drawing.name)
+SVG = "{http://www.w3.org/2000/svg}"
+# The width in pixels of the text column on a telephone of 360 pixels; a browser test holds it.
+PHONE_COLUMN = 328
+
+
+def figure(drawing: Drawing) -> ElementTree.Element:
+    return ElementTree.fromstring(drawing.inline())
+
+
+def words(drawing: Drawing, frame: int = 0) -> list[str]:
+    """The words of a frame, in the order of the source."""
+    sheets = next(iter(drawing.layouts.values()))
+    root = ElementTree.fromstring(f"<g>{sheets[frame].markup()}</g>")
+    return [text.text for text in root.iter("text")]
+
+
+@EACH
+def test_drawing_says_what_it_shows(drawing):
+    svgs = list(figure(drawing).iter(f"{SVG}svg"))
+    assert len(svgs) == len(drawing.layouts) * max(1, len(drawing.says))
+    for svg in svgs:
+        assert svg.get("role") == "img"
+        title, description = svg.find(f"{SVG}title"), svg.find(f"{SVG}desc")
+        assert svg.get("aria-labelledby") == title.get("id")
+        assert svg.get("aria-describedby") == description.get("id")
+        assert 15 <= len(title.text) <= 130
+        assert len(description.text) >= 40
+    assert drawing.title.endswith(".")
+    assert drawing.description.endswith(".")
+
+
+def test_no_id_is_used_twice():
+    every = [
+        element.get("id")
+        for drawing in DRAWINGS.values()
+        for element in figure(drawing).iter()
+        if element.get("id")
+    ]
+    assert len(every) == len(set(every)) > len(DRAWINGS)
+
+
+@EACH
+def test_no_colour_but_the_palettes(drawing):
+    """A colour comes by a class, and each class is one that the style sheet knows."""
+    known = set(re.findall(r"\.(d-[\w-]+)", style_sheet()))
+    for element in figure(drawing).iter():
+        assert not {"fill", "stroke", "style", "color", "opacity"} & set(element.keys())
+        if element.tag.startswith(SVG):
+            assert set(element.get("class", "").split()) <= known
+
+
+@EACH
+def test_words_can_be_read_on_a_telephone(drawing):
+    for sheet in drawing.layouts["narrow"]:
+        root = ElementTree.fromstring(f"<g>{sheet.markup()}</g>")
+        smallest = min(float(text.get("font-size")) for text in root.iter("text"))
+        assert smallest * PHONE_COLUMN / sheet.width >= 11
+
+
+@EACH
+def test_file_is_what_the_drawing_gives(drawing):
+    """Jupyter and GitHub show the file; `python -m attnbook.drawings` writes it."""
+    text = (HERE / f"{drawing.name}.svg").read_text("utf8")
+    assert text == drawing.standalone()
+    root = ElementTree.fromstring(text)
+    assert root.find(f"{SVG}title").text == drawing.title
+
+
+def test_every_file_is_of_a_drawing():
+    assert {path.stem for path in HERE.glob("*.svg")} == set(DRAWINGS)
+
+
+def test_a_stepper_has_a_sentence_for_each_frame():
+    sheets = [Sheet(10, 10), Sheet(10, 10)]
+    short = Drawing("short", "A title.", "A description.", lambda narrow: sheets, says=("One.",))
+    with pytest.raises(ValueError, match="short: expected one sentence for each of the 2 frames"):
+        short.inline()
+
+
+def test_a_role_must_be_known():
+    with pytest.raises(ValueError, match="role: expected one of query, key"):
+        Sheet(10, 10).text(0, 0, "x", "quarry")
+
+
+# -- in the chapters -------------------------------------------------------------------------
+
+
+def shown() -> dict[str, list[tuple[str, str]]]:
+    """For each chapter the alternative text and the path of its drawings."""
+    pattern = re.compile(r"!\[([^\]]*)\]\((\S*attnbook/drawings/\S+)\)")
+    return {
+        path.name: [
+            match
+            for cell in normal_form.read(path).cells
+            if cell.cell_type == "markdown"
+            for match in pattern.findall(cell.source)
+        ]
+        for path in gates.notebooks()
+    }
+
+
+def test_chapters_show_each_drawing_with_its_title():
+    found = [pair for pairs in shown().values() for pair in pairs]
+    for alt, path in found:
+        name = path.removeprefix("../attnbook/drawings/").removesuffix(".svg")
+        assert alt == DRAWINGS[name].title, name
+    assert {re.split(r"[/.]", path)[-2] for _, path in found} == set(DRAWINGS)
+
+
+class _Page:
+    """As much of a Sphinx document as the transform looks at."""
+
+    def __init__(self, uri: str) -> None:
+        paragraph = nodes.paragraph("", "", nodes.image(uri=uri, alt="x"))
+        self.document = nodes.section("", paragraph)
+        self.env = type("Env", (), {"docname": "page"})
+
+    def transformed(self) -> nodes.section:
+        transform = sphinx_ext.Inline.__new__(sphinx_ext.Inline)
+        transform.document = self.document
+        type(transform).env = self.env
+        transform.apply()
+        return self.document
+
+
+@pytest.fixture
+def transform(monkeypatch):
+    monkeypatch.setattr(sphinx_ext.Inline, "env", None)
+    return lambda uri: _Page(uri).transformed()
+
+
+def test_an_image_of_a_drawing_becomes_the_drawing(transform):
+    (raw,) = transform("../attnbook/drawings/encoder-decoder.svg").children
+    assert raw["format"] == "html"
+    assert raw.astext() == DRAWINGS["encoder-decoder"].inline()
+
+
+def test_another_image_stays_one(transform):
+    assert len(list(transform("_static/encoder-decoder.svg").findall(nodes.image))) == 1
+
+
+def test_a_drawing_that_is_not_there_stops_the_build(transform):
+    with pytest.raises(ExtensionError, match=r"page: expected a drawing among .*, got"):
+        transform("../attnbook/drawings/nothing.svg")
+
+
+# -- the palette -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("role", ROLES.values(), ids=ROLES)
+def test_roles_can_be_read(role):
+    for ink, fill, page in (
+        (role.light, role.light_fill, palette.PAGE),
+        (role.dark, role.dark_fill, palette.PAGE_DARK),
+    ):
+        assert contrast(ink, page) >= 4.5
+        assert contrast(ink, fill) >= 4.5
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_words_can_be_read(dark):
+    found = palette.properties(dark)
+    for name in ("attn-ink", "attn-muted"):
+        assert contrast(found[name], found["attn-page"]) >= 4.5
+    for kind, step in itertools.product(("weight", "score"), range(palette.LEVELS)):
+        level = f"attn-{kind}-{step}"
+        assert contrast(found[level], found[f"{level}-ink"]) >= 4.5
+
+
+# Machado et al. (2009), table 1, severity 1.0.
+SIGHT = {
+    "usual": np.eye(3),
+    "deuteranopia": np.array(
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413],
+         [-0.011820, 0.042940, 0.968881]]
+    ),
+    "protanopia": np.array(
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216],
+         [-0.003882, -0.048116, 1.051998]]
+    ),
+    "tritanopia": np.array(
+        [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602],
+         [0.004733, 0.691367, 0.303900]]
+    ),
+}  # fmt: skip
+
+
+def _linear(colour: str) -> np.ndarray:
+    parts = np.array([int(colour[place : place + 2], 16) for place in (1, 3, 5)]) / 255
+    return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+
+
+def _lab(linear: np.ndarray) -> np.ndarray:
+    """CIE L*a*b* of linear sRGB, in which equal distances look about equally large."""
+    to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    xyz = np.array(to_xyz) @ linear.clip(0, 1) / [0.9505, 1, 1.089]
+    f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@pytest.mark.parametrize("sight", SIGHT)
+@pytest.mark.parametrize("dark", [False, True])
+def test_no_two_roles_are_mistaken_for_each_other(sight, dark):
+    """A distance of 2 can just be seen side by side; 20 is another colour."""
+    seen = {
+        name: _lab(SIGHT[sight] @ _linear(role.dark if dark else role.light))
+        for name, role in ROLES.items()
+    }
+    for one, other in itertools.combinations(seen, 2):
+        assert np.linalg.norm(seen[one] - seen[other]) >= 20, (one, other)
+
+
+def test_roles_differ_in_shape_too():
+    assert len({role.shape for role in ROLES.values()}) == len(ROLES)
+
+
+def test_a_page_in_forced_colours_has_only_the_readers():
+    system = {"Canvas", "CanvasText", "GrayText", "Highlight"}
+    assert set(palette.forced().values()) <= system
+    roles = {name for name in palette.properties() if not re.search(r"-\d", name)}
+    assert set(palette.forced()) == roles
+
+
+def turned_over(colour: str) -> str:
+    """What `filter: invert(1) hue-rotate(180deg)` makes of a colour (Filter Effects, section 7)."""
+    parts = 1 - np.array(matplotlib.colors.to_rgb(colour))
+    cosine = -1.0
+    luma = np.array([0.213, 0.715, 0.072])
+    matrix = luma + cosine * (np.eye(3) - luma)
+    return matplotlib.colors.to_hex((matrix @ parts).clip(0, 1))
+
+
+def test_a_plot_has_no_ground_and_can_be_read_on_both_pages():
+    with matplotlib.style.context("attnbook.style"):
+        style = dict(matplotlib.rcParams)
+    for name in ("figure", "axes", "savefig", "legend"):
+        assert style[f"{name}.facecolor"] == "none"
+    for name in ("text.color", "axes.labelcolor", "xtick.labelcolor", "ytick.labelcolor"):
+        assert contrast(style[name], palette.PAGE) >= 4.5
+        assert contrast(turned_over(style[name]), palette.PAGE_DARK) >= 4.5
+    for name in ("axes.edgecolor", "xtick.color", "ytick.color"):
+        assert contrast(style[name], palette.PAGE) >= 3
+        assert contrast(turned_over(style[name]), palette.PAGE_DARK) >= 3
+    for role in ROLES.values():
+        assert contrast(turned_over(role.light), palette.PAGE_DARK) >= 4.5
+
+
+# -- numbers: those of the example beside the drawing ------------------------------------------
+
+
+def cells(chapter: str, *names: str) -> dict:
+    """What the named cells of a chapter define, run in their order."""
+    (path,) = gates.CHAPTERS.glob(f"{chapter}_*.ipynb")
+    source = {cell.id: cell.source for cell in normal_form.read(path).cells}
+    found: dict = {"__name__": "__main__"}
+    for name in names:
+        exec(source[name], found)
+    return found
+
+
+def test_encoder_decoder_shows_what_the_model_writes():
+    """The states are the ones that the model has when it reads the sentence as a whole."""
+    import torch
+
+    from attnbook import recorded
+    from attnkit.decoding.predictions import predict
+    from attnkit.tasks import Batches, Pair
+
+    kept = recorded.model("toy_french_fixed_gru")
+    pair = Pair(list(encoder_decoder.SOURCE), list(encoder_decoder.RIGHT))
+    batches = Batches([pair], kept.source_vocab, kept.target_vocab, batch_size=1)
+    found = encoder_decoder.run()
+    (written,) = predict(kept.model, batches)
+    assert [*written, "<eos>"] == list(found.written) == ["le", "chat", "bleu", "<eos>"]
+    source = torch.tensor([kept.source_vocab.encode(pair.source)])
+    told = torch.tensor([[kept.model.bos, *kept.target_vocab.encode(written)]])
+    with torch.no_grad():
+        encoded = kept.model.encoder(source)
+        states, _ = kept.model.decoder.rnn(
+            kept.model.decoder.embedding(told),
+            torch.tanh(kept.model.decoder.bridge(encoded.state)).transpose(0, 1),
+        )
+    torch.testing.assert_close(torch.tensor(found.written_states), states[0], atol=1e-5, rtol=0)
+    assert {len(state) for state in found.read_states} == {100}
+    drawn = words(DRAWINGS["encoder-decoder"])
+    assert [word for word in drawn if word in encoder_decoder.SOURCE] == ["the", "black", "cat"]
+    assert "bleu ✗" in drawn

@@ -1,0 +1,152 @@
+"""The drawings in a browser: nothing cut, no word on another, steppers by mouse and by key."""
+
+from __future__ import annotations
+
+import pytest
+
+from attnbook.drawings import DRAWINGS
+from attnbook.drawings.drawing import HERE, style_sheet
+from attnkit.viz import palette
+from tests.book.test_drawings import PHONE_COLUMN
+
+STEPPERS = [drawing for drawing in DRAWINGS.values() if drawing.says]
+EACH = pytest.mark.parametrize("drawing", DRAWINGS.values(), ids=lambda drawing: drawing.name)
+EACH_STEPPER = pytest.mark.parametrize("drawing", STEPPERS, ids=lambda drawing: drawing.name)
+
+# Words beyond the edge of their drawing, and pairs of words that cover each other.
+FAULTS = """() => {
+  const faults = [];
+  for (const svg of document.querySelectorAll("svg")) {
+    const edge = svg.getBoundingClientRect();
+    if (!edge.width) continue;
+    const boxes = [...svg.querySelectorAll("text")].map(
+      (text) => [text.textContent, text.getBoundingClientRect()]);
+    for (const [words, box] of boxes) {
+      if (box.left < edge.left - 1 || box.right > edge.right + 1
+          || box.top < edge.top - 1 || box.bottom > edge.bottom + 1) faults.push(`cut: ${words}`);
+    }
+    boxes.forEach(([words, a], place) => boxes.slice(place + 1).forEach(([others, b]) => {
+      const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+      const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+      if (wide > 1 && high > 0.3 * Math.min(a.height, b.height)) {
+        faults.push(`${words} / ${others}`);
+      }
+    }));
+  }
+  return faults;
+}"""
+
+
+@pytest.fixture
+def show_drawing(open_page, tmp_path):
+    """`show_drawing(drawing, **options)` opens a page with it alone, as the book would."""
+
+    def show(drawing, theme="light", **options):
+        page = tmp_path / f"{drawing.name}.html"
+        page.write_text(
+            f'<!doctype html><html lang="en" data-theme="{theme}"><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width">'
+            f"<title>{drawing.name}</title><style>{style_sheet()}"
+            "body{margin:16px;background:var(--attn-page);font:16px system-ui}"
+            "main{max-width:688px;margin:auto}"
+            ".visually-hidden{position:absolute;clip-path:inset(50%)}</style>"
+            f"<main>{drawing.inline()}</main>"
+            f"<script>{(HERE / 'stepper.js').read_text('utf8')}</script></html>",
+            "utf8",
+        )
+        return open_page(page.as_uri(), theme=theme, **options)[0]
+
+    return show
+
+
+@EACH
+@pytest.mark.parametrize("width", [1280, 360])
+def test_nothing_is_cut_and_no_word_covers_another(show_drawing, drawing, width):
+    page = show_drawing(drawing, width=width)
+    for _ in drawing.says or "1":
+        assert page.evaluate(FAULTS) == []
+        page.evaluate("document.querySelectorAll('.drawing-steps button')[1]?.click()")
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= width
+
+
+def test_the_column_on_a_telephone_is_as_wide_as_the_other_tests_take_it(open_page, site_url):
+    page, _ = open_page(site_url + "chapters/01_rnn_bottleneck.html", width=360)
+    assert page.locator("figure.drawing").first.bounding_box()["width"] == PHONE_COLUMN
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_page_of_the_book_has_the_colours_of_the_palette(open_page, site_url, theme):
+    """The contrasts were computed with its ground, and its drawings follow the theme."""
+    page, _ = open_page(site_url + "chapters/01_rnn_bottleneck.html", theme=theme)
+    ground = palette.PAGE if theme == "light" else palette.PAGE_DARK
+    as_rgb = tuple(int(ground[place : place + 2], 16) for place in (1, 3, 5))
+    seen = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert seen == f"rgb{as_rgb}"
+    property_ = "getComputedStyle(document.documentElement).getPropertyValue('--attn-query')"
+    wanted = palette.ROLES["query"]
+    assert page.evaluate(property_) == (wanted.light if theme == "light" else wanted.dark)
+
+
+@EACH
+def test_a_wide_page_shows_one_layout(show_drawing, drawing):
+    for width in (1280, 360):
+        page = show_drawing(drawing, width=width)
+        shown = page.locator("svg:visible")
+        assert shown.count() == 1
+        layout = "wide" if drawing.two_layouts and width == 1280 else "narrow"
+        assert shown.get_attribute("class") == f"d-{layout}-layout"
+
+
+@EACH_STEPPER
+def test_a_stepper_goes_by_mouse_and_by_arrow_keys(show_drawing, drawing):
+    page = show_drawing(drawing)
+    back, forth = page.get_by_role("button", name="Back"), page.get_by_role("button", name="Next")
+    sentence = page.locator(".drawing-frames > li:visible p")
+    voice = page.locator("[aria-live=polite]")
+    assert sentence.inner_text() == drawing.says[0]
+    assert back.get_attribute("aria-disabled") == "true"
+    assert voice.inner_text() == ""
+    for says in drawing.says[1:]:
+        forth.click()
+        assert sentence.inner_text() == voice.inner_text() == says
+    assert forth.get_attribute("aria-disabled") == "true"
+    forth.click()
+    assert sentence.inner_text() == drawing.says[-1]
+    for says in reversed(drawing.says[:-1]):
+        page.keyboard.press("ArrowLeft")
+        assert sentence.inner_text() == says
+    page.keyboard.press("ArrowRight")
+    assert sentence.inner_text() == drawing.says[1]
+    assert page.locator(".drawing-steps span").inner_text() == f"2 of {len(drawing.says)}"
+
+
+@EACH_STEPPER
+def test_a_stepper_does_not_jump(show_drawing, drawing):
+    page = show_drawing(drawing, width=360)
+    heights = set()
+    for _ in drawing.says:
+        heights.add(round(page.locator("svg:visible").bounding_box()["height"]))
+        page.get_by_role("button", name="Next").click()
+    assert len(heights) == 1
+
+
+@EACH_STEPPER
+def test_without_javascript_and_on_paper_all_frames_are_there(show_drawing, drawing):
+    still = show_drawing(drawing, java_script_enabled=False)
+    assert still.locator(".drawing-frames p:visible").count() == len(drawing.says)
+    page = show_drawing(drawing)
+    page.emulate_media(media="print")
+    assert page.locator(".drawing-frames p:visible").count() == len(drawing.says)
+    assert not page.get_by_role("button", name="Next").is_visible()
+
+
+@EACH
+def test_forced_colours_leave_every_word_legible(show_drawing, drawing):
+    """No word has the colour of the shape that it stands on."""
+    page = show_drawing(drawing, forced_colors="active")
+    hidden = page.evaluate(
+        """() => [...document.querySelectorAll("text.d-on")].filter((text) =>
+            getComputedStyle(text).fill === getComputedStyle(text.previousElementSibling).fill
+        ).map((text) => text.textContent)"""
+    )
+    assert hidden == []
