@@ -7,8 +7,8 @@ READY  := $(VENV)/.ready
 HTML   := _build/html
 PORT   ?= 8000
 REQUIREMENTS ?= requirements.txt
-# Tests in parallel; a test file or a notebook stays on one worker.
-JOBS   ?= 2
+# Workers that share the tests; conftest.py keeps a test file or a notebook on one of them.
+JOBS   ?= $(shell getconf _NPROCESSORS_ONLN)
 
 # One thread a kernel, as in booktools/notebooks.py: outputs must not depend on the cores.
 export OMP_NUM_THREADS ?= 1
@@ -17,10 +17,10 @@ export PYTHONHASHSEED  ?= 0
 export PYDEVD_DISABLE_FILE_VALIDATION ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book serve test mutants notebooks bench results lint clean linkcheck picture
+.PHONY: help setup book serve check test test-all mutants notebooks bench results lint clean linkcheck picture
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 setup: $(READY) ## make .venv and install what the book needs
 
@@ -39,8 +39,16 @@ book: $(READY) ## build the book into _build/html and print its address
 serve: book ## build the book and serve it on http://localhost:8000
 	$(BIN)/python -m booktools.serve $(HTML) --port $(PORT)
 
-test: book ## build the book, then run every test
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+# The tests in tiers, by the markers in pyproject.toml.
+check: lint ## while editing: lint, gates, unit, contract, refusals, doctests, exercises
+	$(BIN)/python -m booktools.gates
+	$(BIN)/python -m pytest -q -n $(JOBS) -m "not (slow or notebook or build or browser)"
+
+test: lint book ## check, the book, each notebook's outputs, its pages in Chromium, small books
+	$(BIN)/python -m pytest -q -n $(JOBS) -m "not slow"
+
+test-all: lint book ## test, long trainings, Colab's environment, JupyterLab, Triton's compiler
+	$(BIN)/python -m pytest -q -n $(JOBS)
 
 mutants: $(READY) ## break attnkit's core in every small way, and list what no test noticed
 	rm -rf mutants

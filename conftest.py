@@ -1,7 +1,13 @@
-"""What must stand before any test is collected: one arithmetic, and what pytest leaves out."""
+"""What must stand before any test is collected, the tiers' order, and how workers share the tests.
+
+The markers in pyproject.toml make the tiers; `make help` says which target runs what.
+"""
 
 import os
 from importlib.util import find_spec
+
+import pytest
+from nbval.plugin import IPyNbCell
 
 from booktools.notebooks import SAME_NUMBERS
 
@@ -11,3 +17,33 @@ for name, value in SAME_NUMBERS.items():
 
 # The kernels can be imported only where Triton is, which comes with PyTorch's CUDA builds.
 collect_ignore_glob = [] if find_spec("triton") else ["attnkit/efficient/triton/[a-z]*.py"]
+
+# The longest first, or a worker that gets one of these at the end leaves the others idle.
+FIRST = ("slow", "notebook", "build", "browser")
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest takes out what -m leaves out
+def pytest_collection_modifyitems(items):
+    """Mark the cells of notebooks, and put the files with long tests first."""
+    rank = {}
+    for item in items:
+        if isinstance(item, IPyNbCell):
+            item.add_marker("notebook")
+        own = (place for place, name in enumerate(FIRST) if item.get_closest_marker(name))
+        rank[item.path] = min(rank.get(item.path, len(FIRST)), *own, len(FIRST))
+    items.sort(key=lambda item: rank[item.path])
+
+
+@pytest.hookimpl(optionalhook=True)  # pytest-xdist's
+def pytest_xdist_make_scheduler(config, log):
+    """Keep a file on one worker, since its cells or fixtures hang together, in the order given."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            file, _, test = nodeid.partition("::")
+            page = test.rpartition("[")[2] if file.endswith("test_site.py") else ""
+            return file + page  # a page of the book is a unit of its own
+
+    config.option.loadscopereorder = False
+    return ByFile(config, log)

@@ -1,6 +1,12 @@
-"""A small notebook in memory that passes every gate, for the tests to break."""
+"""A small notebook that passes every gate, and a small book of it, for the tests to break."""
 
 from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 from nbformat import NotebookNode
 from nbformat.v4 import (
@@ -10,8 +16,12 @@ from nbformat.v4 import (
     new_output,
 )
 
-from booktools import colab, normal_form
-from booktools.address import Address
+from booktools import claims, colab, normal_form
+from booktools.address import ROOT, Address
+
+# Two claims of the cell that prints 2: one measured there, one read from a results file.
+ONE = {"id": "01-sum", "sentence": "One and one is two.", "number": r"^(\d)$"}
+READ = {**ONE, "id": "01-read", "source": "results/sum.json"}
 
 
 def widget(children: tuple[str, ...] = (), **state) -> dict:
@@ -64,3 +74,47 @@ def sound_notebook(address: Address | None = None) -> NotebookNode:
     normal_form.normalise(nb)
     nb.metadata["book"] = {"executed": normal_form.source_record(nb)}
     return normal_form.read_text(normal_form.dumps(nb))
+
+
+def by_id(nb: NotebookNode, id_: str) -> NotebookNode:
+    """The cell with this id."""
+    return next(cell for cell in nb.cells if cell.id == id_)
+
+
+def with_claim(*found: dict, address: Address | None = None) -> NotebookNode:
+    """The sound notebook, its printed number carrying these claims."""
+    nb = sound_notebook(address)
+    by_id(nb, "sum").metadata[claims.KEY] = list(found) if len(found) > 1 else found[0]
+    return nb
+
+
+def small_book(folder: Path, nb: NotebookNode, repository: str | None = None) -> Path:
+    """This book with one small chapter in place of its own."""
+    for name in ("_config.yml", "_static", "appendices", "booktools", "index.md", "references.bib"):
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("*.ipynb"))
+        else:
+            shutil.copy(source, folder / name)
+    urls = f'[project.urls]\nRepository = "{repository}"\n' if repository else ""
+    (folder / "pyproject.toml").write_text(urls)
+    # These may link to pages that this book does not have.
+    page = "# How each number was made\n\nA sentence for a page of a trial.\n"
+    (folder / "appendices" / "how_numbers_are_made.md").write_text(page)
+    (folder / "index.md").write_text("# Trial book\n\nA sentence for the cover of a trial.\n")
+    (folder / "_toc.yml").write_text(
+        "format: jb-book\nroot: index\nchapters:\n  - file: chapters/01_trial\n"
+        "  - file: appendices/how_numbers_are_made\n"
+    )
+    (folder / "chapters").mkdir()
+    (folder / "chapters" / "01_trial.ipynb").write_text(normal_form.dumps(nb))
+    return folder
+
+
+def build(folder: Path) -> subprocess.CompletedProcess:
+    """Build the book in this folder as `make book` does."""
+    tool = Path(sys.executable).with_name("jupyter-book")
+    command = [str(tool), "build", ".", "-W", "-n", "--keep-going", "-q"]
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, env={**os.environ, "NO_COLOR": "1"}
+    )

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import tomllib
-from pathlib import Path
 
 import pytest
-from bs4 import BeautifulSoup
 
 from booktools import colab
 from booktools.address import ROOT, Address, parse_address, read_address
-from tests.book.sample import sound_notebook
-from tests.book.test_gates import build, small_book
 
 REPOSITORY = "https://github.com/Owner/name"
 
@@ -78,56 +74,3 @@ def test_without_it_the_set_up_cell_says_what_to_set():
     assert "pip" not in source
     assert "[project.urls] in pyproject.toml" in source
     compile(source, "cell", "exec")
-
-
-def page(folder: Path, name: str) -> BeautifulSoup:
-    return BeautifulSoup((folder / "_build" / "html" / name).read_text("utf8"), "lxml")
-
-
-def links(soup: BeautifulSoup) -> set[str]:
-    return {tag["href"] for tag in soup.find_all("a", href=True)}
-
-
-CHAPTER = "chapters/01_trial"
-
-
-def test_without_it_the_book_has_no_buttons_that_lead_nowhere(tmp_path):
-    folder = small_book(tmp_path, sound_notebook())
-    done = build(folder)
-    assert done.returncode == 0, done.stdout + done.stderr
-    chapter = page(folder, CHAPTER + ".html")
-    assert not any("github" in link or "colab" in link for link in links(chapter))
-    assert chapter.select(".dropdown-launch-buttons, .dropdown-source-buttons") == []
-    assert chapter.find("link", rel="canonical") is None
-    assert chapter.find("meta", property="og:image") is None
-    assert not (folder / "_build" / "html" / "sitemap.xml").exists()
-    assert 'src="/_static/' in (folder / "_build" / "html" / "404.html").read_text("utf8")
-
-
-def test_with_it_buttons_sitemap_and_cards_follow(tmp_path):
-    address = parse_address(REPOSITORY)
-    folder = small_book(tmp_path, sound_notebook(address), REPOSITORY)
-    done = build(folder)
-    assert done.returncode == 0, done.stdout + done.stderr
-    html = folder / "_build" / "html"
-    chapter = page(folder, CHAPTER + ".html")
-    site = "https://owner.github.io/name/"
-
-    assert {
-        f"https://colab.research.google.com/github/Owner/name/blob/main/{CHAPTER}.ipynb",
-        f"{REPOSITORY}/edit/main/{CHAPTER}.ipynb",
-        REPOSITORY,
-    } <= links(chapter)
-    assert any(link.startswith(f"{REPOSITORY}/issues/new") for link in links(chapter))
-    assert chapter.find("link", rel="canonical")["href"] == f"{site}{CHAPTER}.html"
-
-    card = chapter.find("meta", property="og:image")["content"]
-    assert card.startswith(site)
-    assert (html / card.removeprefix(site)).is_file()
-
-    sitemap = (html / "sitemap.xml").read_text("utf8")
-    assert f"<loc>{site}{CHAPTER}.html</loc>" in sitemap
-    assert "/en/" not in sitemap
-    not_found = (html / "404.html").read_text("utf8")
-    assert 'src="/name/_static/' in not_found
-    assert "/en/" not in not_found

@@ -13,6 +13,8 @@ import pytest
 from booktools import colab, gates, normal_form, notebooks
 from booktools.address import ROOT, Address, parse_address
 
+pytestmark = pytest.mark.slow  # an environment of its own
+
 COLAB_STAND_IN = """\
 import sys, types
 sys.modules["google.colab"] = types.ModuleType("google.colab")
@@ -90,7 +92,6 @@ def test_on_colab_without_an_address_it_says_what_to_set(fresh, tmp_path):
     assert "make notebooks" in done.stderr
 
 
-@pytest.mark.slow
 def test_on_colab_it_installs_attnkit_and_the_chapter_runs(
     fresh, repository, tmp_path, offline_pip
 ):

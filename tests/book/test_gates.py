@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 from nbformat.v4 import new_code_cell, new_output
 
 from booktools import gates, normal_form
-from booktools.address import ROOT, parse_address, read_address
-from tests.book.sample import sound_notebook
+from booktools.address import parse_address, read_address
+from tests.book.sample import by_id, sound_notebook
 
 
 @pytest.mark.parametrize("path", gates.notebooks(), ids=lambda path: path.stem)
@@ -23,10 +17,6 @@ def test_every_chapter_passes(path):
 
 def test_a_sound_notebook_passes():
     assert gates.faults(sound_notebook(), None) == []
-
-
-def by_id(nb, id_):
-    return next(cell for cell in nb.cells if cell.id == id_)
 
 
 def lose_the_state(nb):
@@ -171,71 +161,3 @@ def test_fractions_and_web_addresses_are_not_taken_for_paths():
         0
     ].text = "q/k, 1/2, https://arxiv.org/abs/1706.03762, a/tmp, https://x.org/home/a.html\n"
     assert gates.faults(nb, None) == []
-
-
-# -- the same, through the build -----------------------------------------------------------
-
-
-def small_book(folder: Path, nb, repository: str | None = None) -> Path:
-    """This book with one small chapter in place of its own."""
-    for name in ("_config.yml", "_static", "appendices", "booktools", "index.md", "references.bib"):
-        source = ROOT / name
-        if source.is_dir():
-            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("*.ipynb"))
-        else:
-            shutil.copy(source, folder / name)
-    urls = f'[project.urls]\nRepository = "{repository}"\n' if repository else ""
-    (folder / "pyproject.toml").write_text(urls)
-    # These may link to pages that this book does not have.
-    page = "# How each number was made\n\nA sentence for a page of a trial.\n"
-    (folder / "appendices" / "how_numbers_are_made.md").write_text(page)
-    (folder / "index.md").write_text("# Trial book\n\nA sentence for the cover of a trial.\n")
-    (folder / "_toc.yml").write_text(
-        "format: jb-book\nroot: index\nchapters:\n  - file: chapters/01_trial\n"
-        "  - file: appendices/how_numbers_are_made\n"
-    )
-    (folder / "chapters").mkdir()
-    (folder / "chapters" / "01_trial.ipynb").write_text(normal_form.dumps(nb))
-    return folder
-
-
-def build(folder: Path) -> subprocess.CompletedProcess:
-    tool = Path(sys.executable).with_name("jupyter-book")
-    command = [str(tool), "build", ".", "-W", "-n", "--keep-going", "-q"]
-    return subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, env={**os.environ, "NO_COLOR": "1"}
-    )
-
-
-def test_a_sound_book_is_built_and_a_stale_one_is_not(tmp_path):
-    folder = small_book(tmp_path, sound_notebook())
-    done = build(folder)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert (folder / "_build" / "html" / "chapters" / "01_trial.html").exists()
-
-    nb = sound_notebook()
-    edit_a_cell(nb)
-    lose_the_state(nb)
-    (folder / "chapters" / "01_trial.ipynb").write_text(normal_form.dumps(nb))
-    done = build(folder)
-    assert done.returncode != 0
-    assert "01_trial.ipynb: cell 3: changed since it was executed" in done.stdout + done.stderr
-    assert "01_trial.ipynb: cell 4: a widget view has no stored state" in done.stdout + done.stderr
-
-
-def test_a_draft_that_the_contents_do_not_list_does_not_stop_the_build(tmp_path):
-    folder = small_book(tmp_path, sound_notebook())
-    nb = sound_notebook()
-    edit_a_cell(nb)
-    (folder / "chapters" / "02_draft.ipynb").write_text(normal_form.dumps(nb))
-    done = build(folder)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert not (folder / "_build" / "html" / "chapters" / "02_draft.html").exists()
-
-
-def test_a_warning_fails_the_build(tmp_path):
-    nb = sound_notebook()
-    nb.cells[1].source += "\n\n[nowhere](no_such_page.md)"
-    done = build(small_book(tmp_path, nb))
-    assert done.returncode != 0
-    assert "no_such_page" in done.stdout + done.stderr

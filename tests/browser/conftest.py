@@ -103,9 +103,9 @@ class Record:
         return [url for url in self.requests if not url.startswith(own)]
 
 
-@pytest.fixture
-def open_page(browser) -> Iterator[Callable]:
-    """``open_page(url, theme="light", width=1280, **context)`` gives a page and its record."""
+@contextlib.contextmanager
+def pages(browser) -> Iterator[Callable]:
+    """``open_(url, theme="light", width=1280, **context)`` gives a page and its record."""
     with contextlib.ExitStack() as stack:
 
         def open_(url: str, *, theme: str = "light", width: int = 1280, **options):
@@ -133,6 +133,13 @@ def open_page(browser) -> Iterator[Callable]:
                 wait_for_maths(page)
             return page, record
 
+        yield open_
+
+
+@pytest.fixture
+def open_page(browser) -> Iterator[Callable]:
+    """What `pages` gives, for one test."""
+    with pages(browser) as open_:
         yield open_
 
 

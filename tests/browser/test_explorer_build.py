@@ -12,7 +12,7 @@ from attnkit.viz import AttentionExplorer
 from attnkit.viz.notebook import STATE_MIME, VIEW_MIME, strip_modules
 from tests.browser.explorer_page import ATTACK, snapshot, state_of, vectors, wait_for_widgets
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.build
 
 CONFIGURATION = """
 project = "Trial"
@@ -37,13 +37,13 @@ def a_notebook(*widgets) -> nbformat.NotebookNode:
     return strip_modules(notebook)
 
 
-def build(folder, notebook) -> subprocess.CompletedProcess:
+def build(folder, notebook, builder: str = "html") -> subprocess.CompletedProcess:
     """Build a book of this notebook and of a page without widgets, with warnings as errors."""
     (folder / "conf.py").write_text(CONFIGURATION)
     (folder / "words.md").write_text("# Words only\n")
     notebook.cells[0].source = "# Trial\n\n```{toctree}\nwords\n```"
     nbformat.write(notebook, folder / "index.ipynb")
-    command = [sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html", ".", "html"]
+    command = [sys.executable, "-m", "sphinx", "-W", "-q", "-b", builder, ".", builder]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True)
 
 
@@ -64,6 +64,7 @@ def book(tmp_path_factory):
     return folder / "html", explorer
 
 
+@pytest.mark.browser
 def test_the_page_comes_alive_from_file_and_keeps_no_picture(book, open_page):
     folder, explorer = book
     page, record = open_page((folder / "index.html").as_uri())
@@ -76,6 +77,7 @@ def test_the_page_comes_alive_from_file_and_keeps_no_picture(book, open_page):
     assert not record.console
 
 
+@pytest.mark.browser
 def test_a_control_without_a_kernel_shows_its_recorded_picture_and_says_so(book, open_page):
     page, _ = open_page((book[0] / "index.html").as_uri())
     box = page.locator(".attnkit-no-kernel")
@@ -86,6 +88,7 @@ def test_a_control_without_a_kernel_shows_its_recorded_picture_and_says_so(book,
     assert page.locator(".attnkit-no-kernel input").count() == 0
 
 
+@pytest.mark.browser
 def test_without_javascript_the_picture_stands_with_words(book, open_page):
     page, _ = open_page((book[0] / "index.html").as_uri(), java_script_enabled=False)
     image = page.locator(".attnkit-fallback img")
@@ -116,9 +119,7 @@ def test_a_view_without_state_stops_the_build(tmp_path):
 
 def test_latex_gets_the_picture(tmp_path):
     query = vectors(1, 3, 4)
-    assert build(tmp_path, a_notebook(AttentionExplorer(query, query))).returncode == 0
-    command = [sys.executable, "-m", "sphinx", "-q", "-b", "latex", ".", "latex"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    done = build(tmp_path, a_notebook(AttentionExplorer(query, query)), "latex")
     assert done.returncode == 0, done.stderr
     tex = "".join(path.read_text() for path in (tmp_path / "latex").glob("*.tex"))
     assert "includegraphics" in tex

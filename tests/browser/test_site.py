@@ -1,49 +1,86 @@
-"""Every page of the built book, in Chromium, with the network cut."""
+"""Every page of the built book, in Chromium, with the network cut.
+
+A page is opened three times: as a reader opens it, from a file, and without JavaScript. The tests
+that take `visit` share the first of these; each sets theme, width and medium for itself.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 
+import lxml.html
 import pytest
-from bs4 import BeautifulSoup
+from playwright.sync_api import Page
 from sphinx_external_toc.parsing import parse_toc_yaml
 
-from tests.browser.conftest import ROOT
-from tests.browser.explorer_page import axe_violations
+from tests.browser.conftest import ROOT, Record, pages
+from tests.browser.explorer_page import axe_violations, settle
 
 pytestmark = pytest.mark.browser
 
 DOCUMENTS = sorted(parse_toc_yaml(ROOT / "_toc.yml"))
 PAGES = [f"{name}.html" for name in DOCUMENTS] + ["search.html"]
-CHAPTERS = [page for page in PAGES if page.startswith("chapters/")]
 NOT_FOUND = "404.html"
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("name", [*PAGES, NOT_FOUND])
-def test_page_is_sound_and_accessible(open_page, site_url, name, theme):
-    """No other host, nothing missing, a silent console, and no axe violation, in each theme."""
-    page, record = open_page(site_url + name, theme=theme)
-    assert page.locator("html").get_attribute("data-theme") == theme
-    assert record.other_hosts() == []
-    assert record.missing == []
-    assert record.console == []
+class Visit(NamedTuple):
+    """An open page, its name, and what it had asked for and said when it was loaded."""
+
+    name: str
+    page: Page
+    loaded: Record
+
+    def look(self, *, theme: str = "light", width: int = 1280, media: str = "screen") -> Page:
+        """The page as it is in this theme, at this width, on this medium."""
+        self.page.emulate_media(color_scheme=theme, media=media)
+        self.page.set_viewport_size({"width": width, "height": 900})
+        settle(self.page)
+        return self.page
+
+
+@pytest.fixture(scope="module", params=[*PAGES, NOT_FOUND])
+def visit(request, browser, site_url) -> Iterator[Visit]:
+    """A page of the book, open for every test that looks at it."""
+    with pages(browser) as open_:
+        page, record = open_(site_url + request.param)
+        yield Visit(request.param, page, deepcopy(record))
+
+
+def test_page_is_sound(visit):
+    """No other host, nothing missing, and a silent console."""
+    assert visit.loaded.other_hosts() == []
+    assert visit.loaded.missing == []
+    assert visit.loaded.console == []
+
+
+def test_page_is_accessible(visit):
+    page = visit.look()
+    assert page.locator("html").get_attribute("data-theme") == "light"
     assert axe_violations(page) == []
 
 
-@pytest.mark.parametrize("name", CHAPTERS)
-def test_a_wide_formula_is_reached_by_keyboard(open_page, site_url, name):
+def test_page_is_as_easy_to_read_in_the_dark(visit):
+    """Colours are all that the theme changes, so contrast is all that it can spoil."""
+    page = visit.look(theme="dark")
+    page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
+    assert axe_violations(page, rules=("color-contrast",)) == []
+
+
+def test_a_wide_formula_is_reached_by_keyboard(visit):
     """On a phone a long formula scrolls in its own box, which must then take the focus."""
-    page, _ = open_page(site_url + name, width=360)
+    page = visit.look(width=360)
     boxes = page.locator('mjx-container[display="true"]').evaluate_all(
         "all => all.map(box => [box.scrollWidth > box.clientWidth, box.tabIndex === 0])"
     )
     assert [wide for wide, _ in boxes] == [focus for _, focus in boxes]
 
 
-@pytest.mark.parametrize("name", [*PAGES, NOT_FOUND])
-def test_nothing_scrolls_sideways_on_a_phone(open_page, site_url, name):
-    page, _ = open_page(site_url + name, width=360)
+def test_nothing_scrolls_sideways_on_a_phone(visit):
+    page = visit.look(width=360)
     wide = page.evaluate(
         """() => [...document.querySelectorAll('main *')]
             .filter(e => e.getBoundingClientRect().right > innerWidth + 1)
@@ -51,6 +88,34 @@ def test_nothing_scrolls_sideways_on_a_phone(open_page, site_url, name):
             .map(e => e.outerHTML.slice(0, 120))"""
     )
     assert page.evaluate("document.scrollingElement.scrollWidth") <= 360, wide
+
+
+def test_is_readable_on_paper(visit):
+    """On A4 nothing is cut off at the right, and what only a screen needs is gone."""
+    page = visit.look(width=718, media="print")
+    cut = page.evaluate(
+        """() => [...document.querySelectorAll('main pre, main img, main table, main canvas')]
+            .filter(e => e.getBoundingClientRect().right > innerWidth + 1
+                      || e.scrollWidth > e.clientWidth + 1)
+            .map(e => e.outerHTML.slice(0, 160))"""
+    )
+    assert cut == []
+    folded = page.locator("main details > *:not(summary)")
+    hidden = folded.evaluate_all(
+        "all => all.filter(e => !e.checkVisibility({contentVisibilityAuto: true}))"
+        ".map(e => e.outerHTML.slice(0, 160))"
+    )
+    assert hidden == []
+    for selector in (".bd-sidebar-primary", ".article-header-buttons", "button.copybtn"):
+        assert page.locator(f"{selector}:visible").count() == 0, selector
+
+
+def test_page_has_copy_buttons_and_no_set_up_cell(visit):
+    page = visit.look()
+    code = page.locator("div.highlight pre").count()
+    assert page.locator("button.copybtn").count() == code
+    assert code > 0 or not visit.name.startswith("chapters/")
+    assert "google.colab" not in page.locator("main").inner_text()
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -74,61 +139,56 @@ def test_is_readable_without_javascript(open_page, site_url, name):
     assert len(page.locator("main").inner_text()) > 40
 
 
-@pytest.mark.parametrize("name", [page for page in PAGES if page.startswith("chapters/")])
-def test_is_readable_on_paper(open_page, site_url, name):
-    """On A4 nothing is cut off at the right, and what only a screen needs is gone."""
-    page, _ = open_page(site_url + name, width=718)
-    page.emulate_media(media="print")
-    cut = page.evaluate(
-        """() => [...document.querySelectorAll('main pre, main img, main table, main canvas')]
-            .filter(e => e.getBoundingClientRect().right > innerWidth + 1
-                      || e.scrollWidth > e.clientWidth + 1)
-            .map(e => e.outerHTML.slice(0, 160))"""
-    )
-    assert cut == []
-    for folded in page.locator("main details > *:not(summary)").all():
-        assert folded.evaluate("e => e.checkVisibility({contentVisibilityAuto: true})")
-    for selector in (".bd-sidebar-primary", ".article-header-buttons", "button.copybtn"):
-        for element in page.locator(selector).all():
-            assert not element.is_visible(), selector
+@pytest.fixture(scope="module")
+def parsed(site_dir) -> dict[str, lxml.html.HtmlElement]:
+    """Every page that is there, by its address in the book."""
+    return {
+        path.relative_to(site_dir).as_posix(): lxml.html.document_fromstring(path.read_bytes())
+        for path in sorted(Path(site_dir).rglob("*.html"))
+        if "_static" not in path.parts
+    }
 
 
-def test_every_link_within_the_book_leads_somewhere(site_dir):
+def test_every_link_within_the_book_leads_somewhere(parsed, site_dir):
     """Each ``href`` and ``src`` names a file that is there, each anchor an element that is."""
-    soups = {
-        path: BeautifulSoup(path.read_text("utf8"), "lxml") for path in site_dir.rglob("*.html")
-    }
-    soups = {path: soup for path, soup in soups.items() if "_static" not in path.parts}
-    anchors = {
-        path: {tag["id"] for tag in soup.find_all(id=True)} | {""} for path, soup in soups.items()
-    }
+    anchors = {site_dir / name: {"", *tree.xpath("//@id")} for name, tree in parsed.items()}
     broken = []
-    for path, soup in soups.items():
-        here = "/" + path.relative_to(site_dir).as_posix()
-        for tag in soup.find_all(["a", "link", "script", "img", "iframe", "source"]):
+    for name, tree in parsed.items():
+        for tag in tree.iter("a", "link", "script", "img", "iframe", "source"):
             target = tag.get("href") or tag.get("src")
             if not target or urlsplit(target).scheme:
                 continue
-            parts = urlsplit(urljoin(here, target))
+            parts = urlsplit(urljoin("/" + name, target))
             file = site_dir / unquote(parts.path).lstrip("/")
             if not file.is_file():
-                broken.append(f"{here}: {target}")
+                broken.append(f"{name}: {target}")
             elif file in anchors and unquote(parts.fragment) not in anchors[file]:
-                broken.append(f"{here}: no such anchor: {target}")
-    assert len(soups) >= len(PAGES)
+                broken.append(f"{name}: no such anchor: {target}")
+    assert len(parsed) >= len(PAGES)
     assert broken == []
 
 
-def test_every_picture_has_a_description(site_dir):
+def test_every_picture_has_a_description(parsed):
     """Alt text that says something: a file's name does not."""
     silent = []
     for name in PAGES:
-        soup = BeautifulSoup((site_dir / name).read_text("utf8"), "lxml")
-        for image in soup.select("main img"):
+        for image in parsed[name].xpath("//main//img"):
             alt = (image.get("alt") or "").strip()
             if len(alt) < 15 or "_images/" in alt or alt.endswith(".png"):
                 silent.append(f"{name}: {image.get('src')}: {alt!r}")
     assert silent == []
+
+
+def test_previous_and_next_lead_through_the_book(parsed):
+    """Following "next" from the cover visits every page of the contents, "previous" leads back."""
+    visited, name = ["index.html"], "index.html"
+    while following := parsed[name].xpath("//a[contains(@class, 'right-next')]/@href"):
+        before, name = name, urljoin(name, following[0])
+        (back,) = parsed[name].xpath("//a[contains(@class, 'left-prev')]/@href")
+        assert urljoin(name, back) == before
+        visited.append(name)
+        assert len(visited) <= len(PAGES)
+    assert sorted(visited) == sorted(f"{document}.html" for document in DOCUMENTS)
 
 
 def test_search_finds_a_page(open_page, site_url, site_dir):
@@ -163,21 +223,3 @@ def test_an_address_that_leads_nowhere_gets_the_books_own_page(open_page, site_u
     assert page.locator(".bd-article h1").inner_text().startswith("Page not found")
     assert record.missing == [site_url + "no/such/page.html"]
     assert page.locator("nav a[href='/appendices/how_numbers_are_made.html']").count() >= 1
-
-
-def test_previous_and_next_lead_through_the_book(open_page, site_url):
-    """Following "next" from the cover visits every page of the contents."""
-    page, _ = open_page(site_url + "index.html")
-    visited = {"index"}
-    while page.locator("a.right-next").count():
-        page.locator("a.right-next").click()
-        page.wait_for_load_state()
-        visited.add(page.url.removeprefix(site_url).removesuffix(".html"))
-    assert visited == set(DOCUMENTS)
-
-
-@pytest.mark.parametrize("name", CHAPTERS)
-def test_chapter_has_copy_buttons_and_no_set_up_cell(open_page, site_url, name):
-    page, _ = open_page(site_url + name)
-    assert page.locator("button.copybtn").count() == page.locator("div.highlight pre").count() > 0
-    assert "google.colab" not in page.locator("main").inner_text()

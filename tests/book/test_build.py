@@ -1,0 +1,196 @@
+"""Two small books, built as this one is: what their pages show, and what stops a build.
+
+One has an address and everything that follows from one; the other has none. Each test builds only
+what it changed.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup
+
+from booktools import normal_form
+from booktools.address import parse_address
+from tests.book.sample import ONE, READ, build, by_id, small_book, sound_notebook, with_claim
+
+pytestmark = pytest.mark.build
+
+REPOSITORY = "https://github.com/Owner/name"
+ADDRESS = parse_address(REPOSITORY)
+SITE = "https://owner.github.io/name/"
+CHAPTER = "chapters/01_trial"
+CLAIMS = "appendices/claims"
+HOW = "appendices/how_numbers_are_made"
+
+
+def claiming(*found):
+    return with_claim(*found, address=ADDRESS)
+
+
+def write(folder: Path, nb, name: str = CHAPTER) -> None:
+    (folder / f"{name}.ipynb").write_text(normal_form.dumps(nb))
+
+
+def edit(file: Path, old: str, new: str) -> None:
+    text = file.read_text("utf8")
+    assert old in text
+    file.write_text(text.replace(old, new), "utf8")
+
+
+def stale(nb):
+    by_id(nb, "sum").source = "print(2 + 2)"
+    return nb
+
+
+def built(folder: Path) -> Path:
+    """The folder of the pages, after a build that succeeds."""
+    done = build(folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "_build" / "html"
+
+
+def refused(folder: Path) -> str:
+    """What a build that fails says."""
+    done = build(folder)
+    assert done.returncode != 0
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory) -> Path:
+    """A book with an address, two claims, links to a chapter that is there and one that is not
+    yet, and a stale draft that its contents do not list."""
+    folder = small_book(tmp_path_factory.mktemp("book"), claiming(ONE, READ), REPOSITORY)
+    (folder / "results").mkdir()
+    (folder / "results" / "sum.json").write_text(
+        json.dumps({"command": "python -m experiments.sum"})
+    )
+    (folder / f"{HOW}.md").write_text("# How\n\nSee {chapter}`01`, then {chapter}`02`.\n")
+    with open(folder / "_toc.yml", "a") as contents:
+        contents.write(f"  - file: {CLAIMS}\n")
+    write(folder, stale(sound_notebook(ADDRESS)), "chapters/02_draft")
+    built(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory) -> Path:
+    """A book without an address."""
+    folder = small_book(tmp_path_factory.mktemp("plain"), sound_notebook())
+    built(folder)
+    return folder
+
+
+def html(folder: Path) -> Path:
+    return folder / "_build" / "html"
+
+
+def page(folder: Path, name: str) -> BeautifulSoup:
+    return BeautifulSoup((html(folder) / f"{name}.html").read_text("utf8"), "lxml")
+
+
+def links(soup: BeautifulSoup) -> set[str]:
+    return {tag["href"] for tag in soup.find_all("a", href=True)}
+
+
+def chapter_links(folder: Path) -> dict[str, str]:
+    """The links in the sentence about chapters: words -> address."""
+    paragraph = page(folder, HOW).select_one("#main-content section p")
+    assert paragraph.get_text() == "See chapter 01, then chapter 02."
+    return {link.get_text(): link["href"] for link in paragraph.find_all("a")}
+
+
+def test_with_an_address_buttons_sitemap_and_cards_follow(book):
+    chapter = page(book, CHAPTER)
+    assert {
+        f"https://colab.research.google.com/github/Owner/name/blob/main/{CHAPTER}.ipynb",
+        f"{REPOSITORY}/edit/main/{CHAPTER}.ipynb",
+        REPOSITORY,
+    } <= links(chapter)
+    assert any(link.startswith(f"{REPOSITORY}/issues/new") for link in links(chapter))
+    assert chapter.find("link", rel="canonical")["href"] == f"{SITE}{CHAPTER}.html"
+
+    card = chapter.find("meta", property="og:image")["content"]
+    assert card.startswith(SITE)
+    assert (html(book) / card.removeprefix(SITE)).is_file()
+
+    sitemap = (html(book) / "sitemap.xml").read_text("utf8")
+    assert f"<loc>{SITE}{CHAPTER}.html</loc>" in sitemap
+    assert "/en/" not in sitemap
+    not_found = (html(book) / "404.html").read_text("utf8")
+    assert 'src="/name/_static/' in not_found
+    assert "/en/" not in not_found
+
+
+def test_without_one_the_book_has_no_buttons_that_lead_nowhere(plain):
+    chapter = page(plain, CHAPTER)
+    assert not any("github" in link or "colab" in link for link in links(chapter))
+    assert chapter.select(".dropdown-launch-buttons, .dropdown-source-buttons") == []
+    assert chapter.find("link", rel="canonical") is None
+    assert chapter.find("meta", property="og:image") is None
+    assert not (html(plain) / "sitemap.xml").exists()
+    assert 'src="/_static/' in (html(plain) / "404.html").read_text("utf8")
+
+
+def test_a_draft_that_the_contents_do_not_list_does_not_stop_the_build(book):
+    assert (book / "chapters" / "02_draft.ipynb").exists()
+    assert not (html(book) / "chapters" / "02_draft.html").exists()
+
+
+def test_the_table_of_claims_links_to_the_cells(book):
+    table = page(book, CLAIMS)
+    rows = [[cell.get_text(" ", strip=True) for cell in row.find_all("td")]
+            for row in table.select("table.claims tbody tr")]  # fmt: skip
+    assert rows == [
+        ["One and one is two. measured in this cell", "2"],
+        [
+            "One and one is two. read in this cell from results/sum.json , made by "
+            "python -m experiments.sum",
+            "2",
+        ],
+    ]
+    assert table.select_one("h2 a")["href"] == "../chapters/01_trial.html"
+    chapter = page(book, CHAPTER)
+    for row in table.select("table.claims tbody tr"):
+        link, _, target = row.find("a")["href"].partition("#")
+        assert link == "../chapters/01_trial.html"
+        cell = chapter.find(id=target).find_parent("div", class_="cell") or chapter.find(id=target)
+        assert "1 + 1" in cell.get_text()
+
+
+def test_the_table_of_claims_follows_a_change(book):
+    write(book, claiming({**ONE, "sentence": "Two is one and one."}, READ))
+    built(book)
+    rows = [row.get_text() for row in page(book, CLAIMS).select("table.claims tbody tr")]
+    assert len(rows) == 2
+    assert "Two is one and one." in rows[0]
+    assert "One and one is two." not in rows[0]
+
+
+def test_a_chapters_number_becomes_a_link_when_its_chapter_comes(book):
+    """The role `{chapter}`: plain words until the chapter is there, then a link; pages follow."""
+    assert chapter_links(book) == {"chapter 01": "../chapters/01_trial.html"}
+    write(book, sound_notebook(ADDRESS), "chapters/02_next")
+    edit(book / "_toc.yml", "/01_trial\n", "/01_trial\n  - file: chapters/02_next\n")
+    built(book)
+    assert chapter_links(book)["chapter 02"] == "../chapters/02_next.html"
+
+
+def test_a_stale_chapter_a_dead_control_and_a_claim_without_a_number_stop_the_build(book):
+    nb = stale(claiming({**ONE, "number": "seven"}, READ))
+    normal_form.widget_states(nb).clear()
+    write(book, nb)
+    said = refused(book)
+    assert "01_trial.ipynb: cell 3: changed since it was executed" in said
+    assert "01_trial.ipynb: cell 4: a widget view has no stored state" in said
+    assert "01_trial.ipynb: cell 3: claim '01-sum': no number" in said
+
+
+def test_a_warning_stops_the_build(plain):
+    nb = sound_notebook()
+    nb.cells[1].source += "\n\n[nowhere](no_such_page.md)"
+    write(plain, nb)
+    assert "no_such_page" in refused(plain)
