@@ -6,13 +6,20 @@ calls[0].module              # "encoder.layers.0.attention"
 calls[0]["weights"]          # (B, H, L, S)
 """
 
+import inspect
 import math
+import sys
+import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
+from types import SimpleNamespace
+from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 from torch.utils.hooks import RemovableHandle
 
 from attnkit import checks
@@ -63,6 +70,11 @@ class Call(dict[str, Tensor]):
 def record(module: nn.Module | None = None) -> Iterator[list[Call]]:
     """Record every attention call made inside the `with` block, in order.
 
+    Those of torch are recorded as well: `F.scaled_dot_product_attention` and
+    `nn.MultiheadAttention` (which runs without its fused form meanwhile, so its output may differ
+    in the last bits). Their scores hold a float mask, as those of attnkit hold `bias`. A compiled
+    model runs uncompiled meanwhile. Calls in other threads are not recorded.
+
     Args:
         module: names the calls by their place in it; calls outside it are recorded too.
 
@@ -86,7 +98,6 @@ def record(module: nn.Module | None = None) -> Iterator[list[Call]]:
         checks.fail("module", "an nn.Module", type(module).__name__, TypeError)
     calls: list[Call] = []
     running: list[str] = []
-    handles = [] if module is None else _name_while_running(module, running)
 
     def observe(*, scores: Tensor, mask: Tensor | None, weights: Tensor, output: Tensor) -> None:
         masked = scores if mask is None else scores.masked_fill(~mask, -math.inf)
@@ -94,13 +105,13 @@ def record(module: nn.Module | None = None) -> Iterator[list[Call]]:
         copies = {name: item.detach().clone() for name, item in tensors.items()}
         calls.append(Call(running[-1] if running else "", copies))
 
-    token = observers.set((*observers.get(), observe))
-    try:
+    with ExitStack() as stack:
+        stack.callback(observers.reset, observers.set((*observers.get(), observe)))
+        stack.enter_context(_TorchCalls(observe))
+        stack.enter_context(_uncompiled(module))
+        for handle in [] if module is None else _name_while_running(module, running):
+            stack.callback(handle.remove)
         yield calls
-    finally:
-        observers.reset(token)
-        for handle in handles:
-            handle.remove()
 
 
 def _name_while_running(module: nn.Module, running: list[str]) -> list[RemovableHandle]:
@@ -108,7 +119,124 @@ def _name_while_running(module: nn.Module, running: list[str]) -> list[Removable
         running.pop()
 
     handles = []
-    for name, child in module.named_modules():
+    for path, child in module.named_modules():
+        name = ".".join(part for part in path.split(".") if part != "_orig_mod")
         handles.append(child.register_forward_pre_hook(lambda *_, n=name: running.append(n)))
         handles.append(child.register_forward_hook(leave, always_call=True))
     return handles
+
+
+class _TorchCalls(TorchFunctionMode):
+    """Shows an observer the calls of torch's own attention. Those that attnkit makes it shows
+    itself."""
+
+    def __init__(self, observe: Callable[..., None]):
+        super().__init__()
+        self.observe = observe
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: Any = (), options: Any = None
+    ) -> Any:
+        options = options or {}
+        if function is F.multi_head_attention_forward:
+            self._show_multi_head(*args, **options)
+        elif function is F.scaled_dot_product_attention and not _called_by_attnkit():
+            self._show(*_heads(*args, **options))
+        return function(*args, **options)
+
+    def _show(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float
+    ) -> None:
+        """Compute again what one call computes, before dropout, for the observer."""
+        with torch.no_grad():
+            scores = scale * query @ key.mT  # (..., L, S)
+            weights, visible = scores, None
+            if mask is not None:
+                visible = mask if mask.dtype == torch.bool else mask != -math.inf
+                scores = scores if mask is visible else scores + mask.masked_fill(~visible, 0.0)
+                weights = scores.masked_fill(~visible, -math.inf)
+            weights = weights.softmax(-1)  # (..., L, S)
+            if visible is not None:
+                weights = weights.masked_fill(~visible.any(-1, keepdim=True), 0.0)
+            output = weights @ value  # (..., L, Ev)
+            self.observe(scores=scores, mask=visible, weights=weights, output=output)
+
+    def _show_multi_head(self, *args: Any, **options: Any) -> None:
+        """Show a call of `F.multi_head_attention_forward`, whose inputs are (length, B, E), or
+        (length, E) without a batch."""
+        call = inspect.signature(F.multi_head_attention_forward).bind(*args, **options)
+        call.apply_defaults()
+        given = SimpleNamespace(**call.arguments)
+        added = given.bias_k, given.static_k, given.static_v
+        if given.add_zero_attn or any(item is not None for item in added):
+            kinds = "add_bias_kv, add_zero_attn or static keys"
+            warnings.warn(f"not recorded: attention with {kinds}", stacklevel=3)
+            return
+        weights = given.q_proj_weight, given.k_proj_weight, given.v_proj_weight
+        if not given.use_separate_proj_weight:
+            weights = given.in_proj_weight.chunk(3)
+        biases = [None] * 3 if given.in_proj_bias is None else given.in_proj_bias.chunk(3)
+        inputs = zip((given.query, given.key, given.value), weights, biases, strict=True)
+        with torch.no_grad():
+            heads = [F.linear(x, w, b).unflatten(-1, (given.num_heads, -1)) for x, w, b in inputs]
+        query, key, value = (x.movedim(0, -2) for x in heads)  # (B, H, length, D)
+        mask = None
+        if given.key_padding_mask is not None:
+            mask = _additive(given.key_padding_mask[..., None, None, :])  # (B, 1, 1, S)
+        if given.attn_mask is not None:
+            per_head = given.attn_mask.dim() == 3  # (B * H, L, S)
+            shape = (*query.shape[:-1], key.shape[-2]) if per_head else given.attn_mask.shape
+            more = _additive(given.attn_mask.view(shape))
+            mask = more if mask is None else mask + more
+        self._show(query, key, value, mask, query.shape[-1] ** -0.5)
+
+
+def _additive(mask: Tensor) -> Tensor:
+    """A mask of `nn.MultiheadAttention`, True where a key is hidden, as one to add to scores."""
+    if mask.dtype != torch.bool:
+        return mask
+    return torch.zeros_like(mask, dtype=torch.float32).masked_fill(mask, -math.inf)
+
+
+def _heads(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None, float]:
+    """Heads, mask and scale of a call of `F.scaled_dot_product_attention`."""
+    if enable_gqa:
+        groups = query.shape[-3] // key.shape[-3]
+        key, value = key.repeat_interleave(groups, -3), value.repeat_interleave(groups, -3)
+    if is_causal:
+        lengths = query.shape[-2], key.shape[-2]
+        attn_mask = torch.ones(lengths, dtype=torch.bool, device=query.device).tril()  # (L, S)
+    return query, key, value, attn_mask, query.shape[-1] ** -0.5 if scale is None else scale
+
+
+def _called_by_attnkit() -> bool:
+    """Whether the call that a `_TorchCalls` now handles was made by a module of attnkit."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__") == __name__:
+        frame = frame.f_back  # of this mode, and of others around it
+    return frame is not None and frame.f_globals.get("__name__", "").startswith("attnkit.")
+
+
+@contextmanager
+def _uncompiled(module: nn.Module | None) -> Iterator[None]:
+    """Run compiled models eagerly, since a compiled graph calls no recorder."""
+    if "torch._dynamo" not in sys.modules:  # so nothing is compiled, and importing it is slow
+        yield
+    elif hasattr(torch.compiler, "set_stance"):
+        with torch.compiler.set_stance("force_eager"):
+            yield
+    else:  # torch 2.5
+        parts = () if module is None else module.modules()
+        if any(hasattr(part, "_orig_mod") for part in parts):
+            instead = "record the one it was compiled from"
+            warnings.warn(f"not recorded: a compiled module; {instead}", stacklevel=4)
+        yield
