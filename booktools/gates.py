@@ -15,6 +15,7 @@ from typing import Any
 
 from nbformat import NotebookNode
 
+from attnkit.viz import notebook
 from booktools import claims, colab, normal_form
 from booktools.address import ROOT, Address, read_address
 
@@ -46,11 +47,10 @@ def _outputs(nb: NotebookNode) -> Iterator[tuple[int, NotebookNode, NotebookNode
 
 def views_without_state(nb: NotebookNode) -> Iterator[str]:
     """A control without its state would be dead on the page."""
-    states = normal_form.widget_states(nb)
-    for number, _, output in _outputs(nb):
-        view = output.get("data", {}).get(normal_form.WIDGET_VIEW)
-        if view is not None and not states.get(view["model_id"], {}).get("state"):
-            yield f"cell {number}: a widget view has no stored state ({view['model_id']})"
+    states = notebook.states(nb)
+    for number, view in notebook.views(nb):
+        if not states.get(view["model_id"], {}).get("state"):
+            yield f"cell {number + 1}: a widget view has no stored state ({view['model_id']})"
 
 
 def errors(nb: NotebookNode) -> Iterator[str]:

@@ -15,10 +15,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from attnkit.viz.notebook import STAND_IN
-
-WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
-WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+from attnkit.viz import notebook as saved
 
 KEPT_NOTEBOOK_METADATA = ("book", "mystnb", "widgets")
 KEPT_CELL_METADATA = ("attnkit_claim", "mystnb", "name", "tags")
@@ -117,18 +114,7 @@ def _normal_output(output: NotebookNode, cell: NotebookNode) -> NotebookNode:
 
 def view_ids(nb: NotebookNode) -> list[str]:
     """The model ids of the widget views in the outputs, in their order."""
-    return [
-        output.data[WIDGET_VIEW]["model_id"]
-        for cell in nb.cells
-        if cell.cell_type == "code"
-        for output in cell.outputs
-        if WIDGET_VIEW in output.get("data", {})
-    ]
-
-
-def widget_states(nb: NotebookNode) -> dict[str, Any]:
-    """The stored widget models by id."""
-    return nb.metadata.get("widgets", {}).get(WIDGET_STATE, {}).get("state", {})
+    return [view["model_id"] for _, view in saved.views(nb)]
 
 
 def _strings(value: Any) -> Iterator[str]:
@@ -178,30 +164,26 @@ def _replace_ids(value: Any, new_id: dict[str, str]) -> Any:
 
 def _normalise_widgets(nb: NotebookNode) -> None:
     """Number the models in reading order, drop those out of use and the modules' source."""
-    states = widget_states(nb)
+    states = saved.states(nb)
     order = _reading_order(view_ids(nb), states)
     new_id = {old: f"{number:032x}" for number, old in enumerate(order, start=1)}
-    for cell in nb.cells:
-        for output in cell.get("outputs", []):
-            if view := output.get("data", {}).get(WIDGET_VIEW):
-                view["model_id"] = new_id.get(view["model_id"], view["model_id"])
+    for _, view in saved.views(nb):
+        view["model_id"] = new_id.get(view["model_id"], view["model_id"])
     if not order:
         nb.metadata.pop("widgets", None)
         return
     normal = {new_id[old]: _normal_model(states[old], new_id) for old in order}
     nb.metadata["widgets"] = nbformat.from_dict(
-        {WIDGET_STATE: {"state": normal, "version_major": 2, "version_minor": 0}}
+        {saved.STATE_MIME: {"state": normal, "version_major": 2, "version_minor": 0}}
     )
 
 
 def _normal_model(model: dict[str, Any], new_id: dict[str, str]) -> dict[str, Any]:
     model = dict(model)
     state = {key: _replace_ids(value, new_id) for key, value in model.get("state", {}).items()}
-    # The module's source: the book and the live widget bring their own, so that a change to it
-    # never means running a chapter again. A notebook that is opened but not run says so.
-    state.pop("_css", None)
-    if "_esm" in state:
-        state["_esm"] = STAND_IN
+    # The book and the live widget bring their own module, so that a change to it never means
+    # running a chapter again. A notebook that is opened but not run says so.
+    saved.leave_out_module(state)
     model["state"] = state
     if buffers := model.get("buffers"):
         model["buffers"] = sorted(buffers, key=lambda buffer: [str(p) for p in buffer["path"]])

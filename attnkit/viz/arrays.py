@@ -137,3 +137,41 @@ def frame_tokens(arrays, query_tokens, key_tokens) -> list[list[list[str]]]:
                 pair.append(strings(name, value)[:count])
         found.append(pair)
     return found
+
+
+def frame_masks(arrays: Mapping[int, np.ndarray], mask) -> bytes:
+    """The masks of the frames as bits, one (H, L, S) after another, the lowest bit first.
+
+    `mask` is a boolean array that broadcasts to the longest frame's (H, L, S), of which shorter
+    frames take the first rows and columns; or "causal" or "none"; or a mapping from each length to
+    one of these. None gives no bytes: nothing is known.
+    """
+    if mask is None:
+        return b""
+    bits = []
+    for length, array in arrays.items():
+        name, own = "mask", mask
+        if isinstance(mask, Mapping):
+            if length not in mask:
+                checks.fail("mask", f"a mask for length {length}", f"lengths {sorted(mask)}")
+            name, own = f"mask[{length}]", mask[length]
+        bits.append(_frame_mask(name, own, array.shape).ravel())
+    return np.packbits(np.concatenate(bits), bitorder="little").tobytes()
+
+
+def _frame_mask(name: str, mask, shape: tuple[int, ...]) -> np.ndarray:
+    rows, columns = shape[1:]
+    if isinstance(mask, str):
+        checks.choice(name, mask, ("causal", "none"))
+        if mask == "none":
+            return np.ones(shape, bool)
+        if rows != columns:
+            checks.fail(name, "L == S where it is causal", f"L = {rows}, S = {columns}")
+        return np.broadcast_to(np.tri(rows, dtype=bool), shape)
+    mask = np.asarray(mask)
+    if mask.dtype != bool:
+        checks.fail(name, "booleans, True where the query may attend", str(mask.dtype), TypeError)
+    try:
+        return np.broadcast_to(mask[..., :rows, :columns], shape)
+    except (ValueError, IndexError):
+        checks.fail(name, f"a shape that broadcasts to (H, L, S) = {shape}", f"{mask.shape}")

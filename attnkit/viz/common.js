@@ -16,11 +16,25 @@ function buildPage(model, className, innerHTML, name) {
   return page;
 }
 
+// Notebook front ends take the keys of every element that does not say that it has a use for them:
+// arrows would go to the next cell, and "d d" would delete this one.
+const KEYED = "a, button, canvas, input, select, summary, [tabindex]";
+
+function keepKeys(root) {
+  for (const node of root.querySelectorAll(KEYED)) node.dataset.lmSuppressShortcuts = "true";
+}
+
+/** Set text only where it differs: the same text again would cost a layout of the page. */
+function say(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
 /** Call `update` when a trait or the theme changes; returns how to listen to more, and to end. */
 function follow(model, traits, root, update) {
   const ending = new AbortController(), watcher = new MutationObserver(update);
   const on = (target, name, action) =>
     target.addEventListener(name, action, { signal: ending.signal });
+  keepKeys(root);
   for (const name of traits) model.on(`change:${name}`, update);
   watcher.observe(document.documentElement, { attributes: true });
   // The background's transition of 1 ms ends when the theme has changed.

@@ -58,6 +58,23 @@ async function host(sources) {
     return (traits.children || []).flatMap((child) => pictures(child.replace("IPY_MODEL_", "")));
   }
 
+  // Widgets and formulas grow after the browser has gone to the address: go there again, unless
+  // the reader has moved meanwhile.
+  function arrive() {
+    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target) return;
+    let moved;
+    for (const name of ["wheel", "touchstart", "keydown"]) {
+      addEventListener(name, () => { moved = true; });
+    }
+    const go = () => moved || target.scrollIntoView({ behavior: "instant" });
+    setTimeout(go);
+    addEventListener("load", () => {
+      setTimeout(go, 300);
+      window.MathJax?.startup?.promise?.then(go);
+    });
+  }
+
   const modules = {};
   for (const id in sources) {
     const code = new Blob([sources[id]], { type: "text/javascript" });
@@ -75,4 +92,5 @@ async function host(sources) {
     module.default.render({ model: modelOf(id), el: place });
     place.parentNode.querySelector(".attnkit-fallback")?.remove();
   }
+  arrive();
 }

@@ -1,18 +1,21 @@
 // What the maps of weights share.
 
-function floats(view) {
-  const bytes = new Uint8Array(view.buffer || view, view.byteOffset || 0, view.byteLength);
-  return new Float32Array(bytes.slice().buffer);
+/** A copy of the bytes of a trait; none where the state was saved before there was such a trait. */
+function bytesOf(view) {
+  if (!view) return new Uint8Array(0);
+  return new Uint8Array(view.buffer || view, view.byteOffset || 0, view.byteLength).slice();
 }
+
+const floats = (view) => new Float32Array(bytesOf(view).buffer);
 
 const quoted = (token) => `“${token}”`;
 const fixed = (v, digits = 3) => v.toFixed(digits).replace("-", "−");
 
 /** Fill a line of a list of bars. */
 function showBar({ children: [label, bar, number] }, text, share) {
-  label.textContent = text;
+  say(label, text);
   bar.style.setProperty("--ak-share", `${100 * share}%`);
-  number.textContent = fixed(share);
+  say(number, fixed(share));
 }
 
 // ---- Colours, as [r, g, b].

@@ -23,40 +23,49 @@ STAND_IN = (
 """What the committed notebook holds in place of the module's source."""
 
 
-def strip_modules(notebook: dict) -> dict:
-    """Replace the modules in the notebook's widget state by a one-line stand-in each.
+def leave_out_module(traits: dict) -> None:
+    """Put a one-line stand-in for its module into a saved widget's traits, and drop its style.
 
-    Changes `notebook` (a mapping, as nbformat reads it) in place and returns it. Jupyter repeats
-    the module's source for every instance; without it a change of the explorer does not touch the
-    notebooks. The built book gets the source from the host, Jupyter and Colab from the package
-    when the cell runs.
+    Jupyter repeats the module's source for every instance; without it a change of the explorer
+    does not touch the notebooks. The built book gets the source from the host, Jupyter and Colab
+    from the package when the cell runs. Widgets without a module stay as they are.
     """
-    for model in _state(notebook).values():
-        traits = model.get("state", {})
-        if traits.get("_anywidget_id") in WIDGETS:
-            traits["_esm"] = STAND_IN
-            traits.pop("_css", None)
+    traits.pop("_css", None)
+    if "_esm" in traits:
+        traits["_esm"] = STAND_IN
+
+
+def strip_modules(notebook: dict) -> dict:
+    """Replace the modules of this package's widgets in the notebook's state by the stand-in.
+
+    Changes `notebook` (a mapping, as nbformat reads it) in place and returns it.
+    """
+    for model in states(notebook).values():
+        if model.get("state", {}).get("_anywidget_id") in WIDGETS:
+            leave_out_module(model["state"])
     return notebook
 
 
 def missing_state(notebook: dict) -> list[str]:
     """One line for each widget view of the notebook that has no saved state; [] when all have."""
-    state = _state(notebook)
+    known = states(notebook)
     return [
-        f"cell {cell}: widget view {model} has no saved state"
-        for cell, model in _views(notebook)
-        if model not in state
+        f"cell {cell}: widget view {view['model_id']} has no saved state"
+        for cell, view in views(notebook)
+        if view["model_id"] not in known
     ]
 
 
-def _state(notebook: dict) -> dict:
+def states(notebook: dict) -> dict:
+    """The saved widget models by id; {} when there are none."""
     widgets = notebook.get("metadata", {}).get("widgets", {})
     return widgets.get(STATE_MIME, {}).get("state", {})
 
 
-def _views(notebook: dict) -> Iterator[tuple[int, str]]:
+def views(notebook: dict) -> Iterator[tuple[int, dict]]:
+    """The index of the cell and the view, as the notebook holds it, of each widget on show."""
     for index, cell in enumerate(notebook.get("cells", [])):
         for output in cell.get("outputs", []):
             view = output.get("data", {}).get(VIEW_MIME)
             if view is not None:
-                yield index, view["model_id"]
+                yield index, view

@@ -70,7 +70,10 @@ def _picture(siblings: dict[str, nodes.Element]) -> list[nodes.Node]:
     image = next(siblings["image/png"].findall(nodes.image)).deepcopy()
     if not image.get("alt") and "text/plain" in siblings:
         image["alt"] = siblings["text/plain"].astext().strip()
-    return [_html('<div class="attnkit-fallback">'), image, _html("</div>")]
+    # The script removes the picture: nobody should wait for it.
+    image["loading"] = "lazy"
+    line = '<p class="attnkit-still">With JavaScript, this picture is a control to try out.</p>'
+    return [_html('<div class="attnkit-fallback">'), image, _html(line + "</div>")]
 
 
 def _html(text: str) -> nodes.raw:

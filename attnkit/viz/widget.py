@@ -1,6 +1,7 @@
 """What the widgets share: modules made of files, and a picture and words beside the view."""
 
 import pathlib
+import re
 
 import anywidget
 import traitlets as t
@@ -15,9 +16,16 @@ def source(*names: str) -> str:
     """The text of these files of this folder, one after another.
 
     So one ES module is made of what the widgets share and of a widget's own source: a page opened
-    from `file:` may not import one module from another.
+    from `file:` may not import one module from another. Indentation and comments that have lines
+    of their own stay behind: every page carries the module.
     """
-    return "".join((HERE / name).read_text("utf-8") for name in names)
+    return "".join(_lean((HERE / name).read_text("utf-8")) for name in names)
+
+
+def _lean(text: str) -> str:
+    without = re.sub(r"^ */\*\*.*?\*/\n", "", text, flags=re.MULTILINE | re.DOTALL)
+    lines = (line.strip() for line in without.splitlines())
+    return "".join(f"{line}\n" for line in lines if line and not line.startswith("//"))
 
 
 class Widget(anywidget.AnyWidget):

@@ -16,6 +16,7 @@ from nbformat.v4 import (
     new_output,
 )
 
+from attnkit.viz.notebook import STATE_MIME, VIEW_MIME
 from booktools import claims, colab, normal_form
 from booktools.address import ROOT, Address
 
@@ -37,7 +38,7 @@ def widget(children: tuple[str, ...] = (), **state) -> dict:
 def view(model_id: str) -> NotebookNode:
     """The output of a cell that ends in a widget."""
     data = {
-        normal_form.WIDGET_VIEW: {"model_id": model_id, "version_major": 2, "version_minor": 1},
+        VIEW_MIME: {"model_id": model_id, "version_major": 2, "version_minor": 1},
         "text/plain": "Control()",
     }
     return new_output("execute_result", data, execution_count=3)
@@ -55,7 +56,7 @@ def sound_notebook(address: Address | None = None) -> NotebookNode:
         ],
         metadata={
             "widgets": {
-                normal_form.WIDGET_STATE: {
+                STATE_MIME: {
                     "state": {
                         "cafe": widget(value=1, _esm="export default {}"),
                         "beef": widget(("cafe",), _esm="export default {}", _css="a {}"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from nbformat.v4 import new_code_cell, new_output
 
+from attnkit.viz import notebook
+from attnkit.viz.notebook import STATE_MIME
 from booktools import gates, normal_form
 from booktools.address import parse_address, read_address
 from tests.book.sample import by_id, sound_notebook
@@ -20,11 +22,11 @@ def test_a_sound_notebook_passes():
 
 
 def lose_the_state(nb):
-    nb.metadata["widgets"][normal_form.WIDGET_STATE]["state"].clear()
+    nb.metadata["widgets"][STATE_MIME]["state"].clear()
 
 
 def empty_the_state(nb):
-    for model in normal_form.widget_states(nb).values():
+    for model in notebook.states(nb).values():
         model["state"] = {}
 
 
@@ -96,7 +98,7 @@ def save_by_hand(nb):
 
 
 def store_the_module(nb):
-    next(iter(normal_form.widget_states(nb).values()))["state"]["_esm"] = "export default {}"
+    next(iter(notebook.states(nb).values()))["state"]["_esm"] = "export default {}"
 
 
 def remove_the_set_up(nb):

@@ -7,7 +7,8 @@ import copy
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from attnkit.viz.notebook import STAND_IN
+from attnkit.viz import notebook
+from attnkit.viz.notebook import STAND_IN, STATE_MIME
 from booktools import gates, normal_form
 from tests.book.sample import sound_notebook, view, widget
 
@@ -29,7 +30,7 @@ def test_random_model_ids_do_not_show():
     first, second = (
         new_notebook(
             cells=[new_code_cell("C()", id="c", execution_count=1, outputs=[view(parent)])],
-            metadata={"widgets": {normal_form.WIDGET_STATE: {"state": states}}},
+            metadata={"widgets": {STATE_MIME: {"state": states}}},
         )
         for parent, states in (
             ("aa", {"aa": widget(("bb", "cc")), "bb": widget(n=1), "cc": widget(n=2)}),
@@ -39,14 +40,14 @@ def test_random_model_ids_do_not_show():
     assert normal_form.dumps(normal_form.normalise(first)) == normal_form.dumps(
         normal_form.normalise(second)
     )
-    states = normal_form.widget_states(first)
+    states = notebook.states(first)
     parent = states[normal_form.view_ids(first)[0]]
     children = [states[ref.removeprefix("IPY_MODEL_")] for ref in parent["state"]["children"]]
     assert [child["state"]["n"] for child in children] == [1, 2]
 
 
 def test_models_out_of_use_and_the_modules_source_are_dropped():
-    states = normal_form.widget_states(sound_notebook())
+    states = notebook.states(sound_notebook())
     assert len(states) == 2
     assert {m["state"]["_esm"] for m in states.values()} == {STAND_IN}
     assert not any("_css" in m["state"] for m in states.values())
@@ -57,12 +58,10 @@ def test_a_link_between_two_controls_is_kept():
     nb = new_notebook(
         cells=[new_code_cell("C()", id="c", execution_count=1, outputs=[view("aa")])],
         metadata={
-            "widgets": {
-                normal_form.WIDGET_STATE: {"state": {"ln": widget(("aa",), link=1), "aa": widget()}}
-            }
+            "widgets": {STATE_MIME: {"state": {"ln": widget(("aa",), link=1), "aa": widget()}}}
         },
     )
-    states = normal_form.widget_states(normal_form.normalise(nb)).values()
+    states = notebook.states(normal_form.normalise(nb)).values()
     assert sorted("link" in model["state"] for model in states) == [False, True]
 
 
@@ -71,9 +70,9 @@ def test_buffers_come_in_the_order_of_their_paths():
     model["buffers"] = [{"path": ["q"], "data": "AA=="}, {"path": ["k"], "data": "BB=="}]
     nb = new_notebook(
         cells=[new_code_cell("C()", id="c", execution_count=1, outputs=[view("aa")])],
-        metadata={"widgets": {normal_form.WIDGET_STATE: {"state": {"aa": model}}}},
+        metadata={"widgets": {STATE_MIME: {"state": {"aa": model}}}},
     )
-    (stored,) = normal_form.widget_states(normal_form.normalise(nb)).values()
+    (stored,) = notebook.states(normal_form.normalise(nb)).values()
     assert [buffer["path"] for buffer in stored["buffers"]] == [["k"], ["q"]]
 
 

@@ -9,6 +9,7 @@ import pytest
 import torch
 from ipywidgets.embed import dependency_state, embed_data
 
+from attnkit.viz import notebook as saved
 from attnkit.viz.notebook import STATE_MIME, VIEW_MIME
 from attnkit.viz.sphinx_ext import bundle, styles
 from booktools import normal_form
@@ -78,7 +79,7 @@ def _inert(value) -> str:
 def saved_models(notebook: Path, widget: type) -> list[dict]:
     """The states of a notebook's widgets of this class, in reading order."""
     book = normal_form.read(notebook)
-    states = normal_form.widget_states(book)
+    states = saved.states(book)
     viewed = [states[id_] for id_ in normal_form.view_ids(book)]
     ours = f"{widget.__module__}.{widget.__name__}"
     return [model for model in viewed if model["state"].get("_anywidget_id") == ours]

@@ -117,7 +117,7 @@ class State:
         """The words beside each control."""
         return {
             "length": "Length" if self.square or self.recorded else "Keys",
-            "head": "Head",
+            "head": self.traits.get("head_label", "Head"),
             "mask": "Mask",
             "temperature": "Temperature",
             "scale": self.traits["scale_label"],

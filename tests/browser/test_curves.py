@@ -60,7 +60,9 @@ def test_every_number_on_the_page_is_that_of_the_results_file(show):
     page, root, record = show(curves())
     for place, (name, series) in enumerate(MEASURES.items()):
         control(root, "Measure").select_option(name)
-        for step, length in enumerate(LENGTHS):
+        measured = [n for n in LENGTHS if any(n in numbers for numbers in series.values())]
+        assert control(root, "Length").get_attribute("max") == str(len(measured) - 1)
+        for step, length in enumerate(measured):
             move(root, "Length", step)
             settle(page)
             expected = {form: series[form].get(length) for form in FORMS}
@@ -205,3 +207,31 @@ def test_closing_a_view_lets_go_of_everything(browser):
     listeners, heard = render_and_close(browser, curves())
     assert listeners >= 5
     assert heard == 2
+
+
+def test_hovering_previews_a_length_and_reset_returns_to_the_beginning(show):
+    page, root, _ = show(curves(length=2048))
+    box = root.locator(".ac-plot").bounding_box()
+    page.mouse.move(box["x"] + box["width"] - 140, box["y"] + 60)
+    settle(page)
+    assert snapshot(root)["length"] == 2048
+    assert root.locator(".ac-half").inner_text().startswith("at 8,192")
+    assert root.locator(".ac-hover").count() == 1
+    page.mouse.move(3, 3)
+    settle(page)
+    assert root.locator(".ac-half").inner_text() == "since 1,024"
+    control(root, "Measure").select_option("memory")
+    control(root, "Length").press("Home")
+    root.get_by_role("button", name="Reset").click()
+    assert (snapshot(root)["length"], snapshot(root)["measure"]) == (2048, 0)
+
+
+def test_a_measure_without_the_length_goes_to_the_nearest_and_names_its_axis(show):
+    page, root, _ = show(curves(length=256))
+    control(root, "Measure").select_option("memory")
+    settle(page)
+    assert snapshot(root)["length"] == 1024
+    assert root.locator(".ac-axes").inner_text() == "MiB ↑"
+    assert root.locator(".ac-name").all_text_contents() == sorted(
+        FORMS, key=lambda form: -list(MEASURES["memory"][form].values())[-1]
+    )

@@ -54,7 +54,8 @@ class CostCurves(Widget):
         4.0
     """
 
-    _esm = source("common.js", "cost_curves/curves.js")
+    _modules = ("common.js", "cost_curves/curves.js")
+    _esm = source(*_modules)
     _css = source("cost_curves/curves.css")
 
     lengths = t.List(t.Int()).tag(sync=True)

@@ -10,7 +10,9 @@ Take the third when a shorter sequence changes what comes before the layer (an R
 bidirectional layer): weights must then be recorded, not computed. The caption says which it is.
 """
 
+import functools
 import math
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -18,8 +20,9 @@ import traitlets as t
 
 from attnkit import checks
 from attnkit.viz import arrays as inputs
-from attnkit.viz.explorer import compute as shown
-from attnkit.viz.explorer.settings import CONTROLS, Settings
+from attnkit.viz.explorer import compute
+from attnkit.viz.explorer import data as held
+from attnkit.viz.explorer.settings import CONTROLS, READER, Settings
 from attnkit.viz.widget import Widget, source
 
 _PROVENANCE = {
@@ -39,6 +42,7 @@ class AttentionExplorer(Settings, Widget):
     Args:
         query: (H, L, E), or (L, E) for one head; tensor, array or nested lists.
         key: (H, S, E), or (S, E). Heads that share keys must be repeated first.
+        value: (H, S, Ev), or (S, Ev); the row in hand can then be followed to its output.
         tokens: L strings for self-attention; the length then shortens queries and keys alike.
         query_tokens, key_tokens: L and S strings for cross-attention, instead of `tokens`. The
             length then shortens the keys; all queries stay. With neither, L == S is taken as
@@ -56,7 +60,11 @@ class AttentionExplorer(Settings, Widget):
         stage: "scores" (scaled, before the mask), "masked scores" or "weights".
         controls: which controls to show, out of "length", "head", "mask", "scale",
             "temperature", "stage"; those that apply when left out.
+        stretch: whether the largest number on show has the darkest colour; else 1 has it, and for
+            scores the largest raw score.
         head_names: H strings.
+        head_label: what the control of the heads is called, where they are no heads of one layer.
+        anchor: the explorer's name in the address of its page, such as "explorer-05-1".
         title, caption: plain text above and below.
 
     All settings, from `seq_len` to `stage`, are traits: set them and the page follows; move a
@@ -77,7 +85,12 @@ class AttentionExplorer(Settings, Widget):
         (3, True)
     """
 
-    _esm = source("common.js", "maps.js", "explorer/explorer.js")
+    _modules = (
+        "common.js",
+        "maps.js",
+        *(f"explorer/{name}.js" for name in ("compute", "draw", "words", "controls", "explorer")),
+    )
+    _esm = source(*_modules)
     _css = source("explorer/explorer.css")
 
     kind = t.Enum(("qk", "scores", "frames"), "qk").tag(sync=True)
@@ -85,12 +98,16 @@ class AttentionExplorer(Settings, Widget):
     query = t.Bytes().tag(sync=True)  # float32 (H, L, E)
     key = t.Bytes().tag(sync=True)  # float32 (H, S, E)
     scores = t.Bytes().tag(sync=True)  # float32 (H, L, S)
+    value = t.Bytes().tag(sync=True)  # float32 (H, S, Ev), or none
     frames = t.Bytes().tag(sync=True)  # float32, one (H, L, S) after another
+    frame_masks = t.Bytes().tag(sync=True)  # bits, one (H, L, S) after another, or none
     frame_shapes = t.List().tag(sync=True)  # [length, L, S] of each
     frame_tokens = t.List().tag(sync=True)  # [query tokens, key tokens] of each, or none
     key_tokens = t.List(t.Unicode()).tag(sync=True)
     query_tokens = t.List(t.Unicode(), allow_none=True, default_value=None).tag(sync=True)
     head_names = t.List(t.Unicode()).tag(sync=True)
+    head_label = t.Unicode("Head").tag(sync=True)
+    anchor = t.Unicode().tag(sync=True)
     scale = t.Float(None, allow_none=True).tag(sync=True)
     controls = t.List(t.Enum(CONTROLS)).tag(sync=True)
     scale_label = t.Unicode().tag(sync=True)
@@ -100,6 +117,7 @@ class AttentionExplorer(Settings, Widget):
         query,
         key,
         *,
+        value=None,
         tokens: Sequence[str] | None = None,
         query_tokens: Sequence[str] | None = None,
         key_tokens: Sequence[str] | None = None,
@@ -118,6 +136,7 @@ class AttentionExplorer(Settings, Widget):
                 shape=[heads, rows, key.shape[1], features],
                 query=query.tobytes(),
                 key=key.tobytes(),
+                value=_value_bytes(value, key.shape),
                 scale=features**-0.5 if scale is None else float(checks.positive("scale", scale)),
                 **inputs.token_traits(rows, key.shape[1], tokens, query_tokens, key_tokens),
             ),
@@ -129,6 +148,7 @@ class AttentionExplorer(Settings, Widget):
         cls,
         scores,
         *,
+        value=None,
         tokens: Sequence[str] | None = None,
         query_tokens: Sequence[str] | None = None,
         key_tokens: Sequence[str] | None = None,
@@ -147,6 +167,7 @@ class AttentionExplorer(Settings, Widget):
                 kind="scores",
                 shape=list(scores.shape),
                 scores=scores.tobytes(),
+                value=_value_bytes(value, (scores.shape[0], scores.shape[2])),
                 scale=None if scale is None else float(checks.positive("scale", scale)),
                 **inputs.token_traits(*scores.shape[1:], tokens, query_tokens, key_tokens),
             ),
@@ -162,6 +183,7 @@ class AttentionExplorer(Settings, Widget):
         tokens: Sequence[str] | None = None,
         query_tokens: Sequence[str] | Mapping[int, Sequence[str]] | None = None,
         key_tokens: Sequence[str] | Mapping[int, Sequence[str]] | None = None,
+        mask=None,
         **settings,
     ) -> "AttentionExplorer":
         """An explorer of recorded weights, one frame for each length.
@@ -172,6 +194,11 @@ class AttentionExplorer(Settings, Widget):
                 first ones).
             query_tokens, key_tokens: for cross-attention, the same, or a mapping
                 length -> tokens where they change with the length (a translation does).
+            mask: which keys each query could see in the model, True where it may: a boolean array
+                that broadcasts to the longest frame's (H, L, S), of which shorter frames take the
+                first rows and columns; or "causal" or "none"; or a mapping length -> one of
+                these. Hidden cells are then hatched, and a row is measured against the keys that
+                it sees. Left out, the explorer says nothing of it.
 
         Mask, scale and temperature have no controls: they happened in the model. `seq_len` must
         be one of the lengths recorded. The other arguments and errors are those of the class.
@@ -195,6 +222,7 @@ class AttentionExplorer(Settings, Widget):
                 kind="frames",
                 shape=[heads, rows, columns],
                 frames=b"".join(array.tobytes() for array in arrays.values()),
+                frame_masks=inputs.frame_masks(arrays, mask),
                 frame_shapes=[[length, *array.shape[1:]] for length, array in arrays.items()],
                 frame_tokens=names if per_frame else [],
                 scale=None,
@@ -211,25 +239,34 @@ class AttentionExplorer(Settings, Widget):
         seq_len=None,
         controls=None,
         head_names=None,
+        head_label="Head",
+        anchor="",
         title="",
         caption="",
         **settings,
     ):
         """Begin with the data's traits and the settings, in range and known by name."""
         for name in settings:
-            if name not in Settings.class_trait_names():
+            if name not in READER:
                 checks.fail(name, "an argument of AttentionExplorer", "this name", TypeError)
         heads, lengths = data["shape"][0], [frame[0] for frame in data.get("frame_shapes", [])]
+        _check_anchor(anchor)
         super().__init__(
             seq_len=max(lengths, default=data["shape"][2]) if seq_len is None else seq_len,
             controls=_controls(data, lengths) if controls is None else controls,
             head_names=inputs.head_names(head_names, heads),
+            head_label=head_label,
+            anchor=anchor,
             title=title,
             note=inputs.note(caption, _PROVENANCE[data["kind"]]),
             scale_label=_scale_label(data),
             **data,
             **settings,
         )
+
+    @functools.cached_property
+    def _data(self) -> held.Data:
+        return held.read(self)
 
     @property
     def self_attention(self) -> bool:
@@ -242,8 +279,8 @@ class AttentionExplorer(Settings, Widget):
         return [frame[0] for frame in self.frame_shapes] or list(range(1, self.shape[2] + 1))
 
     def visible(self) -> np.ndarray:
-        """The mask on show, boolean (L, S) for the length on show; True may be attended."""
-        return shown.mask(self).numpy()
+        """The mask on show, boolean (L, S), or (H, L, S) as recorded; True may be attended."""
+        return compute.mask(self._data, self).numpy()
 
     def values(self, stage: str | None = None) -> np.ndarray:
         """What is on show, by torch: float64 (H, L, S) for the settings now set.
@@ -251,17 +288,44 @@ class AttentionExplorer(Settings, Widget):
         `stage` is "scores", "masked scores" (masked cells are -inf) or "weights"; the one on show
         when left out. Recorded weights are returned as they are.
         """
-        return shown.values(self, stage)
+        return compute.values(self._data, self, stage)
+
+    def output(self) -> np.ndarray:
+        """Weights on show times values, by torch: float64 (H, L, Ev).
+
+        Raises ValueError when the explorer was given no `value`.
+        """
+        if self._data.value is None:
+            checks.fail("value", "an explorer that was given values", "none")
+        return compute.output(self._data, self)
 
     def shown_tokens(self) -> tuple[list[str], list[str]]:
         """The query tokens and the key tokens on show."""
-        return shown.tokens(self)
+        return compute.tokens(self._data, self)
 
     def figure(self):
-        return shown.figure(self)
+        return compute.figure(self._data, self, self.title or None)
 
     def _words(self):
-        return shown.words(self)
+        return compute.words(self._data, self)
+
+
+def _value_bytes(value, shape: tuple[int, ...]) -> bytes:
+    """The values as float32 bytes, none when left out; `shape` begins with H and S."""
+    if value is None:
+        return b""
+    value = inputs.by_head("value", value, "(H, S, Ev)")
+    if value.shape[:2] != tuple(shape[:2]):
+        checks.fail("value", f"H, S = {shape[0]}, {shape[1]}, as in the keys", f"{value.shape}")
+    return value.tobytes()
+
+
+def _check_anchor(anchor: object) -> None:
+    """Refuse a name that cannot stand in an address."""
+    if not isinstance(anchor, str):
+        checks.fail("anchor", "a string", type(anchor).__name__, TypeError)
+    if not re.fullmatch(r"(?:[a-z][a-z0-9-]*)?", anchor):
+        checks.fail("anchor", "small letters, digits and hyphens, a letter first", repr(anchor))
 
 
 def _controls(data: dict, lengths: list[int]) -> list[str]:

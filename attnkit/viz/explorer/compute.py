@@ -1,118 +1,107 @@
-"""What an explorer shows for the settings now set: in numbers, by torch; in a picture; in words."""
+"""What an explorer shows for given settings: in numbers, by torch; in a picture; in words.
+
+Each function is one of `data` (what the explorer holds) and `s` (anything with the settings as
+attributes), and has its twin of the same purpose in compute.js.
+"""
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from matplotlib.figure import Figure
 
 from attnkit import checks, functional, masks
-from attnkit.viz import arrays as inputs
+from attnkit.viz.explorer.data import Data
 from attnkit.viz.explorer.settings import STAGES
 from attnkit.viz.heatmap import heatmap
 
-if TYPE_CHECKING:
-    from attnkit.viz.explorer import AttentionExplorer
 
-
-def size(explorer: "AttentionExplorer") -> tuple[int, int]:
+def size(data: Data, s) -> tuple[int, int]:
     """L and S on show."""
-    if explorer.kind == "frames":
-        return _frame(explorer).shape[1:]
-    rows = explorer.seq_len if explorer.self_attention else explorer.shape[1]
-    return rows, explorer.seq_len
+    if data.frames:
+        return data.frames[s.seq_len].weights.shape[1:]
+    return (s.seq_len if data.queries is None else data.rows), s.seq_len
 
 
-def mask(explorer: "AttentionExplorer") -> torch.Tensor:
-    """The mask on show, from `attnkit.masks`: boolean (L, S)."""
-    rows, columns = size(explorer)
-    match explorer.mask:
+def mask(data: Data, s) -> torch.Tensor:
+    """The mask on show: boolean (L, S) from `attnkit.masks`; recorded, (H, L, S)."""
+    rows, columns = size(data, s)
+    match s.mask:
         case "causal":
             return masks.causal(columns)
         case "window":
-            return masks.sliding_window(columns, window=explorer.window)
+            return masks.sliding_window(columns, window=s.window)
         case "prefix":
-            return masks.prefix(columns, min(explorer.prefix_len, columns))
+            return masks.prefix(columns, min(s.prefix_len, columns))
         case "padding":
-            real = columns - min(explorer.padding, columns - 1)
+            real = columns - min(s.padding, columns - 1)
             return masks.padding([real], columns)[0].expand(rows, columns)
+    if data.frames and data.frames[s.seq_len].mask is not None:
+        return torch.from_numpy(data.frames[s.seq_len].mask)
     return torch.ones(rows, columns, dtype=torch.bool)
 
 
-def values(explorer: "AttentionExplorer", stage: str | None = None) -> np.ndarray:
+def values(data: Data, s, stage: str | None = None) -> np.ndarray:
     """Scores, masked scores or weights on show, float64 (H, L, S)."""
-    stage = explorer.stage if stage is None else checks.choice("stage", stage, STAGES)
-    if explorer.kind == "frames":
-        return _frame(explorer).astype(np.float64)
-    rows, columns = size(explorer)
-    scale = explorer.scale if explorer.scaled and explorer.scale is not None else 1.0
-    scores = torch.from_numpy(_raw_scores(explorer)[:, :rows, :columns])
-    scores = scores * scale / explorer.temperature
+    stage = s.stage if stage is None else checks.choice("stage", stage, STAGES)
+    if data.frames:
+        return data.frames[s.seq_len].weights.astype(np.float64)
+    rows, columns = size(data, s)
+    scale = data.scale if s.scaled and data.scale is not None else 1.0
+    scores = torch.from_numpy(data.raw[:, :rows, :columns]) * scale / s.temperature
     if stage == "masked scores":
-        scores = scores.masked_fill(~mask(explorer), -math.inf)
+        scores = scores.masked_fill(~mask(data, s), -math.inf)
     elif stage == "weights":
-        scores = functional.masked_softmax(scores, mask(explorer))
+        scores = functional.masked_softmax(scores, mask(data, s))
     return scores.numpy()
 
 
-def tokens(explorer: "AttentionExplorer") -> tuple[list[str], list[str]]:
+def output(data: Data, s) -> np.ndarray:
+    """Weights on show times values, float64 (H, L, Ev)."""
+    weights = values(data, s, "weights")
+    return weights @ data.value[:, : weights.shape[2]]
+
+
+def tokens(data: Data, s) -> tuple[list[str], list[str]]:
     """The query tokens and the key tokens on show."""
-    if explorer.frame_tokens:
-        queries, keys = explorer.frame_tokens[explorer.lengths.index(explorer.seq_len)]
-        return queries, keys
-    rows, columns = size(explorer)
-    queries = explorer.key_tokens if explorer.self_attention else explorer.query_tokens
-    return queries[:rows], explorer.key_tokens[:columns]
+    if data.frames and data.frames[s.seq_len].tokens:
+        return data.frames[s.seq_len].tokens
+    rows, columns = size(data, s)
+    queries = data.keys if data.queries is None else data.queries
+    return queries[:rows], data.keys[:columns]
 
 
-def figure(explorer: "AttentionExplorer") -> Figure:
-    """A heat map of what is on show."""
-    heads = range(explorer.shape[0]) if explorer.head == "all" else [explorer.head]
-    queries, keys = tokens(explorer)
+def figure(data: Data, s, title: str | None = None) -> Figure:
+    """A heat map of what is on show, weights coloured from 0 to 1 unless `s.stretch`."""
+    heads = list(range(data.heads)) if s.head == "all" else [s.head]
+    queries, keys = tokens(data, s)
+    visible = None if s.stage == "scores" else mask(data, s)
+    if visible is not None and visible.ndim == 3:
+        visible = visible[heads]
+    weights = s.stage == "weights"
     return heatmap(
-        values(explorer)[list(heads)],
+        values(data, s)[heads],
         query_tokens=queries,
         key_tokens=keys,
-        mask=None if explorer.stage == "scores" else mask(explorer),
-        names=[explorer.head_names[head] for head in heads] if explorer.shape[0] > 1 else None,
-        title=explorer.title or None,
-        kind="weights" if explorer.stage == "weights" else "scores",
+        mask=visible,
+        names=[data.names[head] for head in heads] if data.heads > 1 else None,
+        title=title,
+        kind="weights" if weights else "scores",
+        vmax=1.0 if weights and not s.stretch else None,
     )
 
 
-def words(explorer: "AttentionExplorer") -> str:
+def words(data: Data, s) -> str:
     """What is on show, in words that no measurement changes."""
-    queries, keys = tokens(explorer)
-    all_heads, count = explorer.head == "all", explorer.shape[0]
-    which = f"all {count} heads" if all_heads else explorer.head_names[explorer.head]
-    how = "recorded" if explorer.kind == "frames" else _settings(explorer)
+    queries, keys = tokens(data, s)
+    which = f"all {data.heads} heads" if s.head == "all" else data.names[s.head]
+    how = "recorded" if data.frames else _settings(data, s)
     return (
-        f"Heat map of attention {explorer.stage}, {which}: {len(queries)} queries by "
+        f"Heat map of attention {s.stage}, {which}: {len(queries)} queries by "
         f"{len(keys)} keys, {how}."
     )
 
 
-def _settings(explorer: "AttentionExplorer") -> str:
-    scaled = "" if explorer.scale is None else f"{'' if explorer.scaled else 'not '}scaled, "
-    return f"mask {explorer.mask}, {scaled}temperature {explorer.temperature:g}"
-
-
-def _raw_scores(explorer: "AttentionExplorer") -> np.ndarray:
-    heads, rows, columns = explorer.shape[:3]
-    if explorer.kind == "scores":
-        return inputs.stored(explorer.scores).reshape(heads, rows, columns)
-    query = inputs.stored(explorer.query).reshape(heads, rows, -1)
-    key = inputs.stored(explorer.key).reshape(heads, columns, -1)
-    return query @ key.transpose(0, 2, 1)  # (H, L, S)
-
-
-def _frame(explorer: "AttentionExplorer") -> np.ndarray:
-    """The weights recorded at the length on show, float32 (H, L, S)."""
-    heads = explorer.shape[0]
-    sizes = [heads * rows * columns for _, rows, columns in explorer.frame_shapes]
-    place = explorer.lengths.index(explorer.seq_len)
-    _, rows, columns = explorer.frame_shapes[place]
-    start = sum(sizes[:place])
-    flat = np.frombuffer(explorer.frames, np.float32)[start : start + sizes[place]]
-    return flat.reshape(heads, rows, columns)
+def _settings(data: Data, s) -> str:
+    scaled = "" if data.scale is None else f"{'' if s.scaled else 'not '}scaled, "
+    return f"mask {s.mask}, {scaled}temperature {s.temperature:g}"

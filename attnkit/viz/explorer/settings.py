@@ -15,7 +15,11 @@ class SettingError(t.TraitError, ValueError):
 
 
 class Settings(t.HasTraits):
-    """The traits that the reader moves. `shape`, `kind` and so on come from the explorer."""
+    """The traits that the reader moves.
+
+    What they may be depends on `kind`, `shape`, `lengths` and `self_attention`, which the
+    explorer has.
+    """
 
     seq_len = t.Int(1).tag(sync=True)
     head = t.Union([t.Int(), t.Enum(("all",))], default_value=0).tag(sync=True)
@@ -27,6 +31,7 @@ class Settings(t.HasTraits):
     temperature = t.Float(1.0).tag(sync=True)
     stage = t.Enum(STAGES, "weights").tag(sync=True)
     pinned = t.List(t.Int()).tag(sync=True)
+    stretch = t.Bool(False).tag(sync=True)
 
     @t.validate("seq_len")
     def _valid_seq_len(self, proposal):
@@ -78,8 +83,15 @@ class Settings(t.HasTraits):
 
     @t.validate("pinned")
     def _valid_pinned(self, proposal):
-        fits = len(proposal.value) in (0, 3) and all(place >= 0 for place in proposal.value)
-        return _expect(proposal, "[head, query, key] or []", fits)
+        value, counts = proposal.value, self.shape[:3]
+        fits = not value or (
+            len(value) == 3 and all(0 <= n < most for n, most in zip(value, counts, strict=True))
+        )
+        return _expect(proposal, f"[head, query, key], each from 0 and below {counts}, or []", fits)
+
+
+READER = tuple(Settings.class_own_traits())
+"""The names of the settings."""
 
 
 def _is_int(value) -> bool:

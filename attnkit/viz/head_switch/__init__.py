@@ -64,7 +64,8 @@ class HeadSwitch(Widget):
         array([[1., 0.]])
     """
 
-    _esm = source("common.js", "maps.js", "head_switch/switch.js")
+    _modules = ("common.js", "maps.js", "head_switch/switch.js")
+    _esm = source(*_modules)
     _css = source("explorer/explorer.css", "head_switch/switch.css")
 
     shape = t.List(t.Int()).tag(sync=True)  # H, S, Q, N; L is S
@@ -154,12 +155,17 @@ class HeadSwitch(Widget):
             name if on else f"{name} (off)"
             for name, on in zip(self.head_names, self.on, strict=True)
         ]
-        return heatmap(
+        drawn = heatmap(
             inputs.stored(self.weights).reshape(heads, cols, cols),
             tokens=self.tokens,
             names=names,
             title=self.title or None,
+            vmax=1.0,
         )
+        answers = zip(self.questions, self.given(), strict=True)
+        lines = [f"{question} → {answer}" for question, answer in answers]
+        drawn.supxlabel("\n".join(lines), fontsize=9, parse_math=False)
+        return drawn
 
     def _words(self) -> str:
         off = [name for name, on in zip(self.head_names, self.on, strict=True) if not on]

@@ -237,7 +237,17 @@ WRONG = [
     (lambda q, k: Explorer.from_frames({}), TypeError, "frames: expected a mapping"),
     (lambda q, k: Explorer.from_frames({0: q}), ValueError, "frames: expected.*at least 1"),
     (lambda q, k: Explorer.from_frames({1: q[:1], 2: q}), ValueError, "frames: .*of heads"),
-    (lambda q, k: Explorer.from_frames({2: q}, mask="causal"), ValueError, "mask: .*recorded"),
+    (lambda q, k: Explorer.from_frames({2: q}, mask="causal"), ValueError, "mask.*L == S"),
+    (lambda q, k: Explorer.from_frames({2: q}, mask=q), TypeError, "mask: expected booleans"),
+    (lambda q, k: Explorer.from_frames({2: q}, mask={3: "none"}), ValueError, "mask: .*length 2"),
+    (
+        lambda q, k: Explorer.from_frames({2: q}, mask=q[0, :3] > 0),
+        ValueError,
+        "mask: .*broadcasts",
+    ),
+    (lambda q, k: Explorer(q, k, value=k[:1]), ValueError, "value: expected H, S = 2, 6"),
+    (lambda q, k: Explorer(q, k, anchor="No 1"), ValueError, "anchor: expected small letters"),
+    (lambda q, k: Explorer(q, k, pinned=[0, 6, 0]), ValueError, "pinned: .*below"),
     (lambda q, k: Explorer.from_frames({2: q}, stage="scores"), ValueError, "stage: .*recorded"),
     (
         lambda q, k: Explorer.from_frames({2: q}, query_tokens={3: WORDS}),

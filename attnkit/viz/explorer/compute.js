@@ -1,0 +1,186 @@
+// What the explorer computes, function by function as compute.py does, with the semantics of
+// attnkit.masks and attnkit.masked_softmax; common.js and maps.js stand before it.
+
+/** Sizes, tokens, and raw scores by head or recorded weights by length: nothing here changes. */
+function readData(model) {
+  const [heads, rows, cols, features] = model.get("shape");
+  const kind = model.get("kind"), keys = model.get("key_tokens"), queries = model.get("query_tokens");
+  const data = { kind, heads, rows, cols, features, keys, queries: queries || keys, self: !queries,
+    names: model.get("head_names"), headLabel: model.get("head_label"),
+    scale: model.get("scale"), scaleLabel: model.get("scale_label") };
+  data.labels = { queries: placed(data.queries), keys: placed(keys) };
+  if (kind === "frames") return { ...data, ...readFrames(model, data) };
+  const given = kind === "scores" && floats(model.get("scores"));
+  const query = floats(model.get("query")), key = floats(model.get("key"));
+  const value = floats(model.get("value")), size = rows * cols, made = [];
+  data.raw = (head) => made[head] ||= given
+    ? given.subarray(head * size, (head + 1) * size)
+    : dotProducts(query, key, head, rows, cols, features);
+  const part = (all, of, width) => (head, at) =>
+    all.subarray((head * of + at) * width, (head * of + at + 1) * width);
+  if (!given) Object.assign(data, { query: part(query, rows, features), key: part(key, cols, features) });
+  data.valueWidth = value.length / (heads * cols);
+  if (value.length) data.value = part(value, cols, data.valueWidth);
+  data.lengths = keys.map((_, j) => j + 1);
+  return data;
+}
+
+function readFrames(model, { heads }) {
+  const all = floats(model.get("frames")), tokens = model.get("frame_tokens"), frames = new Map();
+  const bits = bytesOf(model.get("frame_masks"));
+  let start = 0;
+  model.get("frame_shapes").forEach(([length, rows, cols], place) => {
+    const size = rows * cols, first = start;
+    const recorded = (head) => all.subarray(first + head * size, first + (head + 1) * size);
+    const sees = bits.length ? (head, i, j) => {
+      const k = first + head * size + i * cols + j;
+      return (bits[k >> 3] >> (k & 7) & 1) === 1;
+    } : null;
+    const own = tokens[place] && { queries: placed(tokens[place][0]), keys: placed(tokens[place][1]) };
+    frames.set(length, { rows, cols, recorded, sees, names: tokens[place], labels: own });
+    start += heads * size;
+  });
+  return { frames, lengths: [...frames.keys()] };
+}
+
+/** Tokens with their places, counted from 1, where a word comes twice or there are many. */
+function placed(tokens) {
+  const seen = new Map();
+  for (const token of tokens) seen.set(token, (seen.get(token) || 0) + 1);
+  return tokens.map((token, at) =>
+    tokens.length > 20 || seen.get(token) > 1 ? `${token} ${at + 1}` : token);
+}
+
+function dotProducts(query, key, head, rows, cols, features) {
+  const scores = new Float64Array(rows * cols);
+  for (let i = 0; i < rows; i++) {
+    const q = (head * rows + i) * features;
+    for (let j = 0; j < cols; j++) {
+      const k = (head * cols + j) * features;
+      let sum = 0;
+      for (let e = 0; e < features; e++) sum += query[q + e] * key[k + e];
+      scores[i * cols + j] = sum;
+    }
+  }
+  return scores;
+}
+
+/** The length shortens keys, and queries too in self-attention. */
+function sizeOf(data, s) {
+  if (data.frames) return data.frames.get(s.seq_len);
+  return { rows: data.self ? s.seq_len : data.rows, cols: s.seq_len };
+}
+
+function tokensOf(data, s) {
+  const { rows, cols, names } = sizeOf(data, s);
+  const [queries, keys] = names || [data.queries, data.keys];
+  return { queries: queries.slice(0, rows), keys: keys.slice(0, cols) };
+}
+
+/** The names of all queries and keys, with their places; those beyond the length are among them. */
+const labelsOf = (data, s) => sizeOf(data, s).labels || data.labels;
+
+/** The keys [from, to) that query i may see: every computed mask leaves one run a row. */
+function visibleKeys(s, i, cols) {
+  switch (s.mask) {
+    case "causal": return [0, i + 1];
+    case "window": return [Math.max(0, i + 1 - s.window), i + 1];
+    case "prefix": return [0, Math.max(Math.min(s.prefix_len, cols), i + 1)];
+    case "padding": return [0, cols - Math.min(s.padding, cols - 1)];
+  }
+  return [0, cols];
+}
+
+/** The keys of row i that have a colour: before the mask, all of them. */
+const drawnKeys = (s, i, cols) => s.stage === "scores" ? [0, cols] : visibleKeys(s, i, cols);
+
+const scaleOf = (data, s) => s.scaled && data.scale ? data.scale : 1;
+
+// exp(-x) for x >= 0 to 1 part in 10^11, three times as fast as Math.exp: powers of two from
+// tables, and a short series for the rest.
+const STEPS = new Float64Array(2048).map((_, i) => 2 ** (-i / 2048));
+const HALVES = new Float64Array(1024).map((_, i) => 2 ** -i);
+
+function expMinus(x) {
+  if (x > 700) return 0;
+  const place = x * (2048 * Math.LOG2E), whole = place | 0;
+  const rest = (place - whole) * (Math.LN2 / 2048);
+  return HALVES[whole >> 11] * STEPS[whole & 2047] * (1 - rest + 0.5 * rest * rest);
+}
+
+/** Softmax of factor * scores[at + from, at + to) into out; returns the largest weight. */
+function softmaxRow(scores, at, from, to, factor, out, outAt) {
+  let most = -Infinity, sum = 0;
+  for (let j = from; j < to; j++) if (scores[at + j] > most) most = scores[at + j];
+  for (let j = from; j < to; j++) sum += out[outAt + j] = expMinus((most - scores[at + j]) * factor);
+  const share = 1 / sum;
+  for (let j = from; j < to; j++) out[outAt + j] *= share;
+  return share;
+}
+
+/** One row of a head: raw scores from `at`, their factor, weights, and which keys it sees: `count`
+ *  of them, null where that was not recorded. */
+function readRow(data, s, [head, i]) {
+  const { cols, recorded, sees } = sizeOf(data, s);
+  if (recorded) {
+    const weights = recorded(head).slice(i * cols, (i + 1) * cols);
+    const visible = (j) => !sees || sees(head, i, j);
+    return { weights, sees: visible,
+      count: sees ? weights.reduce((sum, _, j) => sum + visible(j), 0) : null };
+  }
+  const raw = data.raw(head), at = i * data.cols, factor = scaleOf(data, s) / s.temperature;
+  const [from, to] = visibleKeys(s, i, cols), weights = new Float64Array(cols);
+  softmaxRow(raw, at, from, to, factor, weights, 0);
+  return { raw, at, factor, weights, count: to - from, sees: (j) => j >= from && j < to };
+}
+
+/** The keys that a row sees, the strongest first. */
+const bestKeys = ({ weights, sees }) =>
+  [...weights.keys()].filter(sees).sort((a, b) => weights[b] - weights[a]);
+
+/** What a row takes along: the sum of the values, each times its weight. */
+function outputOf(data, head, weights) {
+  const out = new Float64Array(data.valueWidth);
+  weights.forEach((weight, j) => {
+    const value = data.value(head, j);
+    if (weight) for (let e = 0; e < out.length; e++) out[e] += weight * value[e];
+  });
+  return out;
+}
+
+const shownHeads = (data, s) => s.head === "all" ? [...data.names.keys()] : [s.head];
+
+/** Fill `out` from `start` with what one head shows; returns the largest magnitude in it. */
+function fillHead(data, s, head, out, start) {
+  const { rows, cols, recorded } = sizeOf(data, s), factor = scaleOf(data, s) / s.temperature;
+  const raw = recorded ? recorded(head) : data.raw(head), width = recorded ? cols : data.cols;
+  let most = 0;
+  for (let i = 0; i < rows; i++) {
+    const at = i * width, to = start + i * cols;
+    const [low, high] = drawnKeys(s, i, cols);
+    if (s.stage === "weights" && !recorded) {
+      const peak = softmaxRow(raw, at, low, high, factor, out, to);
+      if (peak > most) most = peak;
+      continue;
+    }
+    for (let j = low; j < high; j++) {
+      const v = out[to + j] = raw[at + j] * factor;
+      if (v > most) most = v; else if (-v > most) most = -v;
+    }
+  }
+  return most;
+}
+
+/** The largest magnitude of the raw scores of these heads: the range of colours of scores, which
+ *  stays while scale and temperature move. */
+function rawRange(data, heads) {
+  data.ranges ||= [];
+  return Math.max(...heads.map((head) => data.ranges[head] ??= data.raw(head).reduce((most, v) =>
+    Number.isFinite(v) ? Math.max(most, Math.abs(v)) : most, 0)));
+}
+
+/** The number at the end of the colours: `most` is the largest magnitude on show. */
+function endOfColours(data, s, most) {
+  if (s.stretch) return most;
+  return s.stage === "weights" ? 1 : rawRange(data, shownHeads(data, s));
+}

@@ -1,0 +1,87 @@
+// The explorer's controls: native inputs, each in its own label.
+
+const MASKS = ["none", "causal", "padding", "window", "prefix"];
+const STAGES = ["scores", "masked scores", "weights"];
+
+const same = (v) => v;
+
+/** A labelled native input: `show` puts a setting into it, `read` takes it from there. */
+function control(label, input, name, show, read, ...rest) {
+  const element = make("label", {}, label, input, ...rest);
+  input.ariaLabel = label;
+  return { element, input, name, show, read: () => ({ [name]: read() }) };
+}
+
+function slider(label, name, { min = 0, max, step = 1, mask, text = same, from = same, to = same }) {
+  const input = make("input", { type: "range", min, step }), output = make("output");
+  return { mask, ...control(label, input, name, (s) => {
+    input.parentNode.hidden = Boolean(mask) && s.mask !== mask;
+    input.max = max(s);
+    input.value = from(s[name]);
+    say(output, String(text(s[name], s)));
+    if (input.ariaValueText !== output.textContent) input.ariaValueText = output.textContent;
+  }, () => to(Number(input.value)), output) };
+}
+
+/** A choice among [value, text, whether out of reach]. */
+function chooser(label, name, options) {
+  const input = make("select", {}, ...options.map(([value, textContent, disabled]) =>
+    make("option", { value, textContent, disabled })));
+  return control(label, input, name, (s) => { input.value = s[name]; },
+    () => options[input.selectedIndex][0]);
+}
+
+function toggle(label, name) {
+  const input = make("input", { type: "checkbox" });
+  return control(label, input, name, (s) => { input.checked = s[name]; }, () => input.checked);
+}
+
+function maskControls(data) {
+  const cols = (s) => sizeOf(data, s).cols, most = (s) => cols(s) - 1;
+  const fits = (mask) => data.self || mask === "none" || mask === "padding";
+  return [
+    chooser("Mask", "mask", MASKS.map((mask) =>
+      [mask, maskName(mask) + (fits(mask) ? "" : ": needs queries and keys to be the same tokens"),
+        !fits(mask)])),
+    slider("Padded", "padding",
+      { mask: "padding", max: most, text: (n, s) => `last ${Math.min(n, most(s))}` }),
+    slider("Window", "window", { mask: "window", min: 1, max: cols, text: keys }),
+    slider("Prefix", "prefix_len", { mask: "prefix", max: cols, text: keys }),
+  ];
+}
+
+/** Temperatures in equal steps of the logarithm; those that a text speaks of are among them. */
+function temperatures({ features }) {
+  const named = [0.5, 1, 2, 4, ...features ? [Math.sqrt(features)] : []];
+  const near = (v) => named.find((t) => Math.abs(Math.log10(t) - v) < 0.0251);
+  return (v) => near(v) ?? short(10 ** v);
+}
+
+const heat = (t) => `${short(t)}${t > 1 ? ", flatter" : t < 1 ? ", sharper" : ""}`;
+
+function buildControls(data, shown) {
+  const { lengths, names } = data;
+  const all = {
+    length: () => slider(data.self || data.frames ? "Length" : "Keys", "seq_len",
+      { max: () => lengths.length - 1, from: (n) => lengths.indexOf(n), to: (i) => lengths[i] }),
+    head: () => chooser(data.headLabel || "Head", "head",
+      [...names.entries(), ["all", `all ${(data.headLabel || "Head").toLowerCase()}s`]]),
+    mask: () => maskControls(data),
+    stage: () => chooser("Show", "stage", STAGES.map((stage) => [stage, stage])),
+    temperature: () => slider("Temperature", "temperature", { min: -1, max: () => 1, step: 0.05,
+      from: Math.log10, to: temperatures(data), text: heat }),
+    scale: () => toggle(data.scaleLabel, "scaled"),
+  };
+  return Object.entries(all).flatMap(([name, made]) => shown.includes(name) ? made() : []);
+}
+
+/** The controls in a row; those that belong to one mask share a place that is always kept. */
+function placeControls(controls) {
+  const slot = make("div", { className: "ak-slot" }), placed = [];
+  for (const { element, mask } of controls) {
+    if (!mask) placed.push(element);
+    else if (!slot.childElementCount) placed.push(slot);
+    if (mask) slot.append(element);
+  }
+  return placed;
+}

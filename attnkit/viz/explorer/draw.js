@@ -1,0 +1,225 @@
+// How the maps are coloured and where they are drawn: lengths are CSS pixels.
+
+const packed = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+
+/** 256 colours along the stops, as pixels. */
+const colourTable = (stops) =>
+  new Uint32Array(256).map((_, index) => packed(colourAt(stops, index / 255)));
+
+const FAMILY = "system-ui, -apple-system, 'Segoe UI', sans-serif";
+const GAP = 14, TITLE = 20, LARGEST = 44, NUMBERS = 30, EVERY = 8, HIGHEST = 1000;
+// Cells too small for slanted words have them upright; smaller ones still, only numbers.
+const SLANTED = 17, WORDS = 8;
+
+/** A font of `size` pixels for readers who left the browser's size as it is, and larger for others. */
+const fontOf = (size, em, bold = "") => `${bold} ${size * em}px ${FAMILY}`;
+
+function shorten(pen, text, width) {
+  if (pen.measureText(text).width <= width) return text;
+  const letters = [...text];
+  while (letters.length && pen.measureText(letters.join("") + "…").width > width) letters.pop();
+  return letters.join("") + "…";
+}
+
+/** How many rows and columns there can be, at any length, and all names that may be on show. */
+function mostOf(data) {
+  const { frames, labels } = data;
+  if (!frames) return { rows: data.rows, cols: data.cols, ...labels };
+  const all = [...frames.values()], most = (name) => Math.max(...all.map((frame) => frame[name]));
+  const names = (side) => all.flatMap((frame) => (frame.labels || labels)[side]);
+  return { rows: most("rows"), cols: most("cols"), queries: names("queries"), keys: names("keys") };
+}
+
+/** Places and sizes of the panels, with room for the longest length, so that nothing moves while
+ *  the length does. Names stand at the outer panels only. */
+function layOut(pen, width, count, most, em) {
+  const axis = 17 * em, wide = (texts) => Math.max(0, ...new Set(texts.map((t) => pen.measureText(t).width)));
+  const limit = Math.min(96 * em, width * 0.26), { rows, cols } = most;
+  const measure = (style) => {
+    if (style === "numbers") return { left: wide([String(rows)]) + 8, top: 14 * em, right: 4 };
+    const left = Math.min(limit, wide(most.queries)) + 7, key = Math.min(limit, wide(most.keys));
+    return style === "upright" ? { left, top: key + 8, right: 4 }
+      : { left, top: key * 0.72 + 10, right: 6 };
+  };
+  const plan = (across, style) => {
+    const { left, top, right } = measure(style), x0 = axis + left, gaps = (across - 1) * GAP;
+    const slack = style === "slanted" ? Math.min(top * 0.6, 40) : right;
+    const cell = Math.min((width - x0 - slack - gaps) / (across * cols), LARGEST, 560 / rows);
+    return { across, style, left, top, cell: Math.max(cell, 0.1) };
+  };
+  const best = (across) => {
+    pen.font = fontOf(12, em);
+    const slanted = plan(across, "slanted");
+    if (slanted.cell >= SLANTED) return slanted;
+    const upright = plan(across, "upright");
+    return upright.cell >= WORDS ? upright : plan(across, "numbers");
+  };
+  const height = ({ across, cell, top }) =>
+    axis + top + Math.ceil(count / across) * (rows * cell + TITLE * em + GAP);
+  const tried = [4, 3, 2, 1].filter((n) => n <= count && (count < 4 || count % n !== 1 || n === 1))
+    .map(best), low = tried.filter((plan) => height(plan) <= HIGHEST);
+  const found = low.find(({ cell }) => cell >= 14) || low.find(({ cell }) => cell >= 5.5) ||
+    low.reduce((a, b) => b.cell > a.cell ? b : a, low[0]) || tried[0];
+  return place(found, { width, count, rows, cols, em, axis, limit });
+}
+
+function place(found, { width, count, rows, cols, em, axis, limit }) {
+  const { across, left, top, cell } = found, title = count > 1 ? TITLE * em : 0;
+  const stepX = cols * cell + GAP, stepY = title + rows * cell + GAP, head = axis + top;
+  const panels = Array.from({ length: count }, (_, at) => ({ first: at < across, outer: at % across === 0,
+    x: axis + left + (at % across) * stepX,
+    y: head + title + Math.floor(at / across) * stepY }));
+  const font = fontOf(Math.max(9, Math.min(12, cell * 1.05)), em);
+  return { ...found, width, panels, most: { rows, cols }, title, axis, font, em, limit,
+    height: Math.ceil(head + Math.ceil(count / across) * stepY) };
+}
+
+function fit(canvas, { width, height }) {
+  const ratio = devicePixelRatio, wide = Math.round(width * ratio), high = Math.round(height * ratio);
+  if (canvas.width !== wide) canvas.width = wide;
+  if (canvas.height !== high) canvas.height = high;
+  canvas.style.height = `${height}px`;
+  const pen = canvas.getContext("2d");
+  pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+  pen.clearRect(0, 0, width, height);
+  return pen;
+}
+
+function hatching(colour) {
+  const tile = make("canvas", { width: 7, height: 7 }), pen = tile.getContext("2d");
+  pen.strokeStyle = colour;
+  for (const shift of [-7, 0, 7]) { pen.moveTo(shift, 7); pen.lineTo(shift + 7, 0); }
+  pen.stroke();
+  return pen.createPattern(tile, "repeat");
+}
+
+/** One pixel a cell, heads below each other; masked cells stay transparent. */
+function paintCells(atlas, cells, s, { rows, cols, sees }, heads, end, hues) {
+  Object.assign(atlas, { width: cols, height: rows * heads.length });
+  const pen = atlas.getContext("2d"), image = pen.createImageData(cols, atlas.height);
+  const pixels = new Uint32Array(image.data.buffer), signed = s.stage !== "weights";
+  const table = colourTable(hues.map.split(",").map(pixelOf)), nan = packed(pixelOf(hues.nan));
+  const gain = (signed ? 127.5 : 255) / (end || 1), shift = signed ? 128 : 0.5;
+  for (let row = 0; row < atlas.height; row++) {
+    const [from, to] = drawnKeys(s, row % rows, cols);
+    for (let k = row * cols + from; k < row * cols + to; k++) {
+      if (sees && !sees(heads[row / rows | 0], row % rows, k % cols)) continue;
+      const level = cells[k] * gain + shift;
+      if (level >= 0) pixels[k] = table[level < 255 ? level | 0 : 255];
+      else pixels[k] = level < 0 ? table[0] : nan;
+    }
+  }
+  pen.putImageData(image, 0, 0);
+  return pixels;
+}
+
+function drawMap(pen, { plan, atlas, hues, data, cells, pixels, shape, heads, labels, settings: s }) {
+  const { cell, em } = plan, { rows, cols } = shape;
+  pen.imageSmoothingEnabled = cell * devicePixelRatio < 1;
+  pen.textBaseline = "middle";
+  const hatch = hatching(hues.hatch);
+  plan.panels.forEach((panel, at) => {
+    const box = [panel.x, panel.y, cols * cell, rows * cell];
+    pen.fillStyle = hatch;
+    pen.fillRect(...box);
+    pen.drawImage(atlas, 0, at * rows, cols, rows, ...box);
+    pen.strokeStyle = hues.line;
+    pen.strokeRect(panel.x - 0.5, panel.y - 0.5, box[2] + 1, box[3] + 1);
+    pen.fillStyle = hues.ink;
+    pen.font = plan.font;
+    if (panel.outer) drawQueries(pen, panel, plan, labels.queries.slice(0, rows));
+    if (panel.first) drawKeys(pen, panel, plan, labels.keys.slice(0, cols));
+    if (plan.title) {
+      pen.font = fontOf(12, em, "600");
+      pen.textAlign = "left";
+      const up = panel.first ? plan.top + plan.axis : 0;
+      pen.fillText(shorten(pen, data.names[heads[at]], plan.most.cols * cell), panel.x,
+        panel.y - up - plan.title / 2);
+    }
+    if (cell >= 9) drawCells(pen, panel, plan, shape, s, hues, heads[at], at * rows * cols, cells, pixels);
+  });
+  drawAxes(pen, plan, hues);
+}
+
+/** The names that stand at an axis: all words, or numbers at 1, 8, 16 and so on. */
+function namesOf(labels, { style, cell, font }) {
+  const least = style === "numbers" ? Math.ceil(14 / cell / EVERY) * EVERY : 1;
+  return labels.map((text, at) => style === "numbers"
+    ? (at === 0 || (at + 1) % least === 0) ? String(at + 1) : ""
+    : labels.length > 20 && (at + 1) % EVERY && at ? text.replace(/ \d+$/, "") : text);
+}
+
+function drawQueries(pen, { x, y }, plan, labels) {
+  pen.textAlign = "right";
+  namesOf(labels, plan).forEach((text, i) =>
+    text && pen.fillText(shorten(pen, text, plan.limit), x - 5, y + (i + 0.5) * plan.cell));
+}
+
+function drawKeys(pen, { x, y }, plan, labels) {
+  const part = plan.style === "slanted" ? 8 : 4;
+  pen.textAlign = plan.style === "numbers" ? "center" : "left";
+  namesOf(labels, plan).forEach((text, j) => {
+    const at = x + (j + 0.5) * plan.cell;
+    if (!text) return;
+    if (plan.style === "numbers") pen.fillText(text, at, y - 8);
+    else turned(pen, shorten(pen, text, plan.limit), at, y - 7, part);
+  });
+}
+
+/** Text turned left by a `part` of a full turn. */
+function turned(pen, text, x, y, part) {
+  pen.save();
+  pen.translate(x, y);
+  pen.rotate(-2 * Math.PI / part);
+  pen.fillText(text, 0, 0);
+  pen.restore();
+}
+
+/** The words "key" and "query", once for all panels. */
+function drawAxes(pen, { panels, axis, left, top, title, cell, most, em }, hues) {
+  const [{ x, y }] = panels;
+  pen.font = fontOf(12, em);
+  pen.textAlign = "center";
+  pen.fillStyle = hues.muted;
+  pen.fillText("key", x + most.cols * cell / 2, y - top - axis / 2);
+  turned(pen, "query", x - left - axis / 2, y + most.rows * cell / 2, 4);
+}
+
+/** What large cells add: gaps, and the numbers, or a cross where there is none. */
+function drawCells(pen, { x, y }, { cell, em }, { rows, cols, sees }, s, hues, head, at, cells, pixels) {
+  pen.strokeStyle = hues.back;
+  pen.textAlign = "center";
+  pen.font = fontOf(11, em);
+  pen.beginPath();
+  for (let i = 0; i < rows; i++) {
+    const [from, to] = drawnKeys(s, i, cols);
+    for (let j = from; j < to; j++) {
+      const k = at + i * cols + j, v = cells[k];
+      if (sees && !sees(head, i, j)) continue;
+      pen.rect(x + j * cell, y + i * cell, cell, cell);
+      if (cell < NUMBERS && v === v) continue;
+      pen.fillStyle = isDark([0, 8, 16].map((bits) => (pixels[k] >> bits) & 255)) ? "#fff" : "#000";
+      const text = v !== v ? "×" : s.stage !== "weights" ? fixed(v, 1) : v.toFixed(2).replace(/^0/, "");
+      pen.fillText(text, x + (j + 0.5) * cell, y + (i + 0.5) * cell);
+    }
+  }
+  pen.stroke();
+}
+
+/** A frame around a cell, and thin ones around its row and column: solid where the reader pinned
+ *  it, dotted below the pointer. */
+function drawFrame(pen, plan, panel, { rows, cols }, [, query, key], kind, hues) {
+  const size = Math.max(plan.cell, 4), middle = (n) => (n + 0.5) * plan.cell - size / 2;
+  const x = panel.x + middle(key), y = panel.y + middle(query);
+  pen.strokeStyle = hues.accent;
+  pen.setLineDash(kind === "hover" ? [2, 2] : []);
+  pen.lineWidth = 1;
+  pen.strokeRect(panel.x - 1.5, y - 0.5, cols * plan.cell + 3, size + 1);
+  if (kind !== "hover") pen.strokeRect(x - 0.5, panel.y - 1.5, size + 1, rows * plan.cell + 3);
+  for (const [strokeStyle, lineWidth, dash] of [[hues.back, 5, []],
+    [hues.accent, kind === "pinned" ? 3 : 2, kind === "hover" ? [3, 3] : []]]) {
+    pen.setLineDash(dash);
+    Object.assign(pen, { strokeStyle, lineWidth }).strokeRect(x, y, size, size);
+  }
+  pen.setLineDash([]);
+}

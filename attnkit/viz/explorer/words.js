@@ -1,0 +1,48 @@
+// What the explorer says, in words.
+
+const short = (v) => Number(v.toPrecision(3));
+const keys = (n) => `${n} key${n === 1 ? "" : "s"}`;
+
+const MASK_NAMES = { window: "window (causal)", prefix: "prefix (then causal)" };
+const maskName = (mask) => MASK_NAMES[mask] || mask;
+
+function describeCell({ queries, keys }, { raw, at, factor, weights, sees }, [, query, key]) {
+  const score = raw ? `score ${fixed(raw[at + key] * factor, 2)}, ` : "";
+  return `query ${quoted(queries[query])}, key ${quoted(keys[key])}: ${score}` +
+    (sees(key) ? `weight ${fixed(weights[key])}` : "masked, weight 0");
+}
+
+/** How the number in large type came about. */
+function describeScore(data, s, { raw, at, factor, weights, sees }, key) {
+  if (!raw) return sees(key) ? "weight, recorded" : "weight 0";
+  const name = data.kind === "qk" ? "q·k " : "", scale = scaleOf(data, s), heat = s.temperature;
+  const steps = (scale === 1 ? "" : ` × ${short(scale)}`) + (heat === 1 ? "" : ` ÷ ${short(heat)}`);
+  const score = `score ${fixed(raw[at + key] * factor, 2)}` +
+    (name || steps ? ` = ${name}${fixed(raw[at + key], 2)}${steps}` : "");
+  return s.stage === "weights" ? `weight, from ${score}`
+    : `${score}; weight ${sees(key) ? fixed(weights[key]) : "0, masked"}`;
+}
+
+/** The number on show in large type: of the stage that the map shows. */
+function mainNumber(s, { raw, at, factor, weights, sees }, key) {
+  if (s.stage !== "scores" && !sees(key)) return "masked";
+  return s.stage === "weights" ? fixed(weights[key]) : fixed(raw[at + key] * factor, 2);
+}
+
+function describeRow({ weights, count }) {
+  const sum = weights.reduce((a, b) => a + b, 0);
+  const entropy = weights.reduce((h, w) => w > 0 ? h - w * Math.log(w) : h, 0);
+  const [most, of] = count === null ? ["", ""]
+    : [` of at most ${fixed(Math.log(count), 2)}`, ` of ${count}`];
+  return `Row sum ${fixed(sum)} · entropy ${fixed(entropy, 2)} nats${most}, as if spread evenly ` +
+    `over ${fixed(Math.exp(entropy), 1)}${of || ""} ` + (count === 1 ? "key" : "keys");
+}
+
+function describeView(data, s) {
+  const { rows, cols } = sizeOf(data, s);
+  const how = data.frames ? "recorded weights" : `${s.stage}, mask ${maskName(s.mask)}`;
+  const large = data.heads > 1 ? " Plus opens the map in hand large, minus shows all." : "";
+  return `Attention heat map, ${s.head === "all" ? "all heads" : data.names[s.head]}: ${rows} ` +
+    `queries by ${cols} keys, ${how}. Arrow keys, Home and End move between cells, Page Up and ` +
+    `Page Down between heads. Enter pins a cell, Escape frees it.${large}`;
+}
