@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 
+from attnkit.viz import notebook
 from booktools import normal_form
 from booktools.address import parse_address
 from tests.book.sample import ONE, READ, build, by_id, small_book, sound_notebook, with_claim
@@ -181,7 +182,7 @@ def test_a_chapters_number_becomes_a_link_when_its_chapter_comes(book):
 
 def test_a_stale_chapter_a_dead_control_and_a_claim_without_a_number_stop_the_build(book):
     nb = stale(claiming({**ONE, "number": "seven"}, READ))
-    normal_form.widget_states(nb).clear()
+    notebook.states(nb).clear()
     write(book, nb)
     said = refused(book)
     assert "01_trial.ipynb: cell 3: changed since it was executed" in said
