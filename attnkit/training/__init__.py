@@ -1,4 +1,4 @@
-"""One `fit` for every model, and what it is made of."""
+"""One `fit` for every model, its losses, and safetensors files."""
 
 from attnkit.training.evaluation import evaluate, next_token_loss, sequence_loss
 from attnkit.training.loop import Fit, fit

@@ -15,12 +15,15 @@ from attnkit.tasks.vocab import PAD
 Loss = Callable[[nn.Module, Any], Tensor]
 
 
-def sequence_loss(model: nn.Module, batch: Any) -> Tensor:
-    """Cross entropy of each target token with teacher forcing, padding left out.
+def sequence_loss(model: nn.Module, batch: Any, *, label_smoothing: float = 0.0) -> Tensor:
+    """Cross entropy of each target token with teacher forcing, without padding.
 
     Args:
         model: called as `model(source, source_lengths, target_in)`, gives logits (B, T, V).
         batch: a `tasks.Batch`.
+        label_smoothing: share of the target's probability that goes to all tokens alike (Szegedy
+            et al. 2016, section 7) while the model is in training mode. For `fit`:
+            `functools.partial(sequence_loss, label_smoothing=0.1)`.
 
     Returns:
         (N,), one loss in nats for each of the N target tokens, EOS included.
@@ -38,7 +41,12 @@ def sequence_loss(model: nn.Module, batch: Any) -> Tensor:
         1
     """
     logits = model(batch.source, batch.source_lengths, batch.target_in)  # (B, T, V)
-    losses = F.cross_entropy(logits.float().transpose(1, 2), batch.target_out, reduction="none")
+    losses = F.cross_entropy(
+        logits.float().transpose(1, 2),
+        batch.target_out,
+        reduction="none",
+        label_smoothing=label_smoothing if model.training else 0.0,
+    )
     return losses[batch.target_out != PAD]  # (N,)
 
 
@@ -84,7 +92,7 @@ def evaluate(
         model: any module that `loss` can call.
         batches: `tasks.Batches` or a sequence of batches.
         loss: as for `fit`.
-        device: where the batches go; that of the model's first parameter when left out.
+        device: where the batches go; default that of the model's first parameter.
 
     Raises:
         ValueError: there are no losses.

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from attnkit import checks
 from attnkit.training import storage
@@ -18,17 +18,49 @@ from attnkit.training import storage
 class Run:
     """Where a training run stands: everything that a checkpoint must hold."""
 
-    def __init__(self, model: nn.Module, optimizer: torch.optim.Optimizer, fixed: dict[str, int]):
-        self.model, self.optimizer, self.fixed = model, optimizer, fixed
+    def __init__(
+        self,
+        model: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        fixed: dict[str, int],
+        folder: Path | None,
+    ):
+        self.model, self.optimizer, self.fixed, self.folder = model, optimizer, fixed, folder
         self.step, self.history = 0, []
         self.best_step: int | None = None
         self.best_loss: float | None = None
         self.losses, self.count = 0.0, 0  # since the last evaluation
         self.whole = True  # False while the optimizer is halfway through the weights
-        self.random = None  # state of the generators when the step began
+        self.random = None  # state of the generators when the next step begins
 
-    def save(self, folder: Path | None) -> None:
-        if folder is None or not self.whole:
+    def is_due(self, every: int, steps: int) -> bool:
+        """Whether this step is to be evaluated and has not been yet."""
+        due = self.step > 0 and (self.step % every == 0 or self.step == steps)
+        return due and not (self.history and self.history[-1]["step"] == self.step)
+
+    @contextmanager
+    def step_of(self, losses: Tensor) -> Iterator[None]:
+        """Count a step, which changes the weights inside the `with` block, and its losses."""
+        self.whole = False
+        yield
+        self.step += 1
+        self.losses += losses.detach().double().sum().item()
+        self.count += losses.numel()
+        self.random = random_state()
+        self.whole = True
+
+    @contextmanager
+    def saved_on_interrupt(self) -> Iterator[None]:
+        """Save when a `KeyboardInterrupt` ends the `with` block."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.save()
+            raise
+
+    def save(self) -> None:
+        """Write `last.safetensors`, unless there is no folder or the weights are half new."""
+        if self.folder is None or not self.whole:
             return
         tensors = {f"model.{name}": value for name, value in self.model.state_dict().items()}
         state = {
@@ -37,10 +69,11 @@ class Run:
             "optimizer": storage.flatten(self.optimizer.state_dict(), "optimizer", tensors),
             "random": storage.flatten(self.random or random_state(), "random", tensors),
         }
-        storage.save_tensors(folder / "last.safetensors", tensors, state)
+        storage.save_tensors(self.folder / "last.safetensors", tensors, state)
 
-    def load(self, folder: Path | None) -> None:
-        path = None if folder is None else folder / "last.safetensors"
+    def load(self) -> None:
+        """Go on from `last.safetensors`, if there is one."""
+        path = None if self.folder is None else self.folder / "last.safetensors"
         if path is None or not path.is_file():
             return
         tensors, state = storage.load_tensors(path)

@@ -545,6 +545,20 @@ FIT = [
         "…'abacus'…",
     ),
     Wrong(fit(amp="bf16"), TypeError, "amp", "True or False", "str 'bf16'"),
+    Wrong(
+        fit(epochs=3),
+        TypeError,
+        "epochs",
+        "steps=epochs * len(train)",
+        "an argument that fit does not have",
+    ),
+    Wrong(
+        fit(callbacks=[]),
+        TypeError,
+        "callbacks",
+        "measure= (a function of the model, called at each evaluation)",
+        "an argument that fit does not have",
+    ),
     Wrong(fit(progress=None), TypeError, "progress", "True or False", "NoneType None"),
     Wrong(lambda: training.evaluate(squared, ONES), TypeError, "model", "an nn.Module", "function"),
     Wrong(
@@ -555,6 +569,11 @@ FIT = [
         "none",
     ),
 ]
+
+
+def test_fit_knows_no_other_argument():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'nonsense'"):
+        fit(nonsense=1)()
 
 
 @pytest.mark.parametrize("wrong", DATA + VOCAB + SCORES + FIT)

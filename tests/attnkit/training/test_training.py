@@ -254,6 +254,19 @@ def test_padding_does_not_count_in_the_loss():
     assert torch.allclose(torch.cat(alone), together, atol=1e-6)
 
 
+def test_labels_are_smoothed_in_training_alone():
+    tagger = model()
+    tagger.drop.p = 0.0
+    batch = next(iter(data()[0]))
+    hard = training.sequence_loss(tagger, batch)
+    smooth = training.sequence_loss(tagger, batch, label_smoothing=0.3)
+    log_probs = tagger(batch.source, batch.source_lengths, batch.target_in).log_softmax(-1)
+    uniform = -log_probs.mean(-1)[batch.target_out != 0]
+    assert torch.allclose(smooth, 0.7 * hard + 0.3 * uniform, atol=1e-6)
+    tagger.eval()
+    assert torch.equal(training.sequence_loss(tagger, batch, label_smoothing=0.3), hard)
+
+
 def test_evaluate_averages_over_tokens_not_batches():
     tagger = model()
     tagger.train()
@@ -309,7 +322,7 @@ def test_measure_sees_the_model_in_eval_mode_without_gradients():
         return {"norm": tagger.out.weight.norm()}
 
     fitted = run(model(), 6, measure=measure)
-    assert seen == [(False, False)] * 2
+    assert seen == [(False, False)] * 2, "at step 5, and at the end"
     assert all(isinstance(row["norm"], float) for row in fitted.history)
 
 
