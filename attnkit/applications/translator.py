@@ -9,14 +9,16 @@ from torch import Tensor
 
 from attnkit import checks
 from attnkit.decoding import SequenceModel
-from attnkit.decoding.predictions import mean_heads
+from attnkit.decoding.predictions import mean_heads, word_weights
 from attnkit.rnn import seq2seq
 from attnkit.tasks.pairs import Batches, Pair
+from attnkit.tasks.subwords import START, Subwords
 from attnkit.tasks.vocab import SPECIAL, UNK, Vocab, detokenize, tokenize
 from attnkit.training import storage
 from attnkit.transformer import Transformer
 
 KINDS = ("transformer", "additive", "dot", "general", "concat", "none")
+VOCABS = {"Vocab": Vocab, "Subwords": Subwords}
 
 
 class Translation(NamedTuple):
@@ -25,6 +27,8 @@ class Translation(NamedTuple):
     `text` is the translation, `source` and `target` are the tokens on both sides, `score` is the
     log-probability of the target in nats, and `weights` (T, S) are the attention of each target
     token (of the Transformer's cross-attention, the mean over layers and heads), or None.
+    `source_words` and `target_words` say where each word begins and ends among the tokens, which
+    are pieces of words with `tasks.Subwords`.
     """
 
     text: str
@@ -32,6 +36,33 @@ class Translation(NamedTuple):
     target: list[str]
     score: float
     weights: Tensor | None
+    source_words: list[tuple[int, int]]
+    target_words: list[tuple[int, int]]
+
+    def by_word(self) -> "Translation":
+        """The same with whole words as tokens, as a picture wants them.
+
+        The weight of a source word is the sum over its pieces, and that of a target word the mean
+        over its own, so a row still adds up to what it did.
+
+        >>> import torch
+        >>> weights = torch.tensor([[0.2, 0.3, 0.5], [0.0, 0.2, 0.8]])
+        >>> found = Translation("cats", ["▁le", "▁ch", "at"], ["▁cat", "s"], -1.0, weights,
+        ...                     [(0, 1), (1, 3)], [(0, 2)])
+        >>> found.by_word().source, found.by_word().weights
+        (['le', 'chat'], tensor([[0.1000, 0.9000]]))
+        """
+        weights = self.weights
+        if weights is not None:
+            weights = word_weights(weights, self.target_words, self.source_words)
+        source = _joined(self.source, self.source_words)
+        target = _joined(self.target, self.target_words)
+        words = [[(n, n + 1) for n in range(len(side))] for side in (source, target)]
+        return Translation(self.text, source, target, self.score, weights, *words)
+
+
+def _joined(pieces: list[str], words: list[tuple[int, int]]) -> list[str]:
+    return ["".join(pieces[first:end]).removeprefix(START) for first, end in words]
 
 
 class Translator:
@@ -118,7 +149,7 @@ class Translator:
             decoded = search(batch.source, batch.source_lengths, max_len, **options)
             weights = None if decoded.weights is None else mean_heads(decoded.weights).cpu()
             for row, place in enumerate(batch.index.tolist()):
-                source = list(pairs[place].source)
+                source = self.source_vocab.pieces(pairs[place].source)
                 seen = None if weights is None else weights[row, :, : len(source)]  # (T, S)
                 found[place] = self._finish(
                     source, decoded.tokens[row], float(decoded.scores[row]), seen, copy_unknown
@@ -142,8 +173,8 @@ class Translator:
         description = {
             "model": self.kind,
             "options": self.options,
-            "source": self.source_vocab.tokens[len(SPECIAL) :],
-            "target": self.target_vocab.tokens[len(SPECIAL) :],
+            "source": _description(self.source_vocab),
+            "target": _description(self.target_vocab),
         }
         storage.save_json(Path(folder) / "translator.json", description)
 
@@ -165,7 +196,9 @@ class Translator:
         saved = json.loads(path.read_text(encoding="utf-8"))
         if saved["model"] == "custom" and model is None:
             checks.fail("model", "the model of your own that was saved here", "None")
-        vocabs = Vocab(saved["source"]), Vocab(saved["target"])
+        vocabs = [
+            VOCABS[side["kind"]](side["tokens"]) for side in (saved["source"], saved["target"])
+        ]
         loaded = cls(*vocabs, saved["model"] if model is None else model, **saved["options"])
         storage.load_weights(loaded.model, Path(folder) / "weights.safetensors")
         loaded.model.eval()
@@ -174,7 +207,7 @@ class Translator:
     def _finish(
         self, source: list[str], ids: Tensor, score: float, weights: Tensor | None, copy: bool
     ) -> Translation:
-        target = self.target_vocab.decode(ids)
+        target = self.target_vocab.written(ids)
         if weights is not None:
             weights = weights[: len(target)]
             if copy:
@@ -184,7 +217,13 @@ class Translator:
                     source[best[place]] if token == unknown else token
                     for place, token in enumerate(target)
                 ]
-        return Translation(detokenize(target), source, target, score, weights)
+        text = detokenize(self.target_vocab.join(target))
+        words = self.source_vocab.spans(source), self.target_vocab.spans(target)
+        return Translation(text, source, target, score, weights, *words)
+
+
+def _description(vocab: Vocab) -> dict[str, Any]:
+    return {"kind": type(vocab).__name__, "tokens": vocab.tokens[len(SPECIAL) :]}
 
 
 def _build(kind: str, source_size: int, target_size: int, options: dict[str, Any]) -> SequenceModel:

@@ -1,6 +1,6 @@
 """What a trained model says, and where it looks, for every example of a data set."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -13,6 +13,7 @@ from attnkit.metrics import Link, argmax_links
 from attnkit.tasks.pairs import Batches
 
 Weigh = Callable[[Any, Any], Tensor]
+Span = tuple[int, int]
 
 
 def predict(
@@ -83,10 +84,38 @@ def mean_heads(weights: Tensor) -> Tensor:
     return weights.flatten(1, -3).mean(1) if weights.dim() > 3 else weights
 
 
+def word_weights(
+    weights: Tensor, target_words: Sequence[Span], source_words: Sequence[Span]
+) -> Tensor:
+    """Join weights (T, S) over pieces of words into weights over words.
+
+    The weight of a source word is the sum over its pieces, that of a target word the mean over its
+    own, so a row adds up to what its pieces' rows did.
+
+    Args:
+        weights: (T, S).
+        target_words: where each word begins and ends among the T pieces, as `Vocab.spans` says.
+        source_words: the same among the S pieces.
+
+    Returns:
+        (number of target words, number of source words).
+
+    Example:
+        >>> weights = torch.tensor([[0.2, 0.3, 0.5], [0.0, 0.2, 0.8]])
+        >>> word_weights(weights, [(0, 2)], [(0, 1), (1, 3)])
+        tensor([[0.1000, 0.9000]])
+    """
+    empty = weights.new_zeros(len(weights), 0)
+    columns = [weights[:, first:end].sum(1) for first, end in source_words]
+    weights = torch.stack(columns, 1) if columns else empty
+    rows = [weights[first:end].mean(0) for first, end in target_words]
+    return torch.stack(rows) if rows else weights[:0]
+
+
 def align(
     model: SequenceModel, batches: Batches, *, weigh: Weigh = teacher_forced_weights
 ) -> list[frozenset[Link]]:
-    """Link each target token to the source token it attends to most, given the right targets.
+    """Link each target word to the source word it attends to most, given the right targets.
 
     The links compare with gold links of the same sentences, whatever the model would have said by
     itself (forced decoding, as in Luong et al. 2015, section 5.4).
@@ -98,8 +127,8 @@ def align(
             head.
 
     Returns:
-        Links (target place, source place), in the order of `batches.pairs`; the end symbol and
-        padding have none.
+        Links (place of the target word, place of the source word), in the order of
+        `batches.pairs`; the end symbol and padding have none.
 
     Raises:
         TypeError: an argument has the wrong type.
@@ -125,8 +154,12 @@ def align(
             checks.fail("weigh", f"weights (B, T, S) = {expected}", f"{checks.shape(weights)}")
         for row, place in enumerate(batch.index.tolist()):
             pair = batches.pairs[place]
+            source = batches.source_vocab.spans(batches.source_vocab.pieces(pair.source))
+            target = batches.target_vocab.spans(batches.target_vocab.pieces(pair.target))
             links[place] = argmax_links(
-                weights[row], target_length=len(pair.target), source_length=len(pair.source)
+                word_weights(weights[row], target, source),
+                target_length=len(target),
+                source_length=len(source),
             )
     return links
 

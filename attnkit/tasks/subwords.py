@@ -25,8 +25,6 @@ from collections.abc import Iterable, Sequence
 from io import BytesIO
 from itertools import pairwise
 
-from torch import Tensor
-
 from attnkit import checks
 from attnkit.tasks.vocab import SPECIAL, UNK, Vocab, check_tokens
 
@@ -111,10 +109,6 @@ class Subwords(Vocab):
         """Return the ids of the pieces of all words, `UNK` for unknown characters. Adds no BOS or
         EOS."""
         return [self.ids.get(piece, UNK) for piece in self.pieces(tokens)]
-
-    def decode(self, ids: Sequence[int] | Tensor) -> list[str]:
-        """Return the words up to the first EOS, without padding and BOS; errors as `Vocab`'s."""
-        return self.join(super().decode(ids))
 
     def pieces(self, tokens: Sequence[str]) -> list[str]:
         """Return the pieces of all words, one for each id that `encode` gives."""

@@ -85,18 +85,22 @@ class Vocab:
         Raises:
             ValueError: an id is not in the vocabulary, or `ids` is a tensor that is not 1-D.
         """
+        return self.join(self.written(ids))
+
+    def written(self, ids: Sequence[int] | Tensor) -> list[str]:
+        """Return the piece of each id up to the first EOS, without padding and BOS."""
         if isinstance(ids, Tensor):
             if ids.dim() != 1:
                 checks.fail("ids", "one sequence of ids", f"shape {checks.shape(ids)}")
             ids = ids.tolist()
-        tokens = []
+        pieces = []
         for number in ids:
             checks.integer("ids", number, minimum=0, maximum=len(self) - 1)
             if number == EOS:
                 break
             if number not in (PAD, BOS):
-                tokens.append(self.tokens[number])
-        return tokens
+                pieces.append(self.tokens[number])
+        return pieces
 
     def pieces(self, tokens: Sequence[str]) -> list[str]:
         """Return what each id of `encode(tokens)` stands for: here, the tokens themselves."""

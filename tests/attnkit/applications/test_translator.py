@@ -7,7 +7,7 @@ import torch
 
 from attnkit import Translator, tasks, training
 from attnkit.rnn import seq2seq
-from attnkit.tasks import Pair, Vocab
+from attnkit.tasks import Pair, Subwords, Vocab
 from tests.refusals.wrong_calls import Wrong, assert_refused
 
 torch.set_num_threads(1)
@@ -66,7 +66,33 @@ def test_saved_and_loaded_translates_the_same(kind, tmp_path):
         "translator.json",
         "weights.safetensors",
     ]
-    assert "noir" in json.loads((tmp_path / "translator.json").read_text())["target"]
+    saved = json.loads((tmp_path / "translator.json").read_text())["target"]
+    assert saved["kind"] == "Vocab"
+    assert "noir" in saved["tokens"]
+
+
+def test_pieces_of_words_go_in_and_words_come_out(tmp_path):
+    subwords = Subwords.build((side for pair in PAIRS for side in pair[:2]), max_size=80)
+    torch.manual_seed(0)
+    translator = Translator(subwords, subwords, "dot", share_embeddings=True, **SIZES)
+    batches = translator.batches(PAIRS, batch_size=20)
+    training.fit(translator.model, batches, steps=250, lr=0.01, progress=False)
+    found = translator.translate(TEXTS)
+    wanted = [tasks.detokenize(pair.target) for pair in PAIRS]
+    assert sum(item.text == text for item, text in zip(found, wanted, strict=True)) > 30
+    for pair, item in zip(PAIRS, found, strict=True):
+        assert item.source == subwords.pieces(pair.source)
+        whole = item.by_word()
+        assert whole.source == list(pair.source)
+        assert tasks.detokenize(whole.target) == item.text
+        assert whole.weights.shape == (len(whole.target), len(whole.source))
+        assert torch.allclose(whole.weights.sum(-1), torch.ones(len(whole.target)))
+    assert any(len(item.source) > len(item.source_words) for item in found)
+    assert translator.translate(["the zzz cat"])[0].by_word().source == ["the", "zzz", "cat"]
+    translator.save(tmp_path)
+    loaded = Translator.load(tmp_path)
+    assert loaded.source_vocab == subwords
+    assert [item.text for item in loaded.translate(TEXTS)] == [item.text for item in found]
 
 
 def test_a_model_of_your_own_is_saved_and_needs_itself_to_load(tmp_path):

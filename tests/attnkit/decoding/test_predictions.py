@@ -5,7 +5,13 @@ import torch
 
 from attnkit import metrics, tasks
 from attnkit.decoding import SequenceModel
-from attnkit.decoding.predictions import align, mean_heads, predict, teacher_forced_weights
+from attnkit.decoding.predictions import (
+    align,
+    mean_heads,
+    predict,
+    teacher_forced_weights,
+    word_weights,
+)
 from attnkit.rnn import seq2seq
 from attnkit.tasks import EOS, Batches
 from attnkit.transformer import Transformer
@@ -50,6 +56,34 @@ def test_alignments_are_the_argmax_of_each_pair_alone(kind):
             weights = teacher_forced_weights(one, batch)[0]
         assert links == metrics.argmax_links(weights[: len(pair.target)])
         assert len(links) == len(pair.target)
+
+
+def test_pieces_of_a_word_are_aligned_as_one_word():
+    words = [("unbind", "me"), ("meet", "unbind", "me")]
+    joins = ["▁u", "▁un", "bi", "bin", "bind", "▁m", "▁me", "et"]
+    subwords = tasks.Subwords([*joins, *"▁unbidmet"])
+    pairs = [tasks.Pair(each, each) for each in words]
+    assert len(subwords.encode(words[1])) == 5
+
+    def straight(_, batch):  # each piece looks at itself
+        return torch.eye(9)[: batch.target_in.shape[1], : batch.source.shape[1]].expand(
+            len(batch.source), -1, -1
+        )
+
+    links = align(
+        seq2seq(len(subwords), len(subwords), hidden_dim=8),
+        Batches(pairs, subwords, subwords, batch_size=2),
+        weigh=straight,
+    )
+    assert links == [{(0, 0), (1, 1)}, {(0, 0), (1, 1), (2, 2)}]
+
+
+def test_weights_of_words_sum_over_columns_and_average_over_rows():
+    weights = torch.arange(12.0).view(3, 4)
+    got = word_weights(weights, [(0, 1), (1, 3)], [(0, 3), (3, 4)])
+    assert got.tolist() == [[3, 3], [(4 + 5 + 6 + 8 + 9 + 10) / 2, (7 + 11) / 2]]
+    assert word_weights(weights, [], [(0, 4)]).shape == (0, 1)
+    assert word_weights(weights, [(0, 3)], []).shape == (1, 0)
 
 
 def test_align_takes_the_weights_it_is_told_to_take():
