@@ -16,15 +16,19 @@ its own; `LAYERS` holds the order, and a test holds the imports to it.
     mechanisms      attention as modules: additive, Luong's, multi-head
     metrics         accuracy, alignment, BLEU and ROUGE, entropy, intervals
     tasks           data with known answers, vocabularies, batches
-    decoding        greedy and beam search
+    decoding        greedy and beam search, sampling
     rnn             recurrent encoders, and decoders with attention
-    transformer     encoder, decoder, and the whole model
+    transformer     layers, stacks, the translation model, the language model
     training        fit, evaluate, save and load
     applications    a translator and a summarizer
     viz             heat maps and the widgets
 """
 
+import importlib
+from typing import Any
+
 from attnkit import (
+    applications,
     decoding,
     device,
     efficient,
@@ -40,6 +44,7 @@ from attnkit import (
     transformer,
 )
 from attnkit.applications import Summarizer, Translator
+from attnkit.efficient import KVCache
 from attnkit.functional import Attended, masked_softmax, scaled_dot_product_attention
 from attnkit.mechanisms import (
     AdditiveAttention,
@@ -49,6 +54,9 @@ from attnkit.mechanisms import (
     SelfAttention,
     time_first,
 )
+from attnkit.tasks import Vocab
+from attnkit.training import fit
+from attnkit.transformer import LanguageModel, Transformer
 
 __version__ = "0.1.0"
 
@@ -78,15 +86,21 @@ __all__ = [
     "LAYERS",
     "AdditiveAttention",
     "Attended",
+    "KVCache",
+    "LanguageModel",
     "LuongAttention",
     "MultiHeadAttention",
     "ProjectedAttention",
     "SelfAttention",
     "Summarizer",
+    "Transformer",
     "Translator",
+    "Vocab",
+    "applications",
     "decoding",
     "device",
     "efficient",
+    "fit",
     "functional",
     "masked_softmax",
     "masks",
@@ -101,3 +115,24 @@ __all__ = [
     "training",
     "transformer",
 ]
+
+# Imported when they are first asked for, since drawing needs matplotlib and anywidget.
+_LAZY = ("viz", "AttentionExplorer", "heatmap")
+
+_OTHER_NAMES = {
+    "BahdanauAttention": "AdditiveAttention",
+    "MultiheadAttention": "MultiHeadAttention",
+    "GPT": "LanguageModel",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        viz = importlib.import_module("attnkit.viz")
+        return viz if name == "viz" else getattr(viz, name)
+    if name in _OTHER_NAMES:
+        raise AttributeError(f"attnkit has no {name}: it is called attnkit.{_OTHER_NAMES[name]}")
+    for room in LAYERS:
+        if room != "viz" and name in getattr(globals().get(room), "__all__", ()):
+            raise AttributeError(f"attnkit has no {name} of its own: see attnkit.{room}.{name}")
+    raise AttributeError(f"module 'attnkit' has no attribute {name!r}")

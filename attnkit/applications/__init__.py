@@ -1,6 +1,6 @@
 """Whole models for whole tasks: translate a sentence, summarize a document."""
 
-from attnkit.applications.summarizer import Summarizer
-from attnkit.applications.translator import Translator
+from attnkit.applications.summarizer import Scored, Summarizer, Summary, summary_loss
+from attnkit.applications.translator import Translation, Translator
 
-__all__ = ["Summarizer", "Translator"]
+__all__ = ["Scored", "Summarizer", "Summary", "Translation", "Translator", "summary_loss"]

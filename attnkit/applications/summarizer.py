@@ -1,6 +1,7 @@
-"""Sentences in, a score for each and the chosen k out."""
+"""A summarizer: score the sentences of a document and choose the best k."""
 
 import json
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +20,7 @@ from attnkit.transformer import Encoder
 
 
 class Scored(NamedTuple):
-    """What the model makes of B documents of N sentences of W tokens.
+    """The output of `Summarizer` for B documents of N sentences of W tokens.
 
     `scores` (B, N), -inf where there is no sentence; `weights` (B, N), their softmax, which is
     the attention of the summary over the sentences; `sentence_weights` (B, layers, H, N, N), of
@@ -34,8 +35,12 @@ class Scored(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """A summary: the `chosen` places in the order of the document, their `sentences`, and for
-    every sentence its score and its share of the attention."""
+    """The result of `Summarizer.summarize`.
+
+    `chosen`: indices of the chosen sentences, in the order of the document. `sentences`: their
+    texts. `scores` and `weights`: the score of every sentence of the document, and its share of
+    the summary's attention, which sums to 1.
+    """
 
     chosen: list[int]
     sentences: list[str]
@@ -61,6 +66,9 @@ class Summarizer(nn.Module):
         num_heads: heads, over words and among sentences.
         num_layers: layers among sentences; 0 judges every sentence by itself.
         dropout: probability, in the layers and on the words.
+
+    Train it with `training.fit(model, batches, loss=summary_loss, ...)` on
+    `tasks.DocumentBatches`. Until then `summarize` warns that its choice means nothing.
 
     Shapes: sentences (B, N, W) -> scores (B, N). See `forward`.
 
@@ -92,6 +100,7 @@ class Summarizer(nn.Module):
         self.reader = MultiHeadAttention(embed_dim, num_heads)
         self.embedding = nn.Embedding(len(vocab), embed_dim, padding_idx=PAD)
         self.query = nn.Parameter(torch.randn(1, embed_dim))
+        self.register_buffer("_first_query", self.query.detach().clone(), persistent=False)
         self.dropout = nn.Dropout(checks.probability("dropout", dropout))
         self.encoder = None
         if num_layers:
@@ -130,6 +139,8 @@ class Summarizer(nn.Module):
     def summarize(self, sentences: Sequence[str | Sequence[str]], k: int) -> Summary:
         """Choose the k sentences with the highest scores, in eval mode.
 
+        Warns when the model still has its first weights.
+
         Args:
             sentences: of one document, as text or as tokens.
             k: how many, 1 to the number of sentences.
@@ -148,6 +159,9 @@ class Summarizer(nn.Module):
         if not all(tokens):
             empty = tokens.index([])
             checks.fail(f"sentences[{empty}]", "at least one word", repr(sentences[empty]))
+        if torch.equal(self.query, self._first_query):
+            instead = "train it with training.fit(..., loss=summary_loss), or load(folder)"
+            warnings.warn(f"an untrained Summarizer chooses at random: {instead}", stacklevel=2)
         ids = stack_sentences([tokens], self.vocab).to(self.query.device)
         with evaluating(self):
             scored = self(ids)

@@ -1,6 +1,6 @@
 """Data: with known answers, what to say and where to look, and real sentences."""
 
-from attnkit.tasks.choices import Draw, every
+from attnkit.tasks.choices import Choices, all_choices
 from attnkit.tasks.copying import copy, reverse
 from attnkit.tasks.dates import dates
 from attnkit.tasks.multi30k import multi30k
@@ -36,7 +36,7 @@ __all__ = [
     "Document",
     "DocumentBatch",
     "DocumentBatches",
-    "Draw",
+    "Choices",
     "Pair",
     "Subwords",
     "Vocab",
@@ -44,7 +44,7 @@ __all__ = [
     "copy",
     "dates",
     "detokenize",
-    "every",
+    "all_choices",
     "multi30k",
     "noun_phrases",
     "pad",

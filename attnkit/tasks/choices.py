@@ -1,4 +1,4 @@
-"""Chance that is the same on every machine and in every version of Python.
+"""Reproducible random choices: the same on every machine and in every version of Python.
 
 Python promises that one seed gives one sequence of `random.Random(seed).random()` for good. It
 promises nothing of the kind for `choice`, `shuffle` or `sample`, so those are written out here.
@@ -13,7 +13,7 @@ from attnkit import checks
 T = TypeVar("T")
 
 
-class Draw:
+class Choices:
     """A seeded source of choices.
 
     Args:
@@ -22,7 +22,7 @@ class Draw:
     Raises:
         TypeError: a seed is not an int.
 
-    >>> Draw(0).choice("abc"), Draw(0).between(3, 9), Draw(0, 1).choice("abc")
+    >>> Choices(0).choice("abc"), Choices(0).between(3, 9), Choices(0, 1).choice("abc")
     ('b', 5, 'c')
     """
 
@@ -56,21 +56,20 @@ class Draw:
         return items
 
 
-def every(build: Callable[[Callable[[Sequence[Any]], Any]], T]) -> Iterator[T]:
+def all_choices(build: Callable[[Callable[[Sequence[Any]], Any]], T]) -> Iterator[T]:
     """Yield what `build(choose)` returns, once for every way of choosing.
 
     `build` may call `choose(options)` as often as it likes, and later options may depend on
-    earlier choices. The same function given `Draw(seed).choice` makes one random example.
+    earlier choices. The same function given `Choices(seed).choice` makes one random example.
 
     Raises:
         TypeError: `build` cannot be called.
         ValueError: `options` is empty.
 
-    >>> list(every(lambda choose: choose("ab") + choose("xyz")))
+    >>> list(all_choices(lambda choose: choose("ab") + choose("xyz")))
     ['ax', 'ay', 'az', 'bx', 'by', 'bz']
     """
-    if not callable(build):
-        checks.fail("build", "a function of choose", type(build).__name__, TypeError)
+    checks.function("build", build, "a function of choose")
     path: list[int] = []
     while True:
         sizes: list[int] = []

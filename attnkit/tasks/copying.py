@@ -3,7 +3,7 @@
 import string
 
 from attnkit import checks
-from attnkit.tasks.choices import Draw
+from attnkit.tasks.choices import Choices
 from attnkit.tasks.pairs import Pair
 
 
@@ -61,6 +61,6 @@ def _sources(
     checks.integer("min_length", min_length, minimum=1)
     checks.integer("max_length", max_length, minimum=min_length)
     checks.integer("symbols", symbols, minimum=2, maximum=len(string.ascii_letters))
-    draw, alphabet = Draw(seed), string.ascii_letters[:symbols]
+    draw, alphabet = Choices(seed), string.ascii_letters[:symbols]
     lengths = [draw.between(min_length, max_length) for _ in range(count)]
     return [tuple(draw.choice(alphabet) for _ in range(length)) for length in lengths]

@@ -4,7 +4,7 @@ import datetime
 import re
 
 from attnkit import checks
-from attnkit.tasks.choices import Draw
+from attnkit.tasks.choices import Choices
 from attnkit.tasks.pairs import Pair
 
 MONTHS = (
@@ -53,7 +53,7 @@ def dates(
     checks.integer("count", count, minimum=0)
     checks.integer("first_year", first_year, minimum=1000, maximum=9999)
     checks.integer("last_year", last_year, minimum=first_year, maximum=9999)
-    draw = Draw(seed)
+    draw = Choices(seed)
     first = datetime.date(first_year, 1, 1).toordinal()
     last = datetime.date(last_year, 12, 31).toordinal()
     pairs = []

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from attnkit import checks
-from attnkit.tasks.choices import Draw
+from attnkit.tasks.choices import Choices
 from attnkit.tasks.vocab import BOS, EOS, Vocab, pad, tokenize
 
 Links = frozenset[tuple[int, int]]
@@ -152,7 +152,7 @@ def order(
     >>> sorted(map(sorted, order([3, 1, 3, 1, 2], 2, seed=0, epoch=0, shuffle=True)))
     [[0, 4], [1, 3], [2]]
     """
-    draw = Draw(seed, epoch)
+    draw = Choices(seed, epoch)
     places = list(range(len(lengths)))
     if shuffle:
         places = draw.shuffled(places)
@@ -229,7 +229,7 @@ def split(pairs: Sequence[Pair], *sizes: int, seed: int = 0) -> list[list[Pair]]
         checks.integer("sizes", size, minimum=0)
     if sum(sizes) > len(pairs):
         checks.fail("sizes", f"at most {len(pairs)} in all (the pairs there are)", str(sum(sizes)))
-    shuffled = Draw(seed).shuffled(pairs)
+    shuffled = Choices(seed).shuffled(pairs)
     starts = [sum(sizes[:number]) for number in range(len(sizes))]
     return [shuffled[start : start + size] for start, size in zip(starts, sizes, strict=True)]
 

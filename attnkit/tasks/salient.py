@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from attnkit import checks
-from attnkit.tasks.choices import Draw
+from attnkit.tasks.choices import Choices
 from attnkit.tasks.pairs import order
 from attnkit.tasks.vocab import PAD, Vocab
 
@@ -75,13 +75,13 @@ def salient(
     checks.integer("chosen", chosen, minimum=1, maximum=5)
     checks.integer("min_sentences", min_sentences, minimum=3 * chosen)
     checks.integer("max_sentences", max_sentences, minimum=min_sentences)
-    draw = Draw(seed)
+    draw = Choices(seed)
     return [
         _document(draw, draw.between(min_sentences, max_sentences), chosen) for _ in range(count)
     ]
 
 
-def _document(draw: Draw, length: int, chosen: int) -> Document:
+def _document(draw: Choices, length: int, chosen: int) -> Document:
     subject, *others = draw.shuffled(NAMES)
     events = draw.shuffled(EVENTS)
     important = [(subject, event, draw.choice(WHEN)) for event in events[:chosen]]
@@ -101,7 +101,7 @@ def _document(draw: Draw, length: int, chosen: int) -> Document:
     return Document(sentences, places, summary)
 
 
-def _filler(draw: Draw, strangers: list[str]) -> tuple[str, ...]:
+def _filler(draw: Choices, strangers: list[str]) -> tuple[str, ...]:
     kind = draw.choice(("event", "habit", "background")) if strangers else "background"
     if kind == "background":
         return (draw.choice(BACKGROUND),)

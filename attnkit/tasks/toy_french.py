@@ -6,7 +6,7 @@ from typing import Any
 from attnkit import checks
 from attnkit.tasks import french_grammar as grammar
 from attnkit.tasks import french_lexicon as lexicon
-from attnkit.tasks.choices import Draw, every
+from attnkit.tasks.choices import Choices, all_choices
 from attnkit.tasks.french_grammar import Phrase
 from attnkit.tasks.french_lexicon import Noun
 from attnkit.tasks.pairs import Pair
@@ -51,7 +51,7 @@ def toy_french(count: int, *, min_words: int = 2, max_words: int = 12, seed: int
     checks.integer("count", count, minimum=0)
     checks.integer("min_words", min_words, minimum=2)
     checks.integer("max_words", max_words, minimum=min_words)
-    draw, pairs, misses = Draw(seed), {}, 0
+    draw, pairs, misses = Choices(seed), {}, 0
     if min_words <= len(THE_BLACK_CAT.source) <= max_words and count:
         pairs[THE_BLACK_CAT.source] = THE_BLACK_CAT
     while len(pairs) < count:
@@ -71,7 +71,7 @@ def noun_phrases() -> Iterator[Pair]:
     ('le', 'garçon')
     """
     seen = set()
-    for built in every(lambda choose: noun_phrase(choose, lexicon.NOUNS)):
+    for built in all_choices(lambda choose: noun_phrase(choose, lexicon.NOUNS)):
         pair = as_pair(built)
         if pair.source not in seen:
             seen.add(pair.source)

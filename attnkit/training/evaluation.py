@@ -40,6 +40,9 @@ def sequence_loss(model: nn.Module, batch: Any, *, label_smoothing: float = 0.0)
         >>> sequence_loss(model, next(iter(batches))).dim()
         1
     """
+    if not hasattr(batch, "source"):
+        expected = "a tasks.Batch (for other batches pass loss=, as applications.summary_loss)"
+        checks.fail("batch", expected, type(batch).__name__, TypeError)
     logits = model(batch.source, batch.source_lengths, batch.target_in)  # (B, T, V)
     losses = F.cross_entropy(
         logits.float().transpose(1, 2),

@@ -680,11 +680,25 @@ RNN = [
     ),
     Wrong(pair(ENCODER, FIXED, bos=0), V, "eos", "an id of its own", "pad=0, bos=0, eos=2"),
     Wrong(
-        recurrent(attention="bahdanau"),
+        recurrent(attention="none at all"),
         V,
         "attention",
         "one of 'none', 'additive', 'dot', 'general', 'concat'",
+        "'none at all'",
+    ),
+    Wrong(
+        recurrent(attention="bahdanau"),
+        V,
+        "attention",
+        "'additive', which is Bahdanau's attention",
         "'bahdanau'",
+    ),
+    Wrong(
+        recurrent(attention="luong"),
+        V,
+        "attention",
+        "'dot', 'general' or 'concat', which are Luong's scores",
+        "'luong'",
     ),
     Wrong(
         recurrent(share_embeddings=True),

@@ -9,7 +9,7 @@ from torch import nn
 from attnkit import metrics, tasks, training
 from attnkit.metrics import collapse as regularizers
 from attnkit.metrics import intervals
-from attnkit.tasks import Batches, Draw, Pair, Subwords, Vocab
+from attnkit.tasks import Batches, Choices, Pair, Subwords, Vocab
 from attnkit.tasks.dates import date_pair, ordinal_ending
 from attnkit.training import storage
 from tests.refusals.wrong_calls import Wrong, assert_refused
@@ -39,13 +39,13 @@ def aer(links, sure, possible):
 
 
 DATA = [
-    Wrong(lambda: Draw("7"), TypeError, "seed", "an int", "str '7'"),
-    Wrong(lambda: Draw(0).below(0), ValueError, "end", "an int of at least 1", "0"),
-    Wrong(lambda: Draw(0).between(5, 4), ValueError, "high", "an int of at least 5", "4"),
-    Wrong(lambda: Draw(0).choice([]), ValueError, "options", "at least one option", "none"),
-    Wrong(lambda: list(tasks.every([1])), TypeError, "build", "a function of choose", "list"),
+    Wrong(lambda: Choices("7"), TypeError, "seed", "an int", "str '7'"),
+    Wrong(lambda: Choices(0).below(0), ValueError, "end", "an int of at least 1", "0"),
+    Wrong(lambda: Choices(0).between(5, 4), ValueError, "high", "an int of at least 5", "4"),
+    Wrong(lambda: Choices(0).choice([]), ValueError, "options", "at least one option", "none"),
+    Wrong(lambda: list(tasks.all_choices([1])), TypeError, "build", "a function of choose", "list"),
     Wrong(
-        lambda: list(tasks.every(lambda choose: choose(()))),
+        lambda: list(tasks.all_choices(lambda choose: choose(()))),
         ValueError,
         "options",
         "at least one option",
@@ -512,6 +512,13 @@ FIT = [
     Wrong(fit(steps=-1), ValueError, "steps", "an int of at least 0", "-1"),
     Wrong(fit(steps=1e3), TypeError, "steps", "an int", "float 1000.0"),
     Wrong(fit(loss=None), TypeError, "loss", "a function of model and batch", "NoneType"),
+    Wrong(
+        fit(loss=training.sequence_loss),
+        TypeError,
+        "batch",
+        "a tasks.Batch (for other batches pass loss=, as applications.summary_loss)",
+        "Tensor",
+    ),
     Wrong(fit(loss=lambda m, x: m(x) / 0), ValueError, "loss", "a finite number", "…inf at step 1"),
     Wrong(
         fit(loss=lambda m, x: m(x)[:0]),

@@ -1,5 +1,7 @@
 """Scores for sentences: equivariant, padding invariant, saved and loaded, learned."""
 
+import warnings
+
 import pytest
 import torch
 
@@ -209,3 +211,18 @@ def summarize(sentences, k=1):
 )
 def test_wrong_calls(wrong):
     assert_refused(wrong)
+
+
+def test_an_untrained_model_says_so_and_a_trained_or_loaded_one_does_not(tmp_path):
+    vocab = Vocab(["a", "b", "c", "d"])
+    model = Summarizer(vocab, embed_dim=8, num_heads=2)
+    with pytest.warns(UserWarning, match=r"untrained .* loss=summary_loss"):
+        model.summarize(["a b", "c d"], 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with torch.no_grad():
+            model.query.add_(0.1)
+        chosen = model.summarize(["a b", "c d"], 1).chosen
+        model.save(tmp_path)
+        assert Summarizer.load(tmp_path).summarize(["a b", "c d"], 1).chosen == chosen
+    assert "_first_query" not in model.state_dict()

@@ -10,19 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnkit import tasks
-from attnkit.tasks import BOS, EOS, PAD, UNK, Batches, Draw, Pair, Vocab
+from attnkit.tasks import BOS, EOS, PAD, UNK, Batches, Choices, Pair, Vocab
 from attnkit.tasks.dates import SPELLINGS, date_pair
 
 
 def test_draw_is_the_same_on_every_machine():
-    draw = Draw(7)
+    draw = Choices(7)
     assert [draw.below(1000) for _ in range(5)] == [712, 877, 950, 298, 806]
-    assert Draw(7).shuffled("abcdef") == ["c", "b", "a", "d", "f", "e"]
-    assert Draw(7, 1).below(10**6) != Draw(7, 2).below(10**6)
+    assert Choices(7).shuffled("abcdef") == ["c", "b", "a", "d", "f", "e"]
+    assert Choices(7, 1).below(10**6) != Choices(7, 2).below(10**6)
 
 
 def test_draw_reaches_every_option_about_evenly():
-    draw = Draw(0)
+    draw = Choices(0)
     counts = [0] * 6
     for _ in range(6000):
         counts[draw.between(1, 6) - 1] += 1
@@ -31,7 +31,7 @@ def test_draw_reaches_every_option_about_evenly():
 
 
 def test_every_order_is_as_likely_as_the_others():
-    draw = Draw(1)
+    draw = Choices(1)
     counts = Counter("".join(draw.shuffled("abc")) for _ in range(6000))
     assert len(counts) == 6
     assert min(counts.values()) > 900
@@ -40,7 +40,7 @@ def test_every_order_is_as_likely_as_the_others():
 @given(st.lists(st.integers(), max_size=30), st.integers(0, 1000))
 def test_shuffled_keeps_every_item_and_the_input(items, seed):
     before = list(items)
-    assert sorted(Draw(seed).shuffled(items)) == sorted(items)
+    assert sorted(Choices(seed).shuffled(items)) == sorted(items)
     assert items == before
 
 
@@ -49,7 +49,7 @@ def test_every_makes_each_combination_once_even_when_options_depend_on_choices()
         first = choose((1, 2, 3))
         return (first, *(choose("ab") for _ in range(first)))
 
-    found = list(tasks.every(build))
+    found = list(tasks.all_choices(build))
     expected = [(n, *rest) for n in (1, 2, 3) for rest in itertools.product("ab", repeat=n)]
     assert found == expected
 
