@@ -150,6 +150,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.setup_extension("sphinx.ext.mathjax")
     app.setup_extension("booktools.chapter_links")
     app.setup_extension("booktools.claims_table")
+    app.setup_extension("booktools.reference")
     if (address := read_address(Path(app.srcdir) / "pyproject.toml")) and address.site:
         # Without a site address there is nothing that a sitemap could list.
         app.setup_extension("sphinx_sitemap")

@@ -38,8 +38,10 @@ Step = Callable[[Tensor, Any], Stepped]
 
 
 def select(state: Any, rows: Tensor) -> Any:
-    """Pick rows (N,) of everything in a state: tensors by their first dimension, tuples, lists
-    and dicts item by item, objects by their own `select(rows)`; None stays None.
+    """Select rows (N,) of everything in a search's state, as when beams are reordered.
+
+    Tensors by their first dimension; tuples, lists and dicts item by item; objects by their own
+    `select(rows)`; None stays None.
 
     Raises:
         TypeError: the state holds something else.

@@ -45,6 +45,7 @@ class KVCache:
 
     def __init__(self, *, window: int | None = None):
         self.window = None if window is None else checks.integer("window", window, minimum=1)
+        #: Number of tokens given so far, those that a window has let go included.
         self.length = 0
         # Buffers with room to spare; what is kept stands from _start to _stop.
         self._key: Tensor | None = None

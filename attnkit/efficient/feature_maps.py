@@ -13,7 +13,9 @@ FeatureMap = Callable[[Tensor], Tensor]
 
 
 def elu_features(x: Tensor) -> Tensor:
-    """elu(x) + 1, positive everywhere (Katharopoulos et al. 2020, eq. 7). Same shape as `x`.
+    """The feature map `elu(x) + 1`, positive everywhere, with the shape of `x`.
+
+    Katharopoulos et al. (2020), equation 7.
 
     Example:
         >>> elu_features(torch.tensor([-1.0, 0.0, 2.0]))
@@ -23,7 +25,7 @@ def elu_features(x: Tensor) -> Tensor:
 
 
 def relu_features(x: Tensor) -> Tensor:
-    """max(x, 0). A query may match no key at all; it then gives 0. Same shape as `x`.
+    """The feature map `max(x, 0)`. A query that matches no key gives 0. Same shape as `x`.
 
     Example:
         >>> relu_features(torch.tensor([-1.0, 0.0, 2.0]))

@@ -81,10 +81,11 @@ def tiled_additive_attention(
     mask: Tensor | None = None,
     need_weights: bool = False,
 ) -> Attended:
-    """softmax(v^T tanh(q + k)) value over the keys that the mask lets through, tile by tile.
+    """Additive attention of projected queries and keys, tile by tile.
 
-    Bahdanau et al. (2015), appendix A.1.2, of projected queries and keys. Small problems run in
-    the plain form, which is as fast there. On a GPU with Triton a kernel does the same.
+    softmax(v^T tanh(q + k)) value, over the keys that the mask shows: Bahdanau et al. (2015),
+    appendix A.1.2. Small problems run in the plain form, which is as fast there. On a GPU with
+    Triton a kernel does the same.
 
     Args:
         query: projected queries (..., L, A), the bias included.

@@ -7,6 +7,8 @@ import torch
 
 from attnkit import checks
 
+Array = torch.Tensor | np.ndarray | Sequence
+
 
 def floats(name: str, value) -> np.ndarray:
     """Return `value` (tensor, array or nested list of numbers) as a float32 array.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import Normalize
+from matplotlib.colors import Colormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
@@ -28,17 +28,17 @@ class Picture(Figure):
 
 
 def heatmap(
-    values,
+    values: inputs.Array,
     *,
     tokens: Sequence[str] | None = None,
     query_tokens: Sequence[str] | None = None,
     key_tokens: Sequence[str] | None = None,
-    mask=None,
+    mask: inputs.Array | None = None,
     names: Sequence[str] | None = None,
     title: str | None = None,
     kind: str = "weights",
     vmax: float | None = None,
-    cmap=None,
+    cmap: Colormap | None = None,
     ax: Axes | None = None,
 ) -> Figure | Axes:
     """Draw attention weights or scores, one row a query and one column a key.

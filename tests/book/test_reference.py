@@ -5,17 +5,22 @@ import inspect
 import pathlib
 import re
 
+import nbformat
 import pytest
 
 import attnkit
 
-PAGES = pathlib.Path(__file__).parents[2] / "appendices" / "api"
+ROOT = pathlib.Path(__file__).parents[2]
+PAGES = ROOT / "appendices" / "api"
+CHAPTERS = ROOT / "chapters"
 MODULES = [
     "attnkit",
     "attnkit.viz",
     *(f"attnkit.{name}" for name in attnkit.__all__),
     "attnkit.decoding.predictions",
     "attnkit.training.storage",
+    "attnkit.applications.summarizer",
+    "attnkit.applications.translator",
     "attnbook.exercises",
     "attnbook.recorded",
 ]
@@ -40,11 +45,14 @@ OFFERED = sorted(
     {item for module in MODULES for item in public(module)},
     key=lambda item: (item.__module__, item.__name__),
 )
-LISTED = {
-    name
-    for page in PAGES.glob("*.md")
-    for name in re.findall(r"^\.\. auto(?:class|function):: (\w+)$", page.read_text(), re.MULTILINE)
-}
+ENTRY = re.compile(
+    r"^\.\. auto(?:class|function):: (\w+)$(?:\n\n   \.\. taught:: (\d\d)$)?", re.MULTILINE
+)
+ENTRIES = [
+    entry for page in sorted(PAGES.glob("*.md")) for entry in ENTRY.findall(page.read_text())
+]
+LISTED = {name for name, _ in ENTRIES}
+TAUGHT = [entry for entry in ENTRIES if entry[1]]
 
 
 @pytest.mark.parametrize("item", OFFERED, ids=lambda item: f"{item.__module__}.{item.__name__}")
@@ -60,6 +68,25 @@ def test_everything_offered_is_in_the_reference(item):
 def test_every_entry_has_an_example_that_runs(item):
     own = inspect.getdoc(item) or ""
     assert ">>>" in own
+
+
+@pytest.mark.parametrize("item", OFFERED, ids=lambda item: f"{item.__module__}.{item.__name__}")
+def test_every_entry_begins_with_one_sentence(item):
+    """The tables of the reference show the first sentence of a docstring, so it has to be one."""
+    first = (inspect.getdoc(item) or "").split("\n\n")[0]
+    assert re.match(r"[A-Z`].*[.:]", first, re.DOTALL), first
+    assert len(re.split(r"(?<=[.:])\s+(?=[A-Z`])", " ".join(first.split()))[0]) <= 160
+
+
+@pytest.mark.parametrize(("name", "chapter"), TAUGHT)
+def test_the_chapter_that_teaches_an_entry_names_it(name, chapter):
+    (path,) = CHAPTERS.glob(f"{chapter}_*.ipynb")
+    cells = nbformat.read(path, 4).cells
+    assert any(re.search(rf"\b{name}\b", cell.source) for cell in cells)
+
+
+def test_some_entries_are_taught():
+    assert len(TAUGHT) > 50
 
 
 def test_the_reference_lists_nothing_that_is_gone():

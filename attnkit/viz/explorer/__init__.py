@@ -14,6 +14,7 @@ import functools
 import math
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import traitlets as t
@@ -114,15 +115,15 @@ class AttentionExplorer(Settings, Widget):
 
     def __init__(
         self,
-        query,
-        key,
+        query: inputs.Array,
+        key: inputs.Array,
         *,
         value=None,
         tokens: Sequence[str] | None = None,
         query_tokens: Sequence[str] | None = None,
         key_tokens: Sequence[str] | None = None,
         scale: float | None = None,
-        **settings,
+        **settings: Any,
     ):
         query = inputs.by_head("query", query, "(H, L, E)")
         key = inputs.by_head("key", key, "(H, S, E)")
@@ -146,14 +147,14 @@ class AttentionExplorer(Settings, Widget):
     @classmethod
     def from_scores(
         cls,
-        scores,
+        scores: inputs.Array,
         *,
         value=None,
         tokens: Sequence[str] | None = None,
         query_tokens: Sequence[str] | None = None,
         key_tokens: Sequence[str] | None = None,
         scale: float | None = None,
-        **settings,
+        **settings: Any,
     ) -> "AttentionExplorer":
         """An explorer of raw scores (H, L, S), or (L, S): additive, general or any other kind.
 
@@ -178,13 +179,13 @@ class AttentionExplorer(Settings, Widget):
     @classmethod
     def from_frames(
         cls,
-        frames: Mapping[int, object],
+        frames: Mapping[int, inputs.Array],
         *,
         tokens: Sequence[str] | None = None,
         query_tokens: Sequence[str] | Mapping[int, Sequence[str]] | None = None,
         key_tokens: Sequence[str] | Mapping[int, Sequence[str]] | None = None,
-        mask=None,
-        **settings,
+        mask: inputs.Array | None = None,
+        **settings: Any,
     ) -> "AttentionExplorer":
         """An explorer of recorded weights, one frame for each length.
 
@@ -243,7 +244,7 @@ class AttentionExplorer(Settings, Widget):
         anchor="",
         title="",
         caption="",
-        **settings,
+        **settings: Any,
     ):
         """Begin with the data's traits and the settings, in range and known by name."""
         for name in settings:

@@ -82,9 +82,9 @@ class HeadSwitch(Widget):
 
     def __init__(
         self,
-        weights,
-        effects,
-        bias,
+        weights: inputs.Array,
+        effects: inputs.Array,
+        bias: inputs.Array,
         *,
         tokens: Sequence[str],
         row: int,

@@ -1,0 +1,118 @@
+"""The reference as it is built: types, sources, links both ways, and nothing cut off."""
+
+from __future__ import annotations
+
+import zlib
+
+import pytest
+from bs4 import BeautifulSoup
+
+from tests.book.test_reference import OFFERED, TAUGHT
+from tests.browser.conftest import ROOT
+
+pytestmark = pytest.mark.browser
+
+PAGES = sorted(
+    path.relative_to(ROOT).with_suffix(".html").as_posix()
+    for path in (ROOT / "appendices" / "api").glob("*.md")
+)
+# Methods that chapters call, which a reader looks up.
+METHODS = [
+    "attnkit.AdditiveAttention.project_key",
+    "attnkit.AdditiveAttention.project_query",
+    "attnkit.Translator.translate",
+    "attnkit.decoding.SequenceModel.begin",
+    "attnkit.efficient.KVCache.length",
+    "attnkit.efficient.KVCache.mask",
+    "attnkit.efficient.KVCache.nbytes",
+    "attnkit.efficient.KVCache.select",
+    "attnkit.rnn.Seq2Seq.weights",
+    "attnkit.tasks.Batches.epoch",
+    "attnkit.tasks.Vocab.build",
+    "attnkit.tasks.Vocab.encode",
+    "attnkit.transformer.Transformer.decode",
+    "attnkit.transformer.Transformer.encode",
+    "attnkit.transformer.Transformer.greedy",
+    "attnkit.transformer.Transformer.weights",
+]
+
+
+@pytest.fixture(scope="module")
+def soups(site_dir):
+    """The pages, parsed by a parser that allows a `dl` in a `dt`, as browsers do."""
+    texts = {name: (site_dir / name).read_text("utf8") for name in PAGES}
+    return {name: BeautifulSoup(text, "html.parser") for name, text in texts.items()}
+
+
+@pytest.fixture(scope="module")
+def inventory(site_dir):
+    """The full names that objects.inv, which other projects' documentation reads, lists."""
+    head, _, body = (site_dir / "objects.inv").read_bytes().partition(b"zlib.\n")
+    assert head.startswith(b"# Sphinx inventory version 2")
+    return {line.split()[0] for line in zlib.decompress(body).decode().splitlines()}
+
+
+def test_every_public_name_and_the_methods_of_the_chapters_are_listed(inventory):
+    assert [name for name in METHODS if name not in inventory] == []
+    ends = {name.rpartition(".")[2] for name in inventory}
+    assert [item.__name__ for item in OFFERED if item.__name__ not in ends] == []
+
+
+def test_every_entry_has_its_types_its_source_and_a_row_of_the_table(soups):
+    entries = 0
+    for name, soup in soups.items():
+        rows = {link["href"] for link in soup.select("table.reference-summary a[href^='#']")}
+        for signature in soup.select("dl.py.class > dt.sig, dl.py.function > dt.sig"):
+            entries += 1
+            where = f"{name}: {signature['id']}"
+            assert f"#{signature['id']}" in rows or name.endswith("index.html"), where
+            assert signature.select_one("a .viewcode-link"), where
+            for parameter in signature.select("em.sig-param"):
+                text = parameter.get_text()
+                assert ":" in text or text in ("*", "/"), f"{where}: {text}"
+    assert entries >= len(OFFERED)
+
+
+def test_every_row_has_a_sentence(soups):
+    for name, soup in soups.items():
+        for row in soup.select("table.reference-summary tbody tr"):
+            cells = [cell.get_text(strip=True) for cell in row.find_all("td")]
+            assert len(cells) == 3, f"{name}: {cells}"
+            assert all(cells[:2]), f"{name}: {cells}"
+
+
+def test_entries_link_to_chapters_and_chapters_to_entries(soups, site_dir):
+    lines = [line for soup in soups.values() for line in soup.select("p.taught a[href]")]
+    assert len(lines) == len(TAUGHT)
+    for chapter in sorted((site_dir / "chapters").glob("*.html")):
+        soup = BeautifulSoup(chapter.read_text("utf8"), "lxml")
+        names = [a.get_text() for a in soup.select(".seealso a[href*='appendices/api/']")]
+        assert names, chapter.name
+        prose = [
+            link["href"]
+            for link in soup.select("main a[href*='appendices/api/']:has(code)")
+            if not link.find_parent(class_="seealso")
+        ]
+        assert len(prose) == len(set(prose)), f"{chapter.name}: a name is linked at its first use"
+
+
+def test_a_name_in_a_chapter_and_in_a_docstring_leads_to_its_entry(soups, site_dir):
+    chapter = BeautifulSoup(
+        (site_dir / "chapters" / "13_decoding_fast.html").read_text("utf8"), "lxml"
+    )
+    (link,) = (a for a in chapter.select("main p a") if a.get_text() == "KVCache.select")
+    assert link["href"].endswith("appendices/api/efficient.html#attnkit.efficient.KVCache.select")
+    page = soups["appendices/api/mechanisms.html"]
+    copied = page.find(id="attnkit.MultiHeadAttention.from_torch").find_next_sibling("dd")
+    links = {a.get_text(): a["href"] for a in copied.select("a:has(code)")}
+    assert links["masks.from_torch_padding"].endswith("#attnkit.masks.from_torch_padding")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_no_code_is_cut_off_on_a_laptop(open_page, site_url, name):
+    page, _ = open_page(site_url + name, width=1280)
+    cut = page.locator("main pre").evaluate_all(
+        """all => all.filter(e => e.scrollWidth > e.clientWidth + 1)
+                     .map(e => e.innerText.slice(0, 200))"""
+    )
+    assert cut == []
