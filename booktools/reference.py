@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.domains.python import ObjectEntry
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
@@ -27,6 +28,11 @@ FOLDER = "appendices/api/"
 EVERY_USE = (FOLDER,)  # pages that link each use of a name; the others link the first
 KINDS = ("class", "function", "method", "property", "attribute")
 CALL = re.compile(r"(?P<name>[A-Za-z_][\w.]*)(\(.*\))?", re.DOTALL)
+PARAMETERS = re.compile(r'<dl>\n((?:<dd><em class="sig-param">.*?</dd>\n)+)</dl>\n')
+DOCUMENTATION = re.compile(
+    r'(?P<head>id="(?P<name>[^"]+)">\n)(?P<tag><a class="viewcode-back" )'
+    r'href="[^"]*">(?P<text>.*?)</a>'
+)
 DEFINITION = re.compile(r"^\s*(?:class|def)\s+(\w+)|^(\w+) = ", re.MULTILINE)
 
 
@@ -195,6 +201,17 @@ def names(env: BuildEnvironment) -> dict[str, tuple[str, str]]:
     return {name: next(iter(places)) for name, places in found.items() if len(places) == 1}
 
 
+def documented(env: BuildEnvironment, name: str) -> ObjectEntry | None:
+    """The entry of `name`, which may be listed under a package that its module belongs to."""
+    parts = name.split(".")
+    for own in (1, 2):  # a function or class; a method
+        for end in range(len(parts) - own, 0, -1):
+            entry = env.domains["py"].objects.get(".".join(parts[:end] + parts[-own:]))
+            if entry and entry.objtype in KINDS:
+                return entry
+    return None
+
+
 def owners(node: nodes.Node) -> list[str]:
     """The full names of the entries in whose description a node stands, from the inside out."""
     around = (parent for parent in ancestors(node) if isinstance(parent, addnodes.desc))
@@ -254,11 +271,10 @@ def used(blocks: list[str]) -> set[str]:
 
 def link_code(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """End a chapter with links to the entries of what its code uses."""
-    objects = app.env.domains["py"].objects
     code = [block.astext() for block in doctree.findall(nodes.literal_block)]
     places = {}
     for name in sorted(used(code)):
-        entry = objects.get(name)
+        entry = documented(app.env, name)
         if entry and entry.objtype in ("class", "function"):
             places.setdefault((entry.docname, entry.node_id), entry.node_id)
     if not places:
@@ -293,6 +309,41 @@ def resolve(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         link_code(app, doctree, docname)
 
 
+def mend_signatures(app: Sphinx, page: str, template: str, context: dict, doctree: object) -> None:
+    """Write the parameters of a long signature as lines of a term.
+
+    Sphinx writes them as a list of definitions without terms, which a screen reader reads as one.
+    """
+    if "body" in context:
+        context["body"] = PARAMETERS.sub(_lines, context["body"])
+
+
+def _lines(match: re.Match) -> str:
+    lines = match[1].replace("<dd>", '<span class="sig-line">').replace("</dd>", "</span>")
+    return f'<span class="sig-lines">{lines}</span>'
+
+
+def mend_documentation_links(
+    app: Sphinx, page: str, template: str, context: dict, doctree: object
+) -> None:
+    """Lead the links from a module's source to the entries by the names that the entries have.
+
+    viewcode takes every entry of a module for one of the package through which it met the first.
+    """
+    if not page.startswith("_modules/") or "body" not in context:
+        return
+    module = page.removeprefix("_modules/").replace("/", ".")
+
+    def mend(match: re.Match) -> str:
+        entry = documented(app.env, f"{module}.{match['name']}")
+        if entry is None:
+            return match["head"]
+        uri = app.builder.get_relative_uri(page, entry.docname)
+        return f'{match["head"]}{match["tag"]}href="{uri}#{entry.node_id}">{match["text"]}</a>'
+
+    context["body"] = DOCUMENTATION.sub(mend, context["body"])
+
+
 def skip_member(
     app: Sphinx, what: str, name: str, item: object, skip: bool, options: object
 ) -> bool | None:
@@ -316,4 +367,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # After the chapters' own references, which may hold literals.
     app.connect("doctree-resolved", resolve, priority=700)
     app.connect("autodoc-skip-member", skip_member)
+    app.connect("html-page-context", mend_signatures)
+    app.connect("html-page-context", mend_documentation_links)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
