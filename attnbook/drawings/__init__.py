@@ -4,9 +4,20 @@
 drawings into its pages itself (`attnbook.drawings.sphinx_ext`).
 """
 
-from attnbook.drawings import encoder_decoder
+from attnbook.drawings import cache, encoder_decoder, heads, lookup, transformer
 from attnbook.drawings.drawing import Drawing
 
-DRAWINGS: dict[str, Drawing] = {drawing.name: drawing for drawing in (encoder_decoder.DRAWING,)}
+DRAWINGS: dict[str, Drawing] = {
+    drawing.name: drawing
+    for drawing in (
+        encoder_decoder.DRAWING,
+        lookup.QUERY_KEY_VALUE,
+        lookup.ONE_QUERY,
+        heads.SPLIT_HEADS,
+        heads.GROUPED_HEADS,
+        transformer.TRANSFORMER,
+        cache.GROWING_CACHE,
+    )
+}
 
 __all__ = ["DRAWINGS", "Drawing"]

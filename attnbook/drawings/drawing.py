@@ -63,7 +63,7 @@ class Drawing:
             for place, says in enumerate(self.says)
         )
         return (
-            f'<figure class="drawing" data-stepper aria-label="{escape(self.title)}">'
+            f'<figure class="drawing" data-stepper="" aria-label="{escape(self.title)}">'
             f'<ol class="drawing-frames">{frames}</ol></figure>'
         )
 

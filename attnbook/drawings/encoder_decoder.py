@@ -125,8 +125,8 @@ DRAWING = Drawing(
         "A recurrent encoder reads “the black cat”. After each word it has a state, drawn as a "
         "strip of 100 coloured cells, one for each number. Only the last strip goes to the "
         "decoder, which writes “le chat bleu”, the blue cat, and stops; right would be “le chat "
-        "noir”. At each step it reads the word that it has just written. The numbers are those of "
-        "the trained model of this chapter."
+        "noir”. At each step it reads the word that it has just written. The numbers are those "
+        "of the trained model of this chapter."
     ),
     draw=draw,
     two_layouts=True,

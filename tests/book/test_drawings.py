@@ -13,9 +13,9 @@ import pytest
 from docutils import nodes
 from sphinx.errors import ExtensionError
 
-from attnbook.drawings import DRAWINGS, encoder_decoder, sphinx_ext
+from attnbook.drawings import DRAWINGS, cache, encoder_decoder, heads, lookup, sphinx_ext
 from attnbook.drawings.drawing import HERE, Drawing, style_sheet
-from attnbook.drawings.sheet import Sheet
+from attnbook.drawings.sheet import Sheet, number, vector
 from attnkit.viz import palette
 from attnkit.viz.palette import ROLES, contrast
 from booktools import gates, normal_form
@@ -271,14 +271,21 @@ def test_a_plot_has_no_ground_and_can_be_read_on_both_pages():
 # -- numbers: those of the example beside the drawing ------------------------------------------
 
 
-def cells(chapter: str, *names: str) -> dict:
-    """What the named cells of a chapter define, run in their order."""
+def cells(chapter: str, *names: str, until: str = "") -> dict:
+    """What the named cells of a chapter define, run in their order; the last `until` a line."""
     (path,) = gates.CHAPTERS.glob(f"{chapter}_*.ipynb")
     source = {cell.id: cell.source for cell in normal_form.read(path).cells}
     found: dict = {"__name__": "__main__"}
+    if until:
+        source[names[-1]], _ = source[names[-1]].split(f"\n{until}", 1)
     for name in names:
         exec(source[name], found)
     return found
+
+
+def printed(text: str) -> list[float]:
+    """Every number in an output, in its order."""
+    return [float(one) for one in re.findall(r"-?\d+(?:\.\d+)?", text)]
 
 
 def test_encoder_decoder_shows_what_the_model_writes():
@@ -308,3 +315,69 @@ def test_encoder_decoder_shows_what_the_model_writes():
     drawn = words(DRAWINGS["encoder-decoder"])
     assert [word for word in drawn if word in encoder_decoder.SOURCE] == ["the", "black", "cat"]
     assert "bleu ✗" in drawn
+
+
+@pytest.mark.parametrize(
+    "chapter, name, found",
+    [
+        ("02", "query-key-value", lookup.PHONE_BOOK),
+        ("05", "one-query", lookup.FIRST_QUERY),
+    ],
+)
+def test_a_lookup_shows_the_example(capsys, chapter, name, found):
+    run = cells(chapter, "imports", "by-hand")
+    if chapter == "02":
+        run |= cells(chapter, "imports", "by-hand", "as-loop-code")
+        assert run["q"].tolist() == pytest.approx(found.query)
+        assert run["K"].tolist() == [list(key) for key in found.keys]
+        assert run["V"].tolist() == [list(value) for value in found.values]
+    weights = run["weights"]
+    assert found.weights == pytest.approx(weights, abs=1e-6)
+    output = run["output"] if isinstance(run["output"], list) else [float(run["output"])]
+    assert found.output == pytest.approx(output, abs=1e-5)
+    drawn = words(DRAWINGS[name])
+    assert {f"{weight:.2f}" for weight in weights} <= set(drawn)
+    assert vector(output) in drawn
+    assert {vector(one) for one in (found.query, *found.keys)} <= set(drawn)
+    for number_ in (*weights, *output):
+        assert number(number_) in DRAWINGS[name].description
+
+
+def test_split_heads_shows_the_example(capsys):
+    cells("08", "imports", "by-hand")
+    rows = re.findall(r"query \d  merged (.*)output (.*)", capsys.readouterr().out)
+    merged, output = ([printed(row[side]) for row in rows] for side in (0, 1))
+    assert [[float(x) for x in row] for row in heads.merged()] == merged
+    assert [[float(x) for x in row] for row in heads.output()] == output
+    drawn = words(DRAWINGS["split-heads"])
+    assert drawn[-13:-1] == [number(x) for row in output for x in row]
+    for row in (*merged, *output):
+        assert " ".join(map(number, row)) in DRAWINGS["split-heads"].description
+
+
+def test_grouped_heads_shows_the_counted_bytes(capsys):
+    cells("08", "imports", "grouped-code", until="torch.manual_seed(0)")
+    lines = re.findall(r"^ +(\d) +\d+ +(\d+)$", capsys.readouterr().out, re.MULTILINE)
+    counted = {int(count): int(size) for count, size in lines}
+    assert counted == {count: heads.cache_bytes(count) for count in heads.KEY_HEADS}
+    drawn = [word for word in words(DRAWINGS["grouped-heads"]) if "bytes" in word]
+    assert drawn == [f"cache: {size:,} bytes" for size in counted.values()]
+
+
+def test_growing_cache_shows_the_example(capsys):
+    names = ("imports", "by-hand", "as-loop-code", "as-matmul-code", "as-attnkit-code")
+    run = cells("13", *names)
+    text = capsys.readouterr().out
+    (kept,) = re.findall(r"with_cache: \[(.*)\]", text)
+    (again,) = re.findall(r"everything_again: \[(.*)\]", text)
+    assert (printed(kept), printed(again)) == (list(cache.WITH_CACHE), list(cache.AGAIN))
+    assert run["words"] == list(cache.WORDS)
+    assert run["cache"].nbytes == cache.nbytes(2)
+    drawing = DRAWINGS["growing-cache"]
+    for place, output in enumerate(run["stepwise"].tolist()):
+        drawn = words(drawing, place)
+        assert [float(x) for x in cache.output(place)] == pytest.approx(output, abs=1e-5)
+        assert vector(output) in drawn
+        assert f"{cache.WITH_CACHE[place]} multiply-adds" in drawn
+    assert f"{sum(cache.WITH_CACHE)} multiply-adds" in drawing.says[-1]
+    assert f"takes {sum(cache.AGAIN)}" in drawing.says[-1]
