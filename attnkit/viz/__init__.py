@@ -1,6 +1,6 @@
 """Pictures of attention: the heat map, the explorer and its host for static pages.
 
-    from attnkit.viz import AttentionExplorer, CostCurves, HeadSwitch, heatmap
+    from attnkit.viz import AttentionExplorer, CostCurves, HeadSwitch, LiveTranslator, heatmap
 
 For notebooks and builds: `attnkit.viz.notebook` (`strip_modules`, `missing_state`) and the Sphinx
 extension `attnkit.viz.sphinx_ext`, named under `sphinx: extra_extensions` in `_config.yml`.
@@ -10,5 +10,6 @@ from attnkit.viz.cost_curves import CostCurves
 from attnkit.viz.explorer import AttentionExplorer
 from attnkit.viz.head_switch import HeadSwitch
 from attnkit.viz.heatmap import heatmap
+from attnkit.viz.live_translator import LiveTranslator
 
-__all__ = ["AttentionExplorer", "CostCurves", "HeadSwitch", "heatmap"]
+__all__ = ["AttentionExplorer", "CostCurves", "HeadSwitch", "LiveTranslator", "heatmap"]

@@ -81,7 +81,8 @@ async function host(sources) {
     modules[id] = await import(URL.createObjectURL(code));
   }
   for (const tag of document.querySelectorAll(`script[type="${type}view+json"]`)) {
-    const id = JSON.parse(tag.textContent).model_id;
+    const { model_id: id, state: own } = JSON.parse(tag.textContent);
+    state[id] ??= own; // of a view in no notebook
     const place = make("div");
     tag.before(place);
     const module = modules[state[id]?.state._anywidget_id];

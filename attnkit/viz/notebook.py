@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from attnkit.viz.cost_curves import CostCurves
 from attnkit.viz.explorer import AttentionExplorer
 from attnkit.viz.head_switch import HeadSwitch
+from attnkit.viz.live_translator import LiveTranslator
 
 STATE_MIME = "application/vnd.jupyter.widget-state+json"
 VIEW_MIME = "application/vnd.jupyter.widget-view+json"
 
 WIDGETS = {
     f"{widget.__module__}.{widget.__name__}": widget
-    for widget in (AttentionExplorer, HeadSwitch, CostCurves)
+    for widget in (AttentionExplorer, HeadSwitch, CostCurves, LiveTranslator)
 }
 """The widgets of this package by `_anywidget_id`."""
 

@@ -11,6 +11,25 @@ It writes `_static/attnkit-explorer.js` (the host, with the sources of the widge
 `_static/attnkit-explorer.css` (their styles), and adds them once, the script deferred, to every
 page with a widget. In those pages the notebook's picture stands beside the view until the widget
 has drawn, so that readers without JavaScript keep it. A view without saved state fails the build.
+
+A live translator needs no notebook. Name the models, by the function that returns them::
+
+    sphinx:
+      config:
+        live_translators:
+          toy-french: attnbook.translators:toy_french
+
+and place the directive, with a sentence to choose from on each line::
+
+    ```{live-translator} toy-french
+    :title: Type a sentence
+
+    the black cat did not sleep
+    ```
+
+The weights, in eight bits, are written to `_static/live-translator/`; a page reads them when its
+reader comes near the widget. So does the page of a notebook whose widget was given the name, as
+`LiveTranslator(..., files="toy-french")`.
 """
 
 import json
@@ -21,6 +40,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
+from attnkit.viz.live_translator import page
 from attnkit.viz.notebook import STATE_MIME, VIEW_MIME, WIDGETS
 from attnkit.viz.widget import source
 
@@ -39,7 +59,12 @@ def bundle() -> str:
 
 def styles() -> str:
     """The style sheet of the built pages: those of all widgets."""
-    return source("explorer/explorer.css", "head_switch/switch.css", "cost_curves/curves.css")
+    return source(
+        "explorer/explorer.css",
+        "head_switch/switch.css",
+        "cost_curves/curves.css",
+        "live_translator/translator.css",
+    )
 
 
 class KeepPicture(SphinxPostTransform):
@@ -89,8 +114,9 @@ def check_state(app: Sphinx, doctree: nodes.document) -> None:
     _, attributes = scripts.get("ipywidgets_state", (None, {}))
     state = json.loads(attributes.get("body", "{}")).get("state", {})
     for node in views:
-        model = json.loads(node.astext().split(">", 1)[1].rsplit("<", 1)[0])["model_id"]
-        if model not in state:
+        view = json.loads(node.astext().split(">", 1)[1].rsplit("<", 1)[0])
+        model = view["model_id"]
+        if model not in state and "state" not in view:
             raise ExtensionError(
                 f"{app.env.docname}: widget view {model} has no state of type {STATE_MIME}; run "
                 "the notebook again and save its widgets"
@@ -104,6 +130,7 @@ def write_files(app: Sphinx) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / SCRIPT).write_text(bundle(), "utf-8")
         (folder / STYLE).write_text(styles(), "utf-8")
+        page.write_models(folder, app.config.live_translators)
 
 
 def add_files(app: Sphinx, page: str, template: str, context: dict, doctree) -> None:
@@ -115,6 +142,8 @@ def add_files(app: Sphinx, page: str, template: str, context: dict, doctree) -> 
 
 def setup(app: Sphinx) -> dict[str, bool | str]:
     app.add_post_transform(KeepPicture)
+    app.add_config_value("live_translators", {}, "html", dict)
+    app.add_directive("live-translator", page.LiveTranslatorDirective)
     app.connect("builder-inited", write_files)
     app.connect("doctree-read", check_state)
     app.connect("html-page-context", add_files)

@@ -11,7 +11,7 @@ from ipywidgets.embed import dependency_state, embed_data
 
 from attnkit.viz import notebook as saved
 from attnkit.viz.notebook import STATE_MIME, VIEW_MIME
-from attnkit.viz.sphinx_ext import bundle, styles
+from attnkit.viz.sphinx_ext import SCRIPT, bundle, styles
 from booktools import normal_form
 
 WORDS = [
@@ -55,7 +55,7 @@ def write_page(folder: Path, *widgets, theme: str = "", head: str = "") -> Path:
         '<div class="attnkit-fallback"><img alt="the picture"></div></div>'
         for widget in widgets
     )
-    (folder / "explorer.js").write_text(bundle(), "utf-8")
+    (folder / SCRIPT).write_text(bundle(), "utf-8")
     (folder / "explorer.css").write_text(styles(), "utf-8")
     page = folder / "index.html"
     page.write_text(
@@ -64,7 +64,7 @@ def write_page(folder: Path, *widgets, theme: str = "", head: str = "") -> Path:
         '<link rel="icon" href="data:,"><link rel="stylesheet" href="explorer.css">'
         "<style>:root{color-scheme:light dark}</style>"
         f'{head}<script type="{STATE_MIME}">{_inert({"state": state})}</script>'
-        '<script defer src="explorer.js"></script></head>'
+        f'<script defer src="{SCRIPT}"></script></head>'
         f"<body><main><h1>Page</h1>{views}</main></body></html>",
         "utf-8",
     )

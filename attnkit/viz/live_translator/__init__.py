@@ -1,0 +1,224 @@
+"""A translator to play with: type a sentence, hide a word, and see what the model writes then."""
+
+from collections.abc import Mapping, Sequence
+
+import traitlets as t
+
+from attnkit import checks
+from attnkit.applications import Translator
+from attnkit.viz import arrays as inputs
+from attnkit.viz.explorer.settings import SettingError
+from attnkit.viz.live_translator import picture, shown
+from attnkit.viz.live_translator.shown import Shown
+from attnkit.viz.live_translator.weights import PRECISIONS, description, payload
+from attnkit.viz.widget import Widget, source
+
+__all__ = ["LiveTranslator", "Shown"]
+
+_FOLDER = "live_translator/"
+_PROVENANCE = (
+    "Computed here, at every key stroke, by {count} trained numbers: the translation, the weights, "
+    "and what else could have been written."
+)
+
+
+class LiveTranslator(Widget):
+    """A sentence and its translation, word by word, with lines for the attention between them.
+
+    The reader types, presses a source word to hide it from the attention, and presses a target
+    word, or drags the scrubber, to see where that step looked and what else it could have written.
+    All of it is computed by an engine on the page, which gives what torch gives: the same words,
+    and the same weights.
+
+    A hidden word is a masked key of the attention from target to source. The encoder has read it
+    all the same, so what its neighbours' states know of it is still there.
+
+    Args:
+        translator: an `attnkit.Translator` with additive attention between GRUs, or with a
+            `Transformer`; or several by name, between which the reader chooses.
+        text: the sentence to begin with; the first of `sentences` when left out.
+        sentences: to choose from.
+        languages: names and codes (BCP 47) of the source and the target language.
+        longest: most source tokens that are read; the rest of a text is left out.
+        max_len: most tokens of a translation.
+        precision: of the weights that the page gets: "float32", "float16" (half the bytes; weights
+            of attention within 1e-3), or "int8" (`training.quantization.pack`).
+        files: the name under which a built book holds the weights, as the Sphinx extension wrote
+            them; see `attnkit.viz.sphinx_ext`. In Jupyter the kernel sends them.
+        embed: keep the weights in the saved notebook, so that a page without kernel and `files` has
+            them.
+        title, caption: plain text above and below.
+
+    Raises:
+        TypeError: an argument is not of the type named.
+        ValueError: the page has no engine for a model, there is no translator, or a number is out
+            of range.
+
+    Example:
+        >>> from attnkit import tasks
+        >>> vocabs = tasks.vocabs(tasks.toy_french(50))
+        >>> live = LiveTranslator(Translator(*vocabs, "additive", embed_dim=4, hidden_dim=4),
+        ...                       text="the black cat", max_len=3)
+        >>> live.translate().source
+        ['the', 'black', 'cat']
+        >>> live.hidden = [1]
+        >>> live.translate().weights[:, 1].sum().item()
+        0.0
+    """
+
+    _modules = (
+        "common.js",
+        "maps.js",
+        *(_FOLDER + name for name in ("tensors.js", "gru.js", "transformer.js", "engine.js")),
+        _FOLDER + "translator.js",
+    )
+    _esm = source(*_modules)
+    _css = source(_FOLDER + "translator.css")
+
+    names = t.List(t.Unicode()).tag(sync=True)  # of the models
+    model = t.Int(0).tag(sync=True)  # the one in use
+    text = t.Unicode().tag(sync=True)
+    hidden = t.List(t.Int()).tag(sync=True)  # places of source tokens
+    sentences = t.List(t.Unicode()).tag(sync=True)
+    languages = t.List(t.List(t.Unicode())).tag(sync=True)  # names and codes
+    longest = t.Int(24).tag(sync=True)
+    max_len = t.Int(40).tag(sync=True)
+    files = t.List(t.Unicode()).tag(sync=True)  # where a built book holds the weights
+    weights = t.Bytes().tag(sync=True)  # the files of the models, one after another
+    sizes = t.List(t.Int()).tag(sync=True)  # their bytes, when they are in `weights`
+
+    def __init__(
+        self,
+        translator: Translator | Mapping[str, Translator],
+        *,
+        text: str | None = None,
+        sentences: Sequence[str] = (),
+        languages: Sequence[tuple[str, str]] = (("English", "en"), ("French", "fr")),
+        longest: int = 24,
+        max_len: int = 40,
+        precision: str = "float32",
+        files: str | None = None,
+        embed: bool = False,
+        title: str = "",
+        caption: str = "",
+    ):
+        self._translators = _by_name(translator)
+        self._precision = checks.choice("precision", precision, PRECISIONS)
+        described = [description(one) for one in self._translators.values()]
+        sentences = inputs.strings("sentences", sentences)
+        embedded = self._payloads() if checks.flag("embed", embed) else []
+        count = " or ".join(f"{one['parameters']:,}" for one in described)
+        super().__init__(
+            names=list(self._translators),
+            text=text if text is not None else next(iter(sentences), ""),
+            sentences=sentences,
+            languages=_languages(languages),
+            longest=checks.integer("longest", longest, minimum=1),
+            max_len=checks.integer("max_len", max_len, minimum=1),
+            files=[] if files is None else file_names(files, len(described)),
+            weights=b"".join(embedded),
+            sizes=[len(one) for one in embedded],
+            title=title,
+            note=inputs.note(caption, _PROVENANCE.format(count=count)),
+        )
+        self.on_msg(self._answer)
+
+    @property
+    def translator(self) -> Translator:
+        """The one in use."""
+        return self._translators[self.names[self.model]]
+
+    def translate(self) -> Shown:
+        """What is on show, by torch: tokens, weights, and the five best candidates of each step."""
+        tokens = self._source()
+        if not tokens:
+            checks.fail("text", "at least one word", repr(self.text))
+        return shown.translate(self.translator, tokens, self.hidden, self.max_len)
+
+    def figure(self):
+        tokens = self._source()
+        now = self.translate() if tokens else None
+        return picture.translation(
+            tokens or [" "],
+            now.target if now and now.target else [" "],
+            now.mean_weights().numpy() if now and now.target else [[0.0] * max(1, len(tokens))],
+            hidden=self.hidden,
+            names=tuple(name for name, _ in self.languages),
+            title=self.title,
+        )
+
+    def _words(self) -> str:
+        source_name, target_name = (name for name, _ in self.languages)
+        tokens = self._source()
+        if not tokens:
+            return f"A translator from {source_name} to {target_name}, without a sentence yet."
+        hidden = [f"“{tokens[place]}”" for place in self.hidden]
+        without = f" with {', '.join(hidden)} hidden from the attention," if hidden else ""
+        return (
+            f"{source_name} words above, {target_name} words below, and lines for the attention "
+            f"between them: “{' '.join(tokens)}”{without} becomes "
+            f"“{' '.join(self.translate().target)}”."
+        )
+
+    def _source(self) -> list[str]:
+        return shown.read_source(self.translator, self.text)[: self.longest]
+
+    @t.validate("model")
+    def _valid_model(self, proposal):
+        if not 0 <= proposal.value < len(self.names):
+            raise SettingError(
+                f"model: expected an index from 0 to {len(self.names) - 1}, got {proposal.value!r}"
+            )
+        return proposal.value
+
+    @t.validate("hidden")
+    def _valid_hidden(self, proposal):
+        count = len(self._source())
+        if any(not 0 <= place < count for place in proposal.value):
+            raise SettingError(
+                f"hidden: expected places from 0 to {count - 1}, got {proposal.value!r}"
+            )
+        return sorted(set(proposal.value))
+
+    @t.observe("text")
+    def _show_all(self, change):
+        self.hidden = []
+
+    def _payloads(self) -> list[bytes]:
+        return [payload(one, self._precision) for one in self._translators.values()]
+
+    def _answer(self, _widget, content, _buffers) -> None:
+        """Send the weights of a model that the page asks for."""
+        place = content.get("weights") if isinstance(content, dict) else None
+        if isinstance(place, int) and 0 <= place < len(self.names):
+            one = self._translators[self.names[place]]
+            self.send({"weights": place}, buffers=[payload(one, self._precision)])
+
+
+def file_names(name: str, count: int) -> list[str]:
+    """Where the files of a live translator's models are, from the host's script on.
+
+    >>> file_names("toy-french", 2)
+    ['live-translator/toy-french-0.safetensors', 'live-translator/toy-french-1.safetensors']
+    """
+    checks.instance("files", name, str, "a name")
+    return [f"live-translator/{name}-{place}.safetensors" for place in range(count)]
+
+
+def _by_name(translator: Translator | Mapping[str, Translator]) -> dict[str, Translator]:
+    if not isinstance(translator, Mapping):
+        checks.instance("translator", translator, Translator, "an attnkit.Translator")
+        return {"": translator}
+    if not translator:
+        checks.fail("translator", "at least one attnkit.Translator", "none")
+    for name, one in translator.items():
+        checks.instance("translator", name, str, "names that are strings")
+        checks.instance(f"translator[{name!r}]", one, Translator, "an attnkit.Translator")
+    return dict(translator)
+
+
+def _languages(languages: Sequence[tuple[str, str]]) -> list[list[str]]:
+    if len(languages) != 2 or any(len(one) != 2 for one in languages):
+        expected = "two pairs, each of a name and a code"
+        checks.fail("languages", expected, repr(languages))
+    return [inputs.strings("languages", one) for one in languages]

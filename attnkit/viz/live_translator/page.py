@@ -1,0 +1,109 @@
+"""A live translator in a built book: its directive, and the files that hold its models."""
+
+import base64
+import html
+import importlib
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.errors import ExtensionError
+from sphinx.util.docutils import SphinxDirective
+
+from attnkit.applications import Translator
+from attnkit.viz.heatmap import png
+from attnkit.viz.live_translator import LiveTranslator, file_names
+from attnkit.viz.live_translator.weights import payload
+from attnkit.viz.notebook import VIEW_MIME
+
+
+def write_models(folder: Path, named: Mapping[str, str]) -> list[Path]:
+    """Write the files of the translators into `folder`, twice each; return those for `http:`.
+
+    A page from `http:` fetches the safetensors file. One from `file:` may not, and runs the script
+    beside it, which holds the same in base64.
+
+    Args:
+        folder: the book's `_static`.
+        named: where each translator comes from, "module:function", by name.
+    """
+    written = []
+    for name, origin in named.items():
+        found = translators(origin)
+        for file, translator in zip(file_names(name, len(found)), found.values(), strict=True):
+            content = payload(translator, "int8")
+            path = folder / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+            text = base64.b64encode(content).decode()
+            script = f'document.currentScript.dataset.base64="{text}";\n'
+            path.with_name(f"{path.name}.js").write_text(script, "utf-8")
+            written.append(path)
+    return written
+
+
+@lru_cache
+def translators(origin: str) -> dict[str, Translator]:
+    """What the function "module:function" returns: translators by name.
+
+    Raises:
+        ExtensionError: there is no such function.
+    """
+    module, _, function = origin.partition(":")
+    try:
+        return getattr(importlib.import_module(module), function)()
+    except (ImportError, AttributeError, ValueError) as error:
+        expected = "live_translators: expected module:function"
+        raise ExtensionError(f"{expected}, got {origin!r}: {error}") from error
+
+
+class LiveTranslatorDirective(SphinxDirective):
+    """`live-translator`: the widget on a page that is no notebook.
+
+    The argument is a name of `live_translators` in the configuration, the content sentences to
+    choose from, one a line, of which the first is translated at once.
+    """
+
+    required_arguments = 1
+    option_spec: ClassVar = {"title": directives.unchanged, "caption": directives.unchanged}
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        name, known = self.arguments[0], self.config.live_translators
+        if name not in known:
+            names = ", ".join(known) or "none"
+            raise self.error(
+                f"live-translator: expected one of live_translators ({names}), got {name!r}"
+            )
+        widget = LiveTranslator(
+            translators(known[name]),
+            sentences=[line.strip() for line in self.content if line.strip()],
+            files=name,
+            title=self.options.get("title", ""),
+            caption=self.options.get("caption", ""),
+        )
+        return [nodes.raw("", part, format="html") for part in view(widget)]
+
+
+def view(widget: LiveTranslator) -> tuple[str, str, str]:
+    """The markup of a view: its beginning, the tag with its state, and a picture for when no script
+    runs, with its end."""
+    state = {
+        name: value
+        for name, value in widget.get_state().items()
+        if name in ("_anywidget_id", *LiveTranslator.class_own_traits(sync=True), "title", "note")
+        and not isinstance(value, bytes)
+    }
+    data = json.dumps({"model_id": widget.model_id, "state": {"state": state}})
+    inert = data.replace("</", "<\\/")
+    alt = html.escape(widget.description(), quote=True)
+    picture = f'<img alt="{alt}" src="data:image/png;base64,{png(widget.figure())}">'
+    return (
+        '<div class="attnkit-view attnkit-live">',
+        f'<script type="{VIEW_MIME}">{inert}</script>',
+        f"<noscript>{picture}</noscript></div>",
+    )

@@ -1,0 +1,275 @@
+"""The live translator in Python: what it shows is what torch gives, and what it refuses."""
+
+import json
+
+import pytest
+import torch
+from safetensors.torch import load
+from traitlets import TraitError
+
+from attnkit import Translator, tasks
+from attnkit.training.quantization import pack, quantize, round_to_eight_bits, unpack
+from attnkit.viz import LiveTranslator
+from attnkit.viz.live_translator import page, shown
+from attnkit.viz.live_translator.weights import payload
+
+PAIRS = tasks.toy_french(300)
+KINDS = {
+    "additive": {"embed_dim": 12, "hidden_dim": 16},
+    "transformer": {"embed_dim": 16, "num_heads": 2, "num_layers": 2},
+}
+
+
+def a_translator(kind="additive", **options) -> Translator:
+    torch.manual_seed(0)
+    translator = Translator(*tasks.vocabs(PAIRS), kind, **KINDS.get(kind, {}) | options)
+    with torch.no_grad():
+        for weight in translator.model.parameters():
+            weight.mul_(2)  # so that it does not write one word for ever
+    return translator
+
+
+@pytest.fixture(scope="module")
+def translator():
+    return a_translator()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_hidden_is_the_translators_own_search(kind):
+    translator = a_translator(kind)
+    texts = [" ".join(pair.source) for pair in PAIRS[:20]]
+    for text, want in zip(texts, translator.translate(texts, max_len=30), strict=True):
+        got = shown.translate(translator, text.split(), (), 30)
+        assert (got.source, got.target) == (want.source, want.target)
+        torch.testing.assert_close(got.mean_weights(), want.weights, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_hidden_word_gets_no_weight_and_the_others_get_all_of_it(kind):
+    found = shown.translate(a_translator(kind), ["the", "black", "cat", "sleeps"], [1, 3], 12)
+    assert found.weights[..., [1, 3]].eq(0).all()
+    torch.testing.assert_close(found.weights.sum(-1), torch.ones(found.weights.shape[:-1]))
+    nothing = shown.translate(a_translator(kind), ["the", "cat"], [0, 1], 12)
+    assert nothing.weights.eq(0).all()
+
+
+def test_hiding_is_no_more_than_a_mask_on_the_keys(translator):
+    """A hidden word's own state and its neighbours' stay as they were: only the look is gone."""
+    source, hidden = ["the", "black", "cat"], 1
+    model, ids = translator.model, torch.tensor([translator.source_vocab.encode(source)])
+    with torch.no_grad():
+        encoded = model.encoder(ids)
+        memory = model.decoder.prepare(encoded)
+        query = model.decoder.start(memory).hidden[:, -1:]
+        scores = model.decoder.attention.scores(
+            model.decoder.attention.project_query(query), memory.projected
+        )[0, 0]
+    scores[hidden] = -torch.inf
+    first = shown.translate(translator, source, [hidden], 5).weights[0]
+    torch.testing.assert_close(first, scores.softmax(-1))
+
+
+def test_candidates_are_the_five_likeliest_and_the_first_is_written(translator):
+    found = shown.translate(translator, ["the", "black", "cat", "sleeps"], (), 12)
+    assert len(found.candidates) == len(found.target) == len(found.weights)
+    for token, five in zip(found.target, found.candidates, strict=True):
+        chances = [chance for _, chance in five]
+        assert five[0][0] == token
+        assert len(five) == 5
+        assert chances == sorted(chances, reverse=True)
+        assert 0 < sum(chances) <= 1 + 1e-6
+        assert not {"<pad>", "<bos>"} & {word for word, _ in five}
+
+
+def test_text_hidden_and_model_are_traits(translator):
+    live = LiveTranslator(
+        {"one": translator, "two": a_translator("transformer")}, sentences=["the black cat"]
+    )
+    assert live.text == "the black cat"
+    live.hidden = [2, 0, 2]
+    assert live.hidden == [0, 2]
+    live.model = 1
+    assert live.translate().weights.shape[1:] == (2, 2, 3)
+    live.text = "my old friend sleeps"
+    assert live.hidden == []
+    assert live.translate().source == ["my", "old", "friend", "sleeps"]
+
+
+def test_only_so_many_words_are_read(translator):
+    live = LiveTranslator(translator, text="cat " * 200, longest=7, max_len=3)
+    assert live.translate().source == ["cat"] * 7
+    assert len(live.translate().target) <= 3
+
+
+@pytest.mark.parametrize(
+    ("trait", "value"), [("hidden", [3]), ("hidden", [-1]), ("model", 1), ("model", -1)]
+)
+def test_a_setting_out_of_range_is_refused_and_nothing_changes(translator, trait, value):
+    live = LiveTranslator(translator, text="the black cat")
+    before = getattr(live, trait)
+    with pytest.raises(TraitError, match=f"{trait}: expected"):
+        setattr(live, trait, value)
+    assert getattr(live, trait) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"translator": "en-fr"}, TypeError, "translator: expected an attnkit.Translator"),
+        ({"translator": {}}, ValueError, "translator: expected at least one"),
+        ({"translator": {"a": 3}}, TypeError, r"translator\['a'\]: expected an attnkit"),
+        ({"sentences": "the cat"}, TypeError, "sentences: expected a list of strings"),
+        ({"precision": "int4"}, ValueError, "precision: expected"),
+        ({"longest": 0}, ValueError, "longest: expected"),
+        ({"max_len": "9"}, TypeError, "max_len: expected"),
+        ({"languages": ["English"]}, ValueError, "languages: expected two pairs"),
+        ({"files": 3}, TypeError, "files: expected a name"),
+        ({"embed": 1}, TypeError, "embed: expected"),
+    ],
+)
+def test_a_wrong_call_names_the_argument(translator, arguments, error, message):
+    with pytest.raises(error, match=message):
+        LiveTranslator(**{"translator": translator} | arguments)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "message"),
+    [
+        ("dot", {}, "additive attention, or a Transformer, got LuongDecoder"),
+        ("none", {}, "additive attention, or a Transformer, got FixedVectorDecoder"),
+        ("additive", {"cell": "lstm"}, "GRUs, got LSTM"),
+        ("transformer", {"activation": "gelu"}, "activation='relu', got 'gelu'"),
+        ("transformer", {"positions": "rotary"}, "added to the embeddings, or none, got 'rotary'"),
+    ],
+)
+def test_a_model_that_the_page_cannot_run_is_refused(kind, options, message):
+    with pytest.raises(ValueError, match=f"translator: expected .*{message}"):
+        LiveTranslator(a_translator(kind, **options))
+
+
+def test_without_a_sentence_there_is_nothing_to_translate(translator):
+    live = LiveTranslator(translator)
+    with pytest.raises(ValueError, match="text: expected at least one word, got ''"):
+        live.translate()
+    assert "without a sentence" in live.description()
+    assert live.figure().get_axes()
+
+
+def test_description_and_picture_say_what_is_hidden(translator):
+    live = LiveTranslator(translator, text="the black cat", title="Try it", max_len=6)
+    live.hidden = [1]
+    words = live.description()
+    assert words.startswith("Try it. English words above")
+    assert "“black” hidden" in words
+    assert f"“{' '.join(live.translate().target)}”" in words
+    drawn = [text.get_text() for text in live.figure().get_axes()[0].texts]
+    assert drawn[:3] == ["the", "black", "cat"]
+    data, metadata = live._repr_mimebundle_()
+    assert metadata["image/png"]["alt"] == data["text/plain"] == words
+
+
+# ---- What goes to the page.
+
+
+def test_the_weights_are_in_the_state_only_when_asked_for(translator):
+    assert LiveTranslator(translator).weights == b""
+    live = LiveTranslator({"a": translator, "b": a_translator("transformer")}, embed=True)
+    assert sum(live.sizes) == len(live.weights)
+    assert live.weights[: live.sizes[0]] == payload(translator)
+
+
+def test_the_kernel_sends_the_weights_of_the_model_that_is_asked_for(translator, monkeypatch):
+    live = LiveTranslator({"a": translator, "b": a_translator("transformer")}, precision="int8")
+    sent = []
+    monkeypatch.setattr(live, "send", lambda content, buffers: sent.append((content, buffers)))
+    for content in ({"weights": 1}, {"weights": 2}, {"weights": "0"}, {}, "weights"):
+        live._handle_custom_msg(content, [])
+    ((content, (data,)),) = sent
+    assert content == {"weights": 1}
+    assert data == payload(a_translator("transformer"), "int8")
+
+
+@pytest.mark.parametrize(("precision", "most"), [("float32", 0), ("float16", 1e-3), ("int8", 0.02)])
+def test_a_payload_holds_all_that_it_takes_to_translate(translator, precision, most):
+    data = payload(translator, precision)
+    weights = unpack(load(data))
+    for name, want in translator.model.state_dict().items():
+        torch.testing.assert_close(weights[name], want, atol=float(want.abs().max()) * most, rtol=0)
+    size = int.from_bytes(data[:8], "little")
+    state = json.loads(json.loads(data[8 : 8 + size])["__metadata__"]["state"])
+    assert state["source"] == translator.source_vocab.tokens
+    assert state["kind"] == "additive"
+    assert state["parameters"] == sum(one.numel() for one in translator.model.parameters())
+
+
+def test_a_shared_embedding_is_sent_under_both_names():
+    words = tasks.Vocab(["a", "b"])
+    sizes = {"embed_dim": 8, "num_heads": 2, "num_layers": 1}
+    weights = unpack(load(payload(Translator(words, words, share_embeddings=True, **sizes))))
+    assert torch.equal(weights["output.weight"], weights["source_embedding.weight"])
+
+
+def test_the_files_of_a_book_are_the_payloads_twice(tmp_path):
+    first, second = page.write_models(tmp_path, {"toy": "attnbook.translators:toy_french"})
+    found = page.translators("attnbook.translators:toy_french")
+    for path, translator in zip((first, second), found.values(), strict=True):
+        assert path.read_bytes() == payload(translator, "int8")
+        assert path.with_name(f"{path.name}.js").read_text().startswith("document.currentScript")
+    assert first.stat().st_size <= 200_000
+
+
+@pytest.mark.parametrize("origin", ["attnbook.translators", "nowhere:toy", "attnkit:nothing"])
+def test_a_function_that_is_not_there_fails_the_build(origin):
+    with pytest.raises(page.ExtensionError, match="live_translators: expected module:function"):
+        page.translators(origin)
+
+
+def test_the_view_of_a_page_brings_its_state_and_a_picture(translator):
+    attack = "</script><img src=x onerror=alert(1)>"
+    live = LiveTranslator(
+        translator, text=f"the cat {attack}", title=attack, files="toy", max_len=5
+    )
+    start, tag, end = page.view(live)
+    assert tag.count("</script>") == 1
+    assert "<img src=x" not in start + end
+    view = json.loads(tag.split(">", 1)[1].rsplit("<", 1)[0])
+    state = view["state"]["state"]
+    assert view["model_id"] == live.model_id
+    assert state["_anywidget_id"] == "attnkit.viz.live_translator.LiveTranslator"
+    assert state["files"] == ["live-translator/toy-0.safetensors"]
+    assert state["text"] == live.text
+    assert "_esm" not in state
+
+
+# ---- Eight bits.
+
+
+def test_eight_bits_are_within_half_a_step_and_rounding_again_changes_nothing():
+    weight = torch.randn(40, 30, generator=torch.Generator().manual_seed(0))
+    weight[3] = 0
+    weight[4] *= 1e-3
+    values, scales = quantize(weight)
+    again = unpack(pack({"w": weight}))["w"]
+    assert values.abs().amax(1)[[0, 4]].tolist() == [127, 127]
+    assert ((again - weight).abs() <= 0.53 * scales.float()[:, None]).all()
+    assert torch.equal(unpack(pack({"w": again}))["w"], again)
+
+
+def test_a_model_rounded_twice_is_the_model_rounded_once():
+    model = round_to_eight_bits(a_translator("transformer").model)
+    before = {name: weight.clone() for name, weight in model.state_dict().items()}
+    after = round_to_eight_bits(model).state_dict()
+    assert all(torch.equal(after[name], weight) for name, weight in before.items())
+
+
+@pytest.mark.parametrize(
+    ("weight", "error", "message"),
+    [
+        (torch.ones(2, 2, dtype=torch.int64), TypeError, "weight: expected"),
+        (torch.ones(2), ValueError, "weight: expected"),
+        (torch.tensor([[float("nan")]]), ValueError, "weight: expected finite numbers"),
+    ],
+)
+def test_what_cannot_be_rounded_is_refused(weight, error, message):
+    with pytest.raises(error, match=message):
+        quantize(weight)

@@ -1,0 +1,558 @@
+"""The live translator as a reader uses it: with keys, mouse and finger, and with strange input."""
+
+import base64
+
+import pytest
+
+from attnbook import translators
+from attnkit.viz import LiveTranslator
+from attnkit.viz.live_translator import page as book_page
+from attnkit.viz.live_translator import shown
+from attnkit.viz.live_translator.weights import payload
+from tests.browser.conftest import serving
+from tests.browser.explorer_page import ATTACK, complaints, render_and_close, settle, write_page
+
+pytestmark = pytest.mark.browser
+
+ORIGIN = {"toy-french": "attnbook.translators:toy_french"}
+SENTENCE = "the black cat did not sleep"
+
+
+@pytest.fixture(scope="module")
+def kept():
+    return translators.toy_french()
+
+
+def a_live(kept, **options) -> LiveTranslator:
+    given = {"sentences": translators.SENTENCES, "files": "toy-french", "title": "Hide a word"}
+    return LiveTranslator(kept, **given | options)
+
+
+@pytest.fixture
+def live(open_page, tmp_path, kept):
+    """`live(**options)` opens a page with a live translator: the page, its root, the record."""
+
+    def open_(wait=True, widget=None, **options):
+        book_page.write_models(tmp_path, ORIGIN)
+        path = write_page(tmp_path, widget or a_live(kept))
+        page, record = open_page(path.as_uri(), **options)
+        root = page.locator(".attnkit-translator")
+        if wait:
+            ready(page)
+        return page, root, record
+
+    return open_
+
+
+def ready(page):
+    page.locator(".attnkit-translator").first.scroll_into_view_if_needed()
+    page.wait_for_function(
+        "document.querySelector('.attnkit-translator')?.snapshot?.() != null", timeout=60_000
+    )
+
+
+def snapshot(root) -> dict:
+    return root.evaluate("root => root.snapshot()")
+
+
+def source(root, place: int):
+    return root.locator(".lt-source button").nth(place)
+
+
+def target(root, place: int):
+    return root.locator(".lt-target button").nth(place)
+
+
+def want(kept, text, hidden=(), model=0):
+    translator = list(kept.values())[model]
+    return shown.translate(translator, shown.read_source(translator, text), hidden, 40)
+
+
+def type_(root, text: str) -> None:
+    box = root.get_by_role("textbox")
+    box.fill("")
+    box.press_sequentially(text)
+
+
+def test_the_first_sentence_is_translated_at_once(live, kept):
+    _, root, record = live()
+    found, torch = snapshot(root), want(kept, SENTENCE)
+    assert (found["source"], found["target"]) == (torch.source, torch.target)
+    assert found["hidden"] == []
+    assert len(found["weights"]) == len(found["candidates"]) == len(found["target"])
+    assert [sum(row) for row in found["weights"]] == pytest.approx([1] * len(found["target"]))
+    assert all(five[0][0] == token for five, token in
+               zip(found["candidates"], found["target"], strict=True))  # fmt: skip
+    assert root.get_by_role("textbox").count() == 1
+    assert record.console == []
+    assert record.other_hosts() == []
+
+
+def test_every_key_stroke_translates(live, kept):
+    _, root, _ = live()
+    box = root.get_by_role("textbox")
+    box.fill("")
+    typed = ""
+    for letter in "the old woman":
+        box.press("Space" if letter == " " else letter)
+        typed += letter
+        if typed.strip():
+            assert snapshot(root)["target"] == want(kept, typed).target, typed
+
+
+def test_a_pressed_word_is_hidden_and_pressed_again_is_back(live, kept):
+    _, root, _ = live()
+    before = snapshot(root)["target"]
+    source(root, 1).click()
+    found, torch = snapshot(root), want(kept, SENTENCE, [1])
+    assert found["hidden"] == [1]
+    assert found["target"] == torch.target != before
+    assert all(row[1] == 0 for row in found["weights"])
+    assert source(root, 1).get_attribute("aria-pressed") == "true"
+    said = root.locator(".lt-said").inner_text()
+    assert said.startswith("You hid “black”. Before: le chat noir n'a pas dormi. Now: le chat n'a")
+    assert root.get_by_role("status").inner_text() in said
+    source(root, 1).click()
+    assert (snapshot(root)["hidden"], snapshot(root)["target"]) == ([], before)
+
+
+def test_hide_does_what_a_press_does(live):
+    _, root, _ = live()
+    for place in (1, 3):
+        root.evaluate("(root, place) => root.hide(place)", place)
+    assert snapshot(root)["hidden"] == [1, 3]
+    assert source(root, 3).get_attribute("aria-pressed") == "true"
+    root.evaluate("root => root.hide(1)")
+    assert snapshot(root)["hidden"] == [3]
+    root.evaluate("root => root.hide(99)")
+    assert snapshot(root)["hidden"] == [3]
+    root.get_by_role("button", name="Show it again").click()
+    assert snapshot(root)["hidden"] == []
+
+
+def test_what_changed_is_marked_and_not_by_colour_alone(live):
+    _, root, _ = live()
+    type_(root, "my friend often eats a red apple")
+    source(root, 1).click()
+    changed = root.locator(".lt-target .lt-changed")
+    assert changed.count() >= 1
+    first = changed.first
+    was = first.locator("del").inner_text()
+    assert was == "ami"
+    assert f"before: {was}" in first.get_attribute("aria-label")
+    weight = first.evaluate("node => getComputedStyle(node).fontWeight")
+    assert int(weight) >= 600
+    assert root.locator(".lt-said del").first.inner_text() == "ami"
+    assert root.locator(".lt-said ins").count() >= 1
+
+
+def test_a_word_that_nothing_replaced_stays_as_a_ghost(live):
+    _, root, _ = live()
+    source(root, 1).click()
+    assert root.locator(".lt-target .lt-gone").inner_text() == "noir"
+
+
+def test_when_nothing_changes_the_heavy_line_is_named(live, kept):
+    _, root, _ = live()
+    place = SENTENCE.split().index("not")
+    assert want(kept, SENTENCE, [place]).target == want(kept, SENTENCE).target
+    source(root, place).click()
+    said = root.locator(".lt-said").inner_text()
+    assert said.startswith("You hid “not”. Nothing changed. And yet “pas” had looked at “not”")
+
+
+def test_all_words_hidden_leaves_weights_of_zero(live, kept):
+    _, root, _ = live()
+    for place in range(6):
+        source(root, place).click()
+    found = snapshot(root)
+    assert found["target"] == want(kept, SENTENCE, range(6)).target
+    assert not any(any(row) for row in found["weights"])
+
+
+def test_a_target_word_shows_where_its_step_looked_and_what_else_there_was(live, kept):
+    _, root, _ = live()
+    target(root, 1).click()
+    assert snapshot(root)["step"] == 1
+    assert root.locator(".lt-looked-name").inner_text() == "To write “chat” it looked at"
+    torch = want(kept, SENTENCE)
+    weights = torch.weights[1].tolist()
+    first = root.locator(".lt-looked li").first.inner_text().split()
+    assert first[0] == torch.source[weights.index(max(weights))] == "cat"
+    assert float(first[1]) == pytest.approx(max(weights), abs=0.006)
+    others = root.locator(".lt-other li span:first-child").all_inner_texts()
+    assert others == [token for token, _ in torch.candidates[1]]
+    assert target(root, 2).evaluate("node => node.classList.contains('lt-later')")
+    assert root.locator(".lt-chosen").count() >= 1
+    target(root, 1).click()
+    assert snapshot(root)["step"] is None
+
+
+def test_the_scrubber_goes_word_by_word_by_key_and_by_mouse(live):
+    page, root, _ = live()
+    slider = root.get_by_role("slider")
+    slider.focus()
+    count = len(snapshot(root)["target"])
+    assert slider.get_attribute("aria-valuetext") == "all words"
+    page.keyboard.press("ArrowLeft")
+    assert snapshot(root)["step"] == count - 1
+    page.keyboard.press("Home")
+    assert snapshot(root)["step"] == 0
+    assert slider.get_attribute("aria-valuetext") == f"word 1 of {count}"
+    box = slider.bounding_box()
+    page.mouse.move(box["x"] + 8, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=5)
+    assert 0 < snapshot(root)["step"] < count - 1
+    page.mouse.move(box["x"] + box["width"] - 1, box["y"] + box["height"] / 2, steps=5)
+    page.mouse.up()
+    assert snapshot(root)["step"] is None
+
+
+def test_play_walks_through_the_words_and_ends_with_all_of_them(live):
+    page, root, _ = live(widget=None)
+    play = root.get_by_role("button", name="Play")
+    play.click()
+    assert snapshot(root)["step"] == 0
+    page.wait_for_function("document.querySelector('.attnkit-translator').snapshot().step === 1")
+    root.get_by_role("button", name="Pause").click()
+    step = snapshot(root)["step"]
+    page.wait_for_timeout(1200)
+    assert snapshot(root)["step"] == step
+    assert root.get_by_role("button", name="Play").count() == 1
+
+
+def test_the_sentences_to_try(live, kept):
+    _, root, _ = live()
+    source(root, 2).click()
+    for text in translators.SENTENCES[1:]:
+        one = root.get_by_role("button", name=text, exact=True)
+        one.click()
+        found = snapshot(root)
+        assert root.get_by_role("textbox").input_value() == text
+        assert (found["target"], found["hidden"]) == (want(kept, text).target, [])
+        assert one.get_attribute("aria-pressed") == "true"
+
+
+def test_the_keyboard_reaches_everything(live):
+    page, root, _ = live()
+    root.get_by_role("textbox").focus()
+    reached = []
+    for _ in range(40):
+        reached.append(page.evaluate("document.activeElement.className"))
+        page.keyboard.press("Tab")
+    for name in ("lt-text", "lt-model", "lt-try", "lt-word", "lt-play", "lt-step"):
+        assert any(name in one for one in reached), name
+    source(root, 1).focus()
+    page.keyboard.press("Enter")
+    assert snapshot(root)["hidden"] == [1]
+    assert source(root, 1).evaluate("node => node === document.activeElement")
+    page.keyboard.press("Space")
+    assert snapshot(root)["hidden"] == []
+
+
+def test_the_other_model_and_its_heads(live, kept):
+    _, root, _ = live()
+    heads = root.get_by_label("Lines of")
+    assert not heads.is_visible()
+    root.get_by_label("Model").select_option("Transformer")
+    root.page.wait_for_function(
+        "document.querySelector('.attnkit-translator').snapshot()?.model === 'Transformer'"
+    )
+    torch = want(kept, SENTENCE, model=1)
+    found = snapshot(root)
+    assert found["target"] == torch.target
+    assert found["weights"][2] == pytest.approx(torch.mean_weights()[2].tolist(), abs=1e-4)
+    heads.select_option("layer 2, head 3")
+    assert snapshot(root)["weights"][2] == pytest.approx(torch.weights[2, 1, 2].tolist(), abs=1e-4)
+    source(root, 4).click()
+    assert snapshot(root)["target"] == want(kept, SENTENCE, [4], model=1).target
+
+
+# ---- Strange input.
+
+
+def test_an_unknown_word_is_flagged(live, kept):
+    _, root, _ = live()
+    type_(root, "the zebra opened the green door")
+    assert snapshot(root)["target"] == want(kept, "the zebra opened the green door").target
+    assert "words it has learned: zebra." in root.locator(".lt-flag").inner_text()
+    assert source(root, 1).get_attribute("aria-label") == "zebra, unknown, hide"
+    assert root.locator(".lt-unknown").count() == 1
+
+
+STRANGE = [
+    (ATTACK, "Not among the"),
+    ("😀 the cat 👩🏽‍🚀", "Not among the"),
+    ("the cat " * 100, "That is 200 words: only the first 24 are read."),
+    ("", "Write a sentence in English."),
+    ("   ", "Write a sentence in English."),
+    ("...!?", "Write a sentence in English."),
+    ("ＴＨＥ\u202e cat\u0000 \ufffd", "Not among the"),
+]
+
+
+@pytest.mark.parametrize(("text", "says"), STRANGE)
+def test_strange_input_gets_a_clear_answer(live, kept, text, says):
+    page, root, record = live()
+    page.on("dialog", lambda _: pytest.fail("the text ran as a script"))
+    root.get_by_role("textbox").fill(text)
+    assert root.locator(".lt-flag").inner_text().startswith(says)
+    found = snapshot(root)
+    assert len(found["source"]) <= 24
+    assert len(found["target"]) <= 40
+    assert len(found["weights"]) == len(found["target"])
+    assert page.locator("main img[src='x']").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    assert record.console == []
+    root.get_by_role("textbox").fill(SENTENCE)
+    assert snapshot(root)["target"] == want(kept, SENTENCE).target
+
+
+def test_texts_given_by_python_are_text(live, kept):
+    widget = a_live(kept, title=ATTACK, caption=ATTACK, sentences=[ATTACK, "the cat"],
+                    languages=[(ATTACK, "en"), (ATTACK, "fr")])  # fmt: skip
+    page, root, record = live(widget=widget)
+    page.on("dialog", lambda _: pytest.fail("the text ran as a script"))
+    settle(page)
+    assert page.locator("main img[src='x']").count() == 0
+    assert ATTACK in root.inner_text()
+    assert record.console == []
+
+
+# ---- Where the weights come from.
+
+
+def test_over_http_the_weights_are_fetched_when_the_widget_comes_near(open_page, tmp_path, kept):
+    files = book_page.write_models(tmp_path, ORIGIN)
+    path = write_page(tmp_path, a_live(kept))
+    path.write_text(
+        path.read_text("utf-8").replace("<h1>", '<div style="height:4000px"></div><h1>'), "utf-8"
+    )
+    with serving(tmp_path) as url:
+        page, record = open_page(url)
+        page.wait_for_selector(".attnkit-translator", state="attached")
+        settle(page)
+        assert not [one for one in record.requests if "live-translator" in one]
+        ready(page)
+        root = page.locator(".attnkit-translator")
+        assert snapshot(root)["target"] == want(kept, SENTENCE).target
+        fetched = [one for one in record.requests if "live-translator" in one]
+        assert fetched == [f"{url}live-translator/{files[0].name}"]
+        assert files[0].stat().st_size <= 200_000
+        assert record.console == []
+
+
+def test_a_file_that_is_missing_is_said(open_page, tmp_path, kept):
+    path = write_page(tmp_path, a_live(kept))
+    with serving(tmp_path) as url:
+        page, _ = open_page(url)
+        flag = page.locator(".lt-flag")
+        flag.wait_for()
+        page.wait_for_function(
+            "document.querySelector('.lt-flag').textContent === 'The model could not be loaded.'"
+        )
+        assert page.locator(".attnkit-translator").evaluate("root => root.snapshot()") is None
+    assert path.exists()
+
+
+def test_without_files_a_page_says_that_it_needs_a_kernel(live, kept):
+    page, root, _ = live(widget=a_live(kept, files=None), wait=False)
+    root.scroll_into_view_if_needed()
+    page.wait_for_function(
+        "document.querySelector('.lt-flag').textContent.includes('needs a kernel')"
+    )
+
+
+def test_embedded_weights_need_no_file(live, kept, open_page, tmp_path):
+    widget = a_live(kept, files=None, embed=True, precision="int8")
+    page, _ = open_page(write_page(tmp_path, widget).as_uri())
+    ready(page)
+    root = page.locator(".attnkit-translator")
+    assert snapshot(root)["target"] == want(kept, SENTENCE).target
+
+
+IN_JUPYTER = """async ([source, traits, data]) => {
+    const heard = {}, sent = [];
+    const model = {
+        get: name => traits[name],
+        set: (name, value) => {
+            traits[name] = value;
+            (heard[`change:${name}`] ?? []).forEach(f => f());
+        },
+        save_changes: () => {},
+        on: (name, action) => (heard[name] ??= []).push(action),
+        off: () => {},
+        send: (content) => {
+            sent.push(content);
+            const bytes = Uint8Array.from(atob(data), letter => letter.charCodeAt(0));
+            setTimeout(() => heard["msg:custom"].forEach(
+                f => f(content, [new DataView(bytes.buffer)])));
+        },
+    };
+    const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+    const { default: widget } = await import(url);
+    const el = document.body.appendChild(document.createElement("div"));
+    widget.render({ model, el });
+    while (!el.firstChild.snapshot()) await new Promise(requestAnimationFrame);
+    el.firstChild.hide(1);
+    return { sent, hidden: traits.hidden, found: el.firstChild.snapshot() };
+}"""
+
+
+def test_in_jupyter_the_kernel_is_asked_once(browser, kept):
+    widget = a_live(kept)
+    traits = {name: getattr(widget, name) for name in LiveTranslator.class_own_traits(sync=True)}
+    traits |= {"weights": None, "title": "", "note": ""}
+    data = base64.b64encode(payload(next(iter(kept.values())), "int8")).decode()
+    page = browser.new_page()
+    found = page.evaluate(IN_JUPYTER, [widget._esm, traits, data])
+    page.close()
+    assert found["sent"] == [{"weights": 0}]
+    assert found["hidden"] == [1]
+    assert found["found"]["target"] == want(kept, SENTENCE, [1]).target
+
+
+def test_the_directives_view_needs_no_notebook(open_page, tmp_path, kept):
+    book_page.write_models(tmp_path, ORIGIN)
+    path = write_page(tmp_path, a_live(kept))
+    markup = "".join(book_page.view(a_live(kept)))
+    text = path.read_text("utf-8")
+    start, end = text.index('<div class="attnkit-view">'), text.index("</main>")
+    path.write_text(text[:start] + markup + text[end:], "utf-8")
+    page, record = open_page(path.as_uri())
+    ready(page)
+    assert snapshot(page.locator(".attnkit-translator"))["target"] == want(kept, SENTENCE).target
+    assert record.console == []
+
+
+# ---- For every reader.
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_nothing_to_complain_of(live, theme, width):
+    page, root, record = live(theme=theme, width=width)
+    type_(root, "the zebra did not eat our red apple")
+    source(root, 1).click()
+    target(root, 1).click()
+    settle(page)
+    assert complaints(page, record, width) == []
+
+
+def test_at_360_pixels_the_words_stand_below_each_other_and_a_finger_hides_them(live, kept):
+    _, root, _ = live(width=360, has_touch=True, is_mobile=True)
+    first, second = source(root, 0).bounding_box(), source(root, 1).bounding_box()
+    assert second["y"] > first["y"] + 40
+    assert first["height"] >= 44
+    assert target(root, 0).bounding_box()["x"] > first["x"] + first["width"]
+    source(root, 1).tap()
+    assert snapshot(root)["target"] == want(kept, SENTENCE, [1]).target
+    root.get_by_role("button", name="my friend often").tap()
+    assert snapshot(root)["text"].startswith("my friend")
+
+
+def ends(root):
+    """Where the lines begin and end, and where the words are."""
+    return root.evaluate(
+        """root => {
+        const box = root.querySelector(".lt-stage").getBoundingClientRect();
+        const place = node => { const r = node.getBoundingClientRect();
+            return [r.left - box.left, r.top - box.top, r.right - box.left, r.bottom - box.top]; };
+        return { lines: [...root.querySelectorAll(".lt-lines path")].map(p => {
+                const n = p.getAttribute("d").match(/[\\d.-]+/g).map(Number);
+                return [n.slice(0, 2), n.slice(-2)]; }),
+            from: [...root.querySelectorAll(".lt-source button")].map(place),
+            to: [...root.querySelectorAll(".lt-target button")].map(place) };
+        }"""
+    )
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_every_line_joins_a_word_to_a_word_also_after_a_change_of_width(live, width):
+    page, root, _ = live(width=width)
+    for text in (SENTENCE, "we found three white eggs under the big tree"):
+        root.get_by_role("textbox").fill(text)
+        page.set_viewport_size({"width": width + 40, "height": 900})
+        settle(page)
+        found = ends(root)
+        assert len(found["lines"]) >= len(snapshot(root)["target"])
+        for start, end in found["lines"]:
+            assert any(touches(start, box) for box in found["from"]), (start, found["from"])
+            assert any(touches(end, box) for box in found["to"]), (end, found["to"])
+
+
+def touches(point, box, slack=1.5) -> bool:
+    left, top, right, bottom = box
+    return left - slack <= point[0] <= right + slack and top - slack <= point[1] <= bottom + slack
+
+
+def test_every_control_keeps_its_keys_from_jupyterlab(live):
+    _, root, _ = live()
+    source(root, 0).click()
+    bare = root.evaluate(
+        """root => [...root.querySelectorAll("input, select, button, canvas, textarea")]
+            .filter(node => node.dataset.lmSuppressShortcuts !== "true").map(n => n.outerHTML)"""
+    )
+    assert bare == []
+
+
+def test_in_forced_colours_lines_and_changes_are_still_there(live):
+    page, root, _ = live(forced_colors="active")
+    source(root, 1).click()
+    target(root, 1).click()
+    stroke = page.locator(".lt-lines path").first.evaluate("node => getComputedStyle(node).stroke")
+    back = root.evaluate("node => getComputedStyle(node).backgroundColor")
+    assert stroke != back
+    border = target(root, 1).evaluate("node => getComputedStyle(node).borderTopWidth")
+    assert border == "3px"
+
+
+def test_with_reduced_motion_nothing_moves(live):
+    page, root, _ = live(reduced_motion="reduce")
+    source(root, 1).click()
+    assert page.evaluate("document.getAnimations().length") == 0
+
+
+def test_in_print_the_words_and_lines_stay(live):
+    page, root, _ = live()
+    page.emulate_media(media="print")
+    settle(page)
+    assert source(root, 1).is_visible()
+    assert root.locator(".lt-said").is_visible()
+    assert not root.locator(".lt-play").is_visible()
+    assert root.locator(".lt-lines path").count() > 4
+
+
+def test_the_status_speaks_of_what_the_reader_did(live):
+    page, root, _ = live()
+    status = root.get_by_role("status")
+    source(root, 1).click()
+    assert status.inner_text().startswith("You hid “black”. Before:")
+    type_(root, "the cat")
+    page.wait_for_function(
+        "document.querySelector('.lt-live').textContent === 'French: le chat.'", timeout=5000
+    )
+    target(root, 1).click()
+    page.wait_for_function(
+        "document.querySelector('.lt-live').textContent.startsWith('Word 2, “chat”: it looked at')"
+    )
+
+
+def test_a_closed_view_leaves_nothing_behind(browser, kept):
+    # text, hidden, model, and the kernel's messages
+    listeners, heard = render_and_close(browser, a_live(kept, files=None, embed=True))
+    assert (listeners > 4, heard) == (True, 4)
+
+
+def test_two_views_of_one_model_agree(open_page, tmp_path, kept):
+    book_page.write_models(tmp_path, ORIGIN)
+    widget = a_live(kept)
+    page, _ = open_page(write_page(tmp_path, widget, widget).as_uri())
+    roots = page.locator(".attnkit-translator")
+    page.wait_for_function(
+        "[...document.querySelectorAll('.attnkit-translator')].filter(e => e.snapshot())[1]"
+    )
+    roots.first.evaluate("root => root.hide(1)")
+    assert snapshot(roots.last)["hidden"] == [1]
+    assert snapshot(roots.last)["target"] == snapshot(roots.first)["target"]
