@@ -32,8 +32,8 @@ function say(node, text) {
 /** Call `update` when a trait or the theme changes; returns how to listen to more, and to end. */
 function follow(model, traits, root, update) {
   const ending = new AbortController(), watcher = new MutationObserver(update);
-  const on = (target, name, action) =>
-    target.addEventListener(name, action, { signal: ending.signal });
+  const on = (target, name, action, options) =>
+    target.addEventListener(name, action, { signal: ending.signal, ...options });
   keepKeys(root);
   for (const name of traits) model.on(`change:${name}`, update);
   watcher.observe(document.documentElement, { attributes: true });

@@ -33,17 +33,20 @@ reader comes near the widget. So does the page of a notebook whose widget was gi
 """
 
 import json
+import re
 from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
+from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from attnkit.viz.live_translator import page
 from attnkit.viz.notebook import STATE_MIME, VIEW_MIME, WIDGETS
 from attnkit.viz.widget import source
 
+_SETTING = re.compile(r"#([a-z][a-z0-9-]*)=(.+)")
 SCRIPT, STYLE = "attnkit-explorer.js", "attnkit-explorer.css"
 
 
@@ -65,6 +68,21 @@ def styles() -> str:
         "cost_curves/curves.css",
         "live_translator/translator.css",
     )
+
+
+class ShowMeLinks(SphinxTransform):
+    """Leave links to a setting of a widget, `[show me](#explorer-05-1=2)`, to the widget.
+
+    MyST would look for a heading of that name.
+    """
+
+    default_priority = 870  # before MyST's ResolveAnchorIds
+
+    def apply(self, **kwargs) -> None:
+        for link in self.document.findall(nodes.reference):
+            if link.get("id_link") and _SETTING.fullmatch(link["refuri"]):
+                del link["id_link"]
+                link["classes"].append("attnkit-show-me")
 
 
 class KeepPicture(SphinxPostTransform):
@@ -106,9 +124,10 @@ def _html(text: str) -> nodes.raw:
 
 
 def check_state(app: Sphinx, doctree: nodes.document) -> None:
-    """Fail the build when a page holds a widget view whose state was not saved."""
+    """Fail the build for a widget view without saved state, and for a link to no step."""
     views = [node for node in doctree.findall(nodes.raw) if VIEW_MIME in node.astext()]
-    if not views:
+    links = [node for node in doctree.findall(nodes.reference) if _is_show_me(node)]
+    if not views and not links:
         return
     scripts = getattr(app.env, "nb_metadata", {}).get(app.env.docname, {}).get("js_files", {})
     _, attributes = scripts.get("ipywidgets_state", (None, {}))
@@ -121,6 +140,26 @@ def check_state(app: Sphinx, doctree: nodes.document) -> None:
                 f"{app.env.docname}: widget view {model} has no state of type {STATE_MIME}; run "
                 "the notebook again and save its widgets"
             )
+
+    for link in links:
+        anchor, target = _SETTING.fullmatch(link["refuri"]).groups()
+        if not _leads_somewhere(state, anchor, target):
+            raise ExtensionError(
+                f"{app.env.docname}: no explorer on this page has {link['refuri']}"
+            )
+
+
+def _is_show_me(node: nodes.reference) -> bool:
+    return "attnkit-show-me" in node["classes"]
+
+
+def _leads_somewhere(state: dict, anchor: str, target: str) -> bool:
+    """Whether a widget of this page has the name, and, for a number, a step of that number."""
+    for model in state.values():
+        traits = model.get("state", {})
+        if traits.get("anchor") == anchor:
+            return not target.isdigit() or 1 <= int(target) <= len(traits.get("tour", []))
+    return False
 
 
 def write_files(app: Sphinx) -> None:
@@ -141,6 +180,7 @@ def add_files(app: Sphinx, page: str, template: str, context: dict, doctree) -> 
 
 
 def setup(app: Sphinx) -> dict[str, bool | str]:
+    app.add_transform(ShowMeLinks)
     app.add_post_transform(KeepPicture)
     app.add_config_value("live_translators", {}, "html", dict)
     app.add_directive("live-translator", page.LiveTranslatorDirective)

@@ -23,7 +23,7 @@ from attnkit import checks
 from attnkit.viz import arrays as inputs
 from attnkit.viz.explorer import compute
 from attnkit.viz.explorer import data as held
-from attnkit.viz.explorer.settings import CONTROLS, READER, Settings
+from attnkit.viz.explorer.settings import CONTROLS, READER, SettingError, Settings
 from attnkit.viz.widget import Widget, source
 
 _PROVENANCE = {
@@ -65,12 +65,18 @@ class AttentionExplorer(Settings, Widget):
             scores the largest raw score.
         head_names: H strings.
         head_label: what the control of the heads is called, where they are no heads of one layer.
-        anchor: the explorer's name in the address of its page, such as "explorer-05-1".
+        tour: the steps of a guide inside the explorer: each a mapping of "say", one sentence for
+            the reader, and of the settings that differ from those given beside `tour`. The
+            explorer opens on the first.
+        anchor: the explorer's name in the address of its page, such as "explorer-05-1". A link
+            to `#explorer-05-1=2` takes the second step of the tour, and one to
+            `#explorer-05-1=mask:none;seq_len:5` sets these.
         title, caption: plain text above and below.
 
     All settings, from `seq_len` to `stage`, are traits: set them and the page follows; move a
     control and the trait follows (`explorer.observe(...)`). `pinned` is [head, query, key] of the
-    cell that the reader pinned, or [].
+    cell that the reader pinned, or []. `step`, from 0, is the tour's: set it, and all settings are
+    those of that step.
 
     Raises:
         TypeError: an array that holds no real numbers, tokens that are no strings, an unknown
@@ -89,7 +95,10 @@ class AttentionExplorer(Settings, Widget):
     _modules = (
         "common.js",
         "maps.js",
-        *(f"explorer/{name}.js" for name in ("compute", "draw", "words", "controls", "explorer")),
+        *(
+            f"explorer/{name}.js"
+            for name in ("compute", "draw", "words", "controls", "tour", "explorer")
+        ),
     )
     _esm = source(*_modules)
     _css = source("explorer/explorer.css")
@@ -110,6 +119,8 @@ class AttentionExplorer(Settings, Widget):
     head_label = t.Unicode("Head").tag(sync=True)
     anchor = t.Unicode().tag(sync=True)
     scale = t.Float(None, allow_none=True).tag(sync=True)
+    tour = t.List(t.Dict()).tag(sync=True)  # of each step, what to say and all settings
+    step = t.Int(0).tag(sync=True)
     controls = t.List(t.Enum(CONTROLS)).tag(sync=True)
     scale_label = t.Unicode().tag(sync=True)
 
@@ -241,6 +252,7 @@ class AttentionExplorer(Settings, Widget):
         controls=None,
         head_names=None,
         head_label="Head",
+        tour=(),
         anchor="",
         title="",
         caption="",
@@ -264,6 +276,45 @@ class AttentionExplorer(Settings, Widget):
             **data,
             **settings,
         )
+        self.tour = self._steps(tour)
+        self._take_step()
+
+    def _steps(self, tour) -> list[dict]:
+        """The tour with all settings in each step, after trying each."""
+        if isinstance(tour, str | Mapping) or not isinstance(tour, Sequence):
+            checks.fail("tour", "a list of steps", type(tour).__name__, TypeError)
+        given = {name: getattr(self, name) for name in READER}
+        steps = []
+        for place, step in enumerate(tour):
+            name = f"tour[{place}]"
+            if not isinstance(step, Mapping) or not isinstance(step.get("say"), str):
+                checks.fail(name, 'a mapping with a sentence as "say"', repr(step)[:60], TypeError)
+            if unknown := step.keys() - {"say", *READER}:
+                checks.fail(name, f"settings out of {READER}", sorted(unknown)[0])
+            chosen = given | {key: step[key] for key in step if key != "say"}
+            try:
+                self._set_all(chosen)
+            except t.TraitError as error:
+                raise SettingError(f"{name}: {error}") from error
+            steps.append({"say": step["say"], "set": chosen})
+        self._set_all(given)
+        return steps
+
+    def _set_all(self, values: Mapping[str, object]) -> None:
+        """Set several traits, one after another."""
+        for name, value in values.items():
+            setattr(self, name, value)
+
+    @t.validate("step")
+    def _valid_step(self, proposal):
+        if not 0 <= proposal.value < max(len(self.tour), 1):
+            raise SettingError(f"step: expected 0 to {len(self.tour) - 1}, got {proposal.value!r}")
+        return proposal.value
+
+    @t.observe("step")
+    def _take_step(self, change=None):
+        if self.tour:
+            self._set_all(self.tour[self.step]["set"])
 
     @functools.cached_property
     def _data(self) -> held.Data:

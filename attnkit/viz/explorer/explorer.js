@@ -13,7 +13,10 @@ const MOVES = { ArrowLeft: [0, 0, -1], ArrowRight: [0, 0, 1], ArrowUp: [0, -1, 0
 const PAD = [["◀", "ArrowLeft", "key before"], ["▶", "ArrowRight", "next key"],
   ["▲", "ArrowUp", "query before"], ["▼", "ArrowDown", "next query"]];
 
-const PAGE = `<p class="ak-title"></p><div class="ak-controls"></div><div class="ak-body">
+const PAGE = `<p class="ak-title"></p><div class="ak-tour" role="group" aria-label="Guide" tabindex="-1">
+<p class="ak-say" aria-live="polite"></p><div class="ak-steps"><button class="ak-back" type="button">Back</button>
+<span class="ak-count"></span><button class="ak-next" type="button">Next</button></div></div>
+<div class="ak-controls"></div><div class="ak-body">
 <div class="ak-plot"><canvas class="ak-map" aria-hidden="true"></canvas>
 <canvas class="ak-cursor" tabindex="0" role="application"></canvas></div>
 <p class="ak-line" aria-hidden="true"></p>
@@ -58,7 +61,8 @@ class View {
 
   listen() {
     const { model, page } = this, update = () => this.update();
-    const { on, end } = follow(model, SETTINGS, page.root, update);
+    const { on, end } = follow(model, [...SETTINGS, "step"], page.root, update);
+    this.tour = new Tour(this, on);
     for (const { input, read } of this.controls) on(input, "input", () => this.set(read()));
     on(this.stretch, "input", () => this.set({ stretch: this.stretch.checked }));
     on(page.reset, "click", () => this.set(this.initial));
@@ -235,7 +239,7 @@ class View {
     write(this.model, values);
     this.sync();
     say(this.page.live, this.said(true));
-    this.mark?.();
+    this.tour.unmark();
   }
 
   /** The cell in hand in words, and the strongest key of its row. */
@@ -284,6 +288,7 @@ class View {
     const { page, data, settings: s } = this;
     for (const control of this.controls) control.show(s);
     this.stretch.checked = s.stretch;
+    this.tour.show();
     const about = describeView(data, s);
     if (page.cursor.ariaLabel !== about) page.cursor.ariaLabel = about;
     page.open.hidden = data.heads < 2 || !this.model.get("controls").includes("head");
