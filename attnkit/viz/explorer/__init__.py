@@ -97,7 +97,7 @@ class AttentionExplorer(Settings, Widget):
         "maps.js",
         *(
             f"explorer/{name}.js"
-            for name in ("compute", "draw", "words", "controls", "tour", "explorer")
+            for name in ("compute", "draw", "words", "controls", "tour", "apart", "explorer")
         ),
     )
     _esm = source(*_modules)

@@ -33,6 +33,7 @@ const PAGE = `<p class="ak-title"></p><div class="ak-tour" role="group" aria-lab
 <div><p class="ak-head"></p>
 <ol class="ak-top">${"<li><span></span><i></i><span></span></li>".repeat(TOP_KEYS)}</ol>
 <p class="ak-row"></p></div></div></div>
+<details class="ak-apart"></details>
 <details class="ak-data"><summary>This row as a table</summary></details>
 <p class="ak-note"></p><p class="ak-live" role="status"></p>`;
 
@@ -63,6 +64,7 @@ class View {
     const { model, page } = this, update = () => this.update();
     const { on, end } = follow(model, [...SETTINGS, "step"], page.root, update);
     this.tour = new Tour(this, on);
+    this.apart = new Apart(this, on);
     for (const { input, read } of this.controls) on(input, "input", () => this.set(read()));
     on(this.stretch, "input", () => this.set({ stretch: this.stretch.checked }));
     on(page.reset, "click", () => this.set(this.initial));
@@ -335,7 +337,8 @@ class View {
   readColours() {
     const style = readStyle(this.page.root), named = (name) => style.getPropertyValue(`--ak-${name}`);
     this.hues = { ink: style.color, back: style.backgroundColor,
-      map: named(this.settings.stage === "weights" ? "weights" : "scores") };
+      weights: named("weights"), scores: named("scores") };
+    this.hues.map = this.hues[this.settings.stage === "weights" ? "weights" : "scores"];
     for (const name of ["muted", "line", "accent", "hatch", "nan"]) this.hues[name] = named(name);
   }
 
@@ -378,6 +381,7 @@ class View {
       if (!item.hidden) showBar(item, labels.keys[best[place]], weights[best[place]]);
     });
     if (page.data.open) this.showTable(row, labels, cell);
+    this.apart.show(cell);
   }
 
   /** The chosen word is not there: say so, and show no other. */

@@ -1,0 +1,295 @@
+"""The guide in the explorer, links to its steps, and the row taken apart to its output."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from attnkit import masks
+from attnkit.viz import AttentionExplorer
+from tests.browser.explorer_page import (
+    WORDS,
+    complaints,
+    control,
+    move,
+    settle,
+    snapshot,
+    vectors,
+    wait_for_widgets,
+    write_page,
+)
+
+pytestmark = pytest.mark.browser
+
+LENGTH, ANCHOR = len(WORDS), "explorer-99-1"
+TOUR = [
+    {"say": "The whole sentence.", "pinned": [0, LENGTH - 1, 1]},
+    {"say": "Only five words.", "seq_len": 5, "pinned": [0, 4, 1]},
+    {"say": "No mask, and hot.", "mask": "none", "temperature": 4.0},
+]
+
+
+def given():
+    return tuple(vectors(3, LENGTH, 16, seed=seed) for seed in range(3))
+
+
+def an_explorer(**settings):
+    query, key, value = given()
+    return AttentionExplorer(
+        query, key, value=value,
+        **{"tokens": WORDS, "mask": "causal", "tour": TOUR, "anchor": ANCHOR, **settings},
+    )  # fmt: skip
+
+
+def text(root, part: str) -> str:
+    return root.locator(f".ak-{part}").inner_text()
+
+
+def holds(shown: dict, step: dict) -> bool:
+    """Whether a snapshot has all settings of a step."""
+    names = {"seq_len": "seqLen"}
+    return all(shown[names.get(k, k)] == v for k, v in step.items() if k != "say")
+
+
+def test_next_and_back_set_the_traits_and_mark_what_moved(show):
+    page, root, _ = show(an_explorer())
+    assert text(root, "say") == TOUR[0]["say"]
+    assert text(root, "count") == "1 of 3"
+    root.get_by_role("button", name="Next", exact=True).click()
+    settle(page)
+    assert holds(snapshot(root), TOUR[1])
+    assert text(root, "say") == TOUR[1]["say"]
+    moved = root.locator(".ak-moved")
+    assert "Length" in moved.first.inner_text()
+    assert moved.count() == 2  # the length, and the pin
+    root.get_by_role("button", name="Next", exact=True).click()
+    settle(page)
+    assert holds(snapshot(root), TOUR[2] | {"seq_len": LENGTH, "pinned": []})
+    move(root, "Temperature", 0)
+    settle(page)
+    assert moved.count() == 0
+    root.get_by_role("button", name="Back").click()
+    settle(page)
+    assert holds(snapshot(root), TOUR[1] | {"temperature": 1.0, "mask": "causal"})
+
+
+def test_a_step_is_the_same_whatever_the_reader_did_before(show):
+    page, root, _ = show(an_explorer())
+    control(root, "Mask").select_option("window")
+    move(root, "Length", 2)
+    root.get_by_role("button", name="Next", exact=True).click()
+    settle(page)
+    assert holds(snapshot(root), TOUR[1] | {"mask": "causal"})
+
+
+def test_python_and_the_page_take_the_same_steps(show):
+    explorer = an_explorer()
+    page, root, _ = show(explorer)
+    for step in range(len(TOUR)):
+        explorer.step = step
+        if step:
+            root.get_by_role("button", name="Next", exact=True).click()
+        settle(page)
+        np.testing.assert_allclose(
+            snapshot(root)["weights"], explorer.values()[0], rtol=0, atol=1e-6, equal_nan=False
+        )
+
+
+def test_the_guide_by_keyboard_and_for_those_who_hear_it(show):
+    page, root, _ = show(an_explorer())
+    following = root.get_by_role("button", name="Next", exact=True)
+    following.focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    settle(page)
+    assert text(root, "count") == "3 of 3"
+    assert root.locator(".ak-say").get_attribute("aria-live") == "polite"
+    assert page.evaluate("document.activeElement.className") == "ak-next"
+    assert text(root, "next") == "From the start"
+    page.keyboard.press("Enter")
+    settle(page)
+    assert text(root, "count") == "1 of 3"
+    assert root.locator(".ak-back").get_attribute("aria-disabled") == "true"
+    root.locator(".ak-back").click(force=True)
+    settle(page)
+    assert text(root, "count") == "1 of 3"
+
+
+LINKS = (
+    '<p style="height:1500px"><a href="#explorer-99-1=2">show me</a> '
+    '<a href="#explorer-99-1=mask:window;window:2;pinned:[1,3,2];head:1">these</a> '
+    '<a href="#explorer-99-1=seq_len:99">nothing</a></p>'
+)
+
+
+@pytest.fixture
+def long_page(open_page, tmp_path):
+    """A page with links a screen above the explorer; give it an address and options."""
+    path = write_page(tmp_path, an_explorer())
+    path.write_text(path.read_text().replace("<h1>", LINKS + "<h1>"))
+
+    def open_(address: str = "", **options):
+        page, record = open_page(path.as_uri() + address, **options)
+        return page, wait_for_widgets(page), record
+
+    return open_
+
+
+def in_view(page, root) -> bool:
+    box = root.bounding_box()
+    return -5 <= box["y"] <= 300
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_show_me_takes_the_step_and_brings_it_into_view(long_page, motion):
+    page, root, record = long_page(reduced_motion=motion)
+    page.get_by_text("show me").click()
+    if motion == "reduce":
+        settle(page)
+        assert in_view(page, root)
+    page.wait_for_function(
+        "Math.abs(document.querySelector('.attnkit-explorer').getBoundingClientRect().y) < 300"
+    )
+    assert holds(snapshot(root), TOUR[1])
+    assert page.evaluate("document.activeElement.className") == "ak-tour"
+    assert page.evaluate("location.hash") == "#explorer-99-1=2"
+    page.go_back()
+    root.get_by_role("button", name="Next", exact=True).click()
+    assert page.evaluate("location.hash") == "#explorer-99-1=3"
+    assert not record.console
+
+
+def test_a_link_may_name_settings_and_a_wrong_one_does_nothing(long_page):
+    page, root, record = long_page()
+    before = snapshot(root)
+    page.get_by_text("nothing").click()
+    settle(page)
+    assert snapshot(root) == before
+    page.get_by_text("these").click()
+    settle(page)
+    assert holds(snapshot(root), {"mask": "window", "window": 2, "pinned": [1, 3, 2], "head": 1})
+    assert not record.console
+
+
+@pytest.mark.parametrize("address", ["#explorer-99-1=2", "#explorer-99-1"])
+def test_the_address_of_the_page_leads_to_the_step(long_page, address):
+    page, root, _ = long_page(address)
+    page.wait_for_timeout(500)
+    assert in_view(page, root)
+    assert holds(snapshot(root), TOUR[1 if address.endswith("=2") else 0])
+
+
+def test_an_explorer_without_a_tour_has_no_guide(show):
+    _, root, _ = show(an_explorer(tour=[]))
+    assert not root.locator(".ak-tour").is_visible()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 360])
+def test_guide_and_row_pass_axe_and_do_not_overflow(show, theme, width):
+    page, root, record = show(an_explorer(title="A title"), theme=theme, width=width)
+    root.get_by_role("button", name="Next", exact=True).click()
+    root.get_by_text("One row, taken apart").click()
+    settle(page)
+    assert complaints(page, record, width) == []
+
+
+def test_weights_times_values_are_torchs_output(show):
+    query, key, value = given()
+    explorer = an_explorer(tour=[])
+    page, root, _ = show(explorer)
+    for head in range(3):
+        control(root, "Head").select_option(str(head))
+        for length in (4, LENGTH):
+            move(root, "Length", length - 1)
+            settle(page)
+            expected = F.scaled_dot_product_attention(
+                query[head, :length], key[head, :length], value[head, :length],
+                attn_mask=masks.causal(length),
+            )  # fmt: skip
+            np.testing.assert_allclose(
+                snapshot(root)["output"], expected, rtol=0, atol=1e-6, equal_nan=False
+            )
+            explorer.seq_len = length
+            np.testing.assert_allclose(explorer.output()[head], expected, rtol=0, atol=1e-6)
+
+
+def apart(root):
+    return root.locator(".ak-apart")
+
+
+def test_each_stage_of_the_row_is_spelled_out_with_torchs_numbers(show):
+    page, root, _ = show(an_explorer(tour=[], pinned=[1, 7, 3], head=1))
+    query, key, value = given()
+    raw = query[1] @ key[1].T
+    scores = raw[7] / 4
+    exps = scores[:8].exp()
+    root.get_by_text("One row, taken apart").click()
+    settle(page)
+    says = apart(root).locator(".ak-sum")
+    stages = apart(root).locator(".ak-stages button")
+    names = [name.split(" ", 1)[1] for name in stages.all_inner_texts()]
+    assert names == ["q·k", "× 1/√16", "mask", "exp", "÷ sum", "× V"]
+
+    def told(stage: int) -> str:
+        stages.nth(stage).click()
+        settle(page)
+        return says.inner_text().replace("−", "-")
+
+    assert told(0).endswith(f"= {raw[7, 3]:.2f}.")
+    assert f"{raw[7, 3]:.2f} × 0.25 = {scores[3]:.2f}" in told(1)
+    assert f"stays {scores[3]:.2f}" in told(2)
+    assert f"= {exps[3]:.2f}. All keys together: {exps.sum():.2f}" in told(3)
+    weight = exps[3] / exps.sum()
+    assert f"= {weight:.3f}, the weight" in told(4)
+    out = (exps / exps.sum()) @ value[1, :8, 0]
+    assert f"= {weight * value[1, 3, 0]:.3f}; the sum over all keys is {out:.3f}" in told(5)
+    cells = apart(root).locator("tbody tr").nth(3).locator("td").all_inner_texts()
+    numbers = [raw[7, 3], scores[3], scores[3], exps[3], weight]
+    for cell, number in zip(cells, numbers, strict=False):
+        assert float(cell.replace("−", "-")) == pytest.approx(number.item(), abs=6e-3)
+
+
+def test_a_pressed_line_is_the_one_spelled_out_and_a_masked_key_says_so(show):
+    page, root, _ = show(an_explorer(tour=[], pinned=[0, 5, 1]))
+    root.get_by_text("One row, taken apart").click()
+    settle(page)
+    line = apart(root).get_by_role("button", name=WORDS[2], exact=True)
+    line.focus()
+    page.keyboard.press("Enter")
+    settle(page)
+    assert snapshot(root)["pinned"] == [0, 5, 2]
+    assert f"“{WORDS[2]}”" in apart(root).locator(".ak-sum").inner_text()
+    apart(root).get_by_role("button", name=WORDS[9], exact=True).click()
+    apart(root).locator(".ak-stages button").nth(2).click()
+    settle(page)
+    assert "may not see" in apart(root).locator(".ak-sum").inner_text()
+    captions = apart(root).locator("figcaption").all_inner_texts()
+    assert captions == ["q·k", "× 1/√16", "masked", "weights", "output"]
+
+
+def test_scores_without_queries_and_large_ones_are_taken_apart_too(show):
+    scores = vectors(1, 5, 5) * 300
+    page, root, _ = show(AttentionExplorer.from_scores(scores, tokens=WORDS[:5]))
+    root.get_by_text("One row, taken apart").click()
+    settle(page)
+    apart(root).locator(".ak-stages button").nth(3).click()
+    settle(page)
+    assert "the largest" in apart(root).locator(".ak-sum").inner_text()
+    weights = [float(t) for t in apart(root).locator("tbody td:nth-child(6)").all_text_contents()]
+    assert sum(weights) == pytest.approx(1, abs=5e-3)
+    assert not math.isnan(sum(weights))
+    frames = {3: vectors(1, 3, 3).softmax(-1)}
+    _, root, _ = show(AttentionExplorer.from_frames(frames))
+    assert not apart(root).is_visible()
+
+
+def test_the_links_of_python_and_page_agree_with_torch(show):
+    """What a check cell computes at a step is what torch gives for the step's settings."""
+    query, key, _ = given()
+    explorer = an_explorer()
+    explorer.step = 2
+    scores = query.double() @ key.double().mT / 16**0.5 / 4
+    torch.testing.assert_close(torch.tensor(explorer.values()), scores.softmax(-1))
