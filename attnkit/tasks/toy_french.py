@@ -58,9 +58,14 @@ def toy_french(count: int, *, min_words: int = 2, max_words: int = 12, seed: int
         pair = as_pair(sentence(draw.choice))
         if min_words <= len(pair.source) <= max_words and pair.source not in pairs:
             pairs[pair.source], misses = pair, 0
-        elif (misses := misses + 1) > 100_000:
+        elif (misses := misses + 1) > _patience(count - len(pairs)):
             checks.fail("count", f"at most about {len(pairs)} for these lengths", str(count))
     return list(pairs.values())
+
+
+def _patience(missing: int) -> int:
+    """How many draws in a row may bring nothing new: fewer, the more sentences are missing."""
+    return min(100_000, max(2_000, 5_000_000 // missing))
 
 
 def noun_phrases() -> Iterator[Pair]:

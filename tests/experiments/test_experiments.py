@@ -55,6 +55,9 @@ FILES = {name: (name, "") for name in REPEATED if name != "by_length"}
 FILES |= {f"by_length_{task}": ("by_length", f" --task {task}") for task in by_length.TASKS}
 
 
+whole = pytest.mark.build  # a quick form is a run from its settings to its file
+
+
 class Quick(NamedTuple):
     written: dict
     path: Path
@@ -102,6 +105,7 @@ def apart(name: str, rows: list[dict]) -> list[tuple]:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@whole
 def test_quick_form_writes_what_it_returns_and_leaves_nothing_else(name, quick):
     form = quick(name)
     assert json.loads(form.path.read_text()) == form.written
@@ -111,6 +115,7 @@ def test_quick_form_writes_what_it_returns_and_leaves_nothing_else(name, quick):
 
 
 @pytest.mark.parametrize("name", REPEATED)
+@whole
 def test_quick_form_says_all_of_two_seeds(name, quick):
     form = quick(name)
     assert len(form.written["seeds"]) == 2
@@ -127,6 +132,7 @@ def test_quick_form_says_all_of_two_seeds(name, quick):
 
 
 @pytest.mark.parametrize("name", REPEATED)
+@whole
 def test_the_same_setting_gives_the_same_numbers_whatever_ran_before(name, quick):
     form = quick(name)
     for place in (-1, 1, 0):
@@ -152,6 +158,7 @@ def test_the_results_in_the_book_are_of_the_settings_in_the_code(file):
             assert sum(setting.items() <= run.items() for run in runs) == 1
 
 
+@whole
 def test_scales_learns_with_the_root_and_starts_as_the_theory_says(quick):
     written = quick("scales").written["rows"]
     rows = {(row["optimizer"], row["scale"]): row for row in written}
@@ -161,6 +168,7 @@ def test_scales_learns_with_the_root_and_starts_as_the_theory_says(quick):
     assert largest[0] > largest[1] > largest[2] > 1 / scales.PAIRS
 
 
+@whole
 def test_looking_back_finds_a_lookup_soon_better_than_the_last_state(quick):
     rows = {
         tuple(row[name] for name in ("model", "width", "updates", "pairs")): row["accuracy"]
@@ -172,6 +180,7 @@ def test_looking_back_finds_a_lookup_soon_better_than_the_last_state(quick):
     assert rows["lookup", 32, 160, 1]["median"] > 0.9
 
 
+@whole
 def test_heads_says_what_the_chapter_reads(quick):
     one, two = quick("heads").written["rows"]
     assert [one["variant"], two["variant"]] == ["1 head", "2 heads"]
@@ -180,6 +189,7 @@ def test_heads_says_what_the_chapter_reads(quick):
     assert len(two["spare"]) == len(two["off"]) == 2
 
 
+@whole
 def test_two_heads_read_both_ways_and_one_does_not_exceed_its_bound(quick):
     written = quick("heads").written
     one, two = written["rows"]
@@ -192,6 +202,7 @@ def test_two_heads_read_both_ways_and_one_does_not_exceed_its_bound(quick):
             assert both <= min(left, right)
 
 
+@whole
 def test_norms_gives_gradients_as_shares_of_the_largest(quick):
     rows = quick("norms").written["rows"]
     assert len(rows) == 2 * 2 * len(norms.RATES)
@@ -202,11 +213,13 @@ def test_norms_gives_gradients_as_shares_of_the_largest(quick):
 
 
 @pytest.mark.parametrize("name", ["positions", "recall"])
+@whole
 def test_an_accuracy_is_a_share(name, quick):
     for interval in intervals(quick(name).written["rows"]):
         assert 0 <= interval["low"] <= interval["high"] <= 1
 
 
+@whole
 def test_every_experiment_has_the_rows_that_its_chapter_reads(quick):
     rows = {name: quick(name).written["rows"] for name in NAMES}
     assert len(rows["bottleneck"]) == 2
@@ -223,6 +236,7 @@ def test_every_experiment_has_the_rows_that_its_chapter_reads(quick):
     assert all(len(row["runs"]) == 2 for row in rows["score_rates"])
 
 
+@whole
 def test_score_cost_gives_every_layer_but_dot_as_a_ratio_to_it(quick):
     for row in quick("score_cost").written["rows"]:
         assert row["ratios"].keys() == score_cost.LAYERS.keys() - {"dot"}

@@ -112,7 +112,7 @@ DATA = [
         lambda: tasks.toy_french(3000, max_words=2),
         ValueError,
         "count",
-        "at most about 552 for these lengths",
+        "at most about 542 for these lengths",
         "3000",
     ),
     Wrong(lambda: tasks.salient(1, chosen=0), ValueError, "chosen", "an int of at least 1", "0"),
