@@ -1,4 +1,4 @@
-"""What the checks of a chapter's exercises share: calling an answer, and saying how it fared."""
+"""Exercise checkers: running an answer and reporting the result."""
 
 import functools
 import inspect
@@ -68,12 +68,12 @@ def _called_of_attnkit() -> str:
 def unaided(allow: Iterable[str] = ()) -> AbstractContextManager:
     """A context in which the ready-made functions of torch and attnkit refuse to run.
 
-    Refused are torch's functions whose name holds "attention", also those that a module such as
-    `nn.MultiheadAttention` calls, and whatever is in attnkit, as soon as it calls torch.
+    These are torch's functions with "attention" in their name, also when a module such as
+    `nn.MultiheadAttention` calls them, and everything in attnkit that calls torch.
 
     Args:
-        allow: what may run all the same: names of torch's functions, and full names of modules or
-            functions of attnkit. What these call in turn may run too.
+        allow: exceptions: names of torch's functions, and full names of modules or functions of
+            attnkit, together with whatever these call.
 
     Raises:
         Borrowed: within the context, on such a call.
@@ -97,13 +97,13 @@ def unaided(allow: Iterable[str] = ()) -> AbstractContextManager:
 
 
 def ask(answer: Callable, *inputs: Any, copy: bool = True) -> Any:
-    """Call the reader's function, and notice when it has not been written.
+    """Call the reader's function, and detect when it has not been written.
 
     Args:
         answer: the reader's function.
         inputs: what to call it with.
-        copy: hand it copies of the tensors, so that an answer that writes to its inputs cannot
-            spoil the check. Say `False` where the check looks whether it does.
+        copy: pass copies of the tensors, so that an answer that modifies its inputs cannot spoil
+            the check. Pass `False` to test whether the answer modifies its inputs.
 
     Returns:
         What the function returns.
@@ -125,13 +125,13 @@ def ask(answer: Callable, *inputs: Any, copy: bool = True) -> Any:
 
 
 def compare(got: Any, expected: Tensor, tolerance: float, what: str) -> str | None:
-    """How an answer differs from the tensor that was expected, in a sentence.
+    """A sentence that says how an answer differs from the expected tensor.
 
     Args:
         got: the answer, which may be anything.
         expected: the right tensor, of any shape.
         tolerance: the largest difference allowed of any entry, in the entries' own units.
-        what: names the case; the sentence begins with it.
+        what: name of the case, with which the sentence begins.
 
     Returns:
         The sentence, or `None` if `got` has the shape of `expected`, is finite and close to it.

@@ -1,4 +1,4 @@
-"""What long runs left behind: their results and the small models that they trained.
+"""Results and models written by the experiments.
 
 Both lie in folders beside the package, in a checkout, and under `share/attnkit` of the environment
 when the package was installed from one.
@@ -34,7 +34,7 @@ class Recorded(NamedTuple):
 
 
 def results(name: str) -> dict:
-    """Return what an experiment wrote: its numbers, command, seeds, versions, device and date.
+    """Return the results of an experiment: its numbers, command, seeds, versions, device and date.
 
     Args:
         name: of the experiment, as in `results/NAME.json`.
@@ -50,7 +50,7 @@ def results(name: str) -> dict:
 
 
 def origin(run: dict) -> str:
-    """Say in a line where the numbers of `results` come from: command, seeds, device, date.
+    """One line on where the numbers of `results` come from: command, seeds, device, date.
 
     Example:
         >>> origin({"command": "make bench", "device": "a CPU", "date": "2026-01-31"})
@@ -81,7 +81,7 @@ def model(name: str) -> Recorded:
 
 
 def model_file(name: str) -> Path:
-    """Where an experiment that runs in a checkout writes the model of that name.
+    """The file to which an experiment in a checkout writes the model of that name.
 
     Example:
         >>> model_file("toy").name
@@ -112,7 +112,7 @@ def save_model(
     vocabs: Sequence[Vocab],
     about: dict,
 ) -> None:
-    """Write the weights of a model that `build(kind, arguments)` made, and all it takes to use it.
+    """Write the weights of a model from `build(kind, arguments)`, with everything needed to use it.
 
     Args:
         path: of a safetensors file.

@@ -1,4 +1,4 @@
-"""Choose a device and a dtype, say which, and say which SDPA backend ran."""
+"""Device and dtype selection, and which SDPA backend ran."""
 
 import os
 import platform
@@ -21,10 +21,10 @@ _BACKENDS = {
 
 
 def choose(device: torch.device | str | None = None) -> torch.device:
-    """Return the device asked for, or the best there is: CUDA, then Apple's MPS, then the CPU.
+    """Return the requested device, or the best available: CUDA, then Apple's MPS, then the CPU.
 
     Raises:
-        ValueError: the device asked for is unknown or not on this machine.
+        ValueError: the requested device is unknown or not on this machine.
 
     Example:
         >>> choose("cpu")
@@ -45,7 +45,7 @@ def choose(device: torch.device | str | None = None) -> torch.device:
 
 
 def fast_dtype(device: torch.device | str | None = None) -> torch.dtype:
-    """Return the dtype that trains fast and safely there: bfloat16 on GPUs that have it in
+    """Return the dtype that trains fast and safely on a device: bfloat16 on GPUs that have it in
     hardware, else float32.
 
     Example:
@@ -59,7 +59,7 @@ def fast_dtype(device: torch.device | str | None = None) -> torch.dtype:
 
 
 def describe(device: torch.device | str | None = None) -> str:
-    """Name the device in words, for captions and results files: its model, threads or memory.
+    """Describe the device, for captions and results files: its model, threads or memory.
 
     Example:
         >>> describe("cpu")  # doctest: +ELLIPSIS
@@ -74,7 +74,7 @@ def describe(device: torch.device | str | None = None) -> str:
 
 
 def sdpa_backend(call: Callable[[], object]) -> str:
-    """Run `call` under the profiler and say which backend of PyTorch's SDPA it used.
+    """Run `call` under the profiler and return which backend of PyTorch's SDPA it used.
 
     Several backends are joined with " + "; "none" means that SDPA never ran.
 
@@ -87,8 +87,7 @@ def sdpa_backend(call: Callable[[], object]) -> str:
         >>> sdpa_backend(lambda: F.scaled_dot_product_attention(x, x, x))
         'flash (CPU)'
     """
-    if not callable(call):
-        checks.fail("call", "something to call without arguments", type(call).__name__, TypeError)
+    checks.function("call", call, "a function without arguments")
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # its own log would go to stderr
     with profile(activities=[ProfilerActivity.CPU]) as profiled:
         call()

@@ -1,4 +1,4 @@
-"""Watch what attention computes inside a model, without changing what the model returns.
+"""Record what attention computes inside a model, without changing what the model returns.
 
 with trace.record(model) as calls:
     model(sentence)

@@ -1,8 +1,8 @@
-"""What every experiment shares: run it, keep what is done, and write down how it was made.
+"""Shared by all experiments: run, keep finished parts, and record how the results were made.
 
 An experiment is a list of settings and a function that turns one setting into numbers. `run` does
-all the rest of it. `sweep` runs the function over the settings with a progress bar, and keeps each
-result as it comes, so that a run that was stopped goes on where it was. `write` puts the numbers
+the rest. `sweep` runs the function over the settings with a progress bar, and keeps each
+result as it comes, so that a stopped run continues where it was. `write` puts the numbers
 into `results/`, next to the command, seeds, versions, device and date that they came from.
 """
 

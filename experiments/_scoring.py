@@ -1,4 +1,4 @@
-"""What more than one experiment counts, of answers and of alignments."""
+"""Scores of answers and alignments shared by several experiments."""
 
 from collections.abc import Collection, Sequence
 
@@ -6,13 +6,13 @@ from attnkit import metrics
 from attnkit.tasks import Pair
 
 
-def exact(said: Sequence[Sequence[str]], pairs: Sequence[Pair]) -> list[bool]:
-    """Say of each answer whether all of it is right."""
-    return metrics.exact_match(predicted=said, expected=[pair.target for pair in pairs])
+def exact(predicted: Sequence[Sequence[str]], pairs: Sequence[Pair]) -> list[bool]:
+    """Whether each answer is right as a whole."""
+    return metrics.exact_match(predicted=predicted, expected=[pair.target for pair in pairs])
 
 
 def error_rate(links: Sequence[Collection[tuple[int, int]]], pairs: Sequence[Pair]) -> float:
-    """Alignment error rate of links (target place, source place), 0 to 1, less is better."""
+    """Alignment error rate of links (target index, source index), 0 to 1, less is better."""
     sure, possible = [pair.sure for pair in pairs], [pair.possible for pair in pairs]
     return round(metrics.alignment_error_rate(links, sure=sure, possible=possible), 5)
 

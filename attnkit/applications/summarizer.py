@@ -114,8 +114,8 @@ class Summarizer(nn.Module):
         """Score the sentences of documents.
 
         Args:
-            sentences: token ids (B, N, W), `PAD` where there is no token; a sentence of `PAD`
-                alone is no sentence.
+            sentences: token ids (B, N, W), `PAD` where there is no token; a row of `PAD` alone
+                stands for no sentence.
             need_weights: return the weights over words and among sentences.
 
         Raises:
@@ -207,8 +207,8 @@ class Summarizer(nn.Module):
 
 
 def summary_loss(model: Summarizer, batch: DocumentBatch) -> Tensor:
-    """Surprise at the important sentences under the summary's attention: -ln of the weight that
-    each gets, less ln of their number, so that the least is 0. For `training.fit`.
+    """Cross entropy of the important sentences under the summary's attention: -ln of the weight of
+    each, minus ln of their number, so that the minimum is 0. For `training.fit`.
 
     Returns:
         (M,), one loss in nats for each important sentence of the batch.

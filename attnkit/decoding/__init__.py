@@ -2,7 +2,7 @@
 
 A model gives a function `step(tokens, state)`: the last token of each of N rows and a state whose
 tensors have N rows come in; logits for the next token, the new state, and the attention weights
-of the step come out. What the state holds is the model's affair; `select` picks rows of it.
+of the step come out. The searches know nothing of the state but that `select` can pick rows of it.
 """
 
 from attnkit.decoding.base import SequenceModel, evaluating

@@ -1,4 +1,4 @@
-"""What a trained model says, and where it looks, for every example of a data set."""
+"""Decode and align a whole data set with a trained model."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -22,9 +22,9 @@ def predict(
     """Decode every source, greedily or with a beam.
 
     Args:
-        model: a sequence-to-sequence model; it is put into eval mode meanwhile.
+        model: a sequence-to-sequence model; it runs in eval mode.
         batches: the data. Their order does not matter.
-        max_len: most tokens to write; twice the longest target of a batch and 10 when left out.
+        max_len: most tokens to write; default twice the longest target of a batch, plus 10.
         beam_size: 1 decodes greedily.
 
     Returns:
@@ -45,7 +45,7 @@ def predict(
     _check(model, batches)
     checks.integer("beam_size", beam_size, minimum=1)
     device = next(model.parameters()).device
-    said: list[list[str]] = [[] for _ in batches.pairs]
+    predicted: list[list[str]] = [[] for _ in batches.pairs]
     for batch in batches:
         batch = batch.to(device)
         limit = max_len if max_len is not None else 2 * int(batch.target_lengths.max()) + 10
@@ -53,13 +53,13 @@ def predict(
             decoded = model.greedy(batch.source, batch.source_lengths, limit)
         else:
             decoded = model.beam(batch.source, batch.source_lengths, limit, beam_size=beam_size)
-        for place, tokens in zip(batch.index.tolist(), decoded.tokens.cpu(), strict=True):
-            said[place] = batches.target_vocab.decode(tokens)
-    return said
+        for index, tokens in zip(batch.index.tolist(), decoded.tokens.cpu(), strict=True):
+            predicted[index] = batches.target_vocab.decode(tokens)
+    return predicted
 
 
 def teacher_forced_weights(model: Any, batch: Any) -> Tensor:
-    """Weights (B, T, S) while the model is told the right targets: those of an RNN's decoder, or
+    """Weights (B, T, S) while the model reads the right targets: those of an RNN's decoder, or
     a Transformer's cross-attention, averaged over layers and heads.
 
     Example:
@@ -117,17 +117,17 @@ def align(
 ) -> list[frozenset[Link]]:
     """Link each target word to the source word it attends to most, given the right targets.
 
-    The links compare with gold links of the same sentences, whatever the model would have said by
-    itself (forced decoding, as in Luong et al. 2015, section 5.4).
+    The links compare with gold links of the same sentences, whatever the model would have
+    written by itself (forced decoding, as in Luong et al. 2015, section 5.4).
 
     Args:
-        model: a model with attention; it is put into eval mode meanwhile.
+        model: a model with attention; it runs in eval mode.
         batches: the data. Their order does not matter.
         weigh: function of model and batch that gives the weights (B, T, S), such as those of one
             head.
 
     Returns:
-        Links (place of the target word, place of the source word), in the order of
+        Links (index of the target word, index of the source word), in the order of
         `batches.pairs`; the end symbol and padding have none.
 
     Raises:
@@ -152,11 +152,11 @@ def align(
         expected = (*batch.target_in.shape, batch.source.shape[1])
         if weights.shape != torch.Size(expected):
             checks.fail("weigh", f"weights (B, T, S) = {expected}", f"{checks.shape(weights)}")
-        for row, place in enumerate(batch.index.tolist()):
-            pair = batches.pairs[place]
+        for row, index in enumerate(batch.index.tolist()):
+            pair = batches.pairs[index]
             source = batches.source_vocab.spans(batches.source_vocab.pieces(pair.source))
             target = batches.target_vocab.spans(batches.target_vocab.pieces(pair.target))
-            links[place] = argmax_links(
+            links[index] = argmax_links(
                 word_weights(weights[row], target, source),
                 target_length=len(target),
                 source_length=len(source),

@@ -58,7 +58,7 @@ def sample(
 
 
 def _likely(logits: Tensor, top_k: int | None, top_p: float | None) -> Tensor:
-    """Put -inf in place of the logits (..., V) of tokens that `top_k` and `top_p` leave out."""
+    """Put -inf in place of the logits (..., V) of tokens that `top_k` and `top_p` exclude."""
     if top_k is None and top_p in (None, 1):
         return logits
     ordered, tokens = logits.sort(dim=-1, descending=True, stable=True)

@@ -1,4 +1,4 @@
-"""What models share about token ids: checks, the mask of a padded batch, and its embedding."""
+"""Token ids: checks, the mask of a padded batch, and its embedding."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from attnkit import checks, masks
 def check_tokens(name: str, tokens: Tensor, vocab_size: int) -> Tensor:
     """Check token ids: an integer tensor (B, length), not empty, with ids below `vocab_size`.
 
-    The ids themselves are looked at on the CPU alone; on a GPU that would stall the stream.
+    The ids themselves are checked on the CPU only: on a GPU that would stall the stream.
 
     Raises:
         TypeError: `tokens` is not an integer tensor.
@@ -74,7 +74,7 @@ def source_mask(
 def embed(embedding: nn.Embedding, tokens: Tensor, real: Tensor) -> Tensor:
     """Look tokens (B, L) up and put zeros where `real` (B, L) is False. Gives (B, L, E).
 
-    Zeros, whatever the row of the padding holds: a NaN there would reach the gradients of the
+    Zeros, whatever the embedding of the padding is: a NaN there would reach the gradients of the
     weights after it even when no output depends on it, since 0 * NaN is NaN.
     """
     return embedding(tokens).masked_fill(~real[..., None], 0.0)  # (B, L, E)

@@ -1,11 +1,6 @@
 """Scores for tasks with known answers: accuracy, alignment, text, collapse, and intervals."""
 
-from attnkit.metrics.accuracy import (
-    accuracy_by_length,
-    exact_match,
-    precision_at_k,
-    token_accuracy,
-)
+from attnkit.metrics.accuracy import exact_match, precision_at_k
 from attnkit.metrics.alignment import Link, alignment_error_rate, argmax_links
 from attnkit.metrics.collapse import (
     effective_rank,
@@ -23,7 +18,6 @@ __all__ = [
     "Chrf",
     "Interval",
     "Link",
-    "accuracy_by_length",
     "alignment_error_rate",
     "argmax_links",
     "bleu",
@@ -39,6 +33,5 @@ __all__ = [
     "rank_one_residual",
     "rouge",
     "stacked_rank",
-    "token_accuracy",
     "wilson",
 ]

@@ -16,16 +16,16 @@ def argmax_links(
     source_length: int | None = None,
     rows: Collection[int] | None = None,
 ) -> frozenset[Link]:
-    """Link each target place to the source place it attends to most.
+    """Link each target token to the source token it attends to most.
 
     Args:
         weights: (T, S), one row for each target token. Average or choose heads first.
-        target_length: leave out later rows, such as that of the end mark and padding.
-        source_length: leave out later columns.
-        rows: only these target places.
+        target_length: omit later rows, such as those of the end symbol and padding.
+        source_length: omit later columns.
+        rows: only these target tokens; default all.
 
     Returns:
-        Links (target place, source place). A row of zeros, which attends to nothing, has none.
+        Links (target index, source index). A row of zeros, which attends to nothing, has none.
 
     Raises:
         TypeError: `weights` is not a floating tensor, or a length is not an int.
@@ -48,10 +48,10 @@ def argmax_links(
         checks.fail("weights", "numbers", "NaN")
     if not weights.numel():
         return frozenset()
-    best, places = weights.max(-1)  # (T,)
+    best, columns = weights.max(-1)  # (T,)
     return frozenset(
-        (row, place)
-        for row, (weight, place) in enumerate(zip(best.tolist(), places.tolist(), strict=True))
+        (row, column)
+        for row, (weight, column) in enumerate(zip(best.tolist(), columns.tolist(), strict=True))
         if weight > 0 and (rows is None or row in rows)
     )
 
@@ -67,8 +67,8 @@ def alignment_error_rate(
     .. math:: \mathrm{AER} = 1 - \frac{|A \cap S| + |A \cap P|}{|A| + |S|}
 
     over links A found, S sure and P possible (Och and Ney 2003, equation 20). Sure links count as
-    possible too. One link a target word, as argmax gives it, cannot reach 0 when a word has two
-    sure links.
+    possible too. With one link for each target word, as `argmax_links` gives, it cannot reach
+    0 when a word has two sure links.
 
     Args:
         links: for each example, the links found.

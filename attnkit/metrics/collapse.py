@@ -1,4 +1,4 @@
-"""Keeping attention from collapsing, and measuring whether it did.
+"""Collapse of attention: entropy, its penalties, and rank.
 
 Dropout of the weights themselves is `dropout_p` of `functional.attend` and `dropout` of the
 modules (Vaswani et al. 2017, as commonly implemented); the rest is here.
@@ -17,7 +17,7 @@ def entropy(weights: Tensor) -> Tensor:
     """Entropy of each row of weights in nats: H = -sum_j w_j ln w_j.
 
     0 when one key has all the weight, ln S when S keys share it evenly. Masked keys, with weight
-    0, add nothing, and a row that sees nothing has entropy 0. Gradients are finite throughout.
+    0, add nothing, and a fully masked row has entropy 0. Gradients are finite throughout.
 
     Args:
         weights: (..., S), non-negative. Computed in at least float32.
@@ -47,8 +47,8 @@ def mean_entropy(weights: Tensor, rows: Tensor | None = None) -> Tensor:
 
     Args:
         weights: (..., L, S).
-        rows: boolean, broadcastable to (..., L), True for queries that count (not padding). Rows
-            that see nothing never count.
+        rows: boolean, broadcastable to (..., L), True for queries that count (not padding). Fully
+            masked rows never count.
 
     Returns:
         A scalar with a gradient; 0 when no row counts.
@@ -114,7 +114,7 @@ def effective_rank(matrix: Tensor) -> Tensor:
 
 
 def stacked_rank(layers: Sequence[Tensor]) -> Tensor:
-    """Effective rank of what a stack of attention layers does, after each layer.
+    """Effective rank of a stack of attention layers, after each layer.
 
     The product A_n ... A_1 of attention matrices mixes tokens as n layers without skip
     connections and feed-forward parts would; its rows become alike, and its rank falls to 1,
@@ -174,7 +174,7 @@ def rank_one_residual(x: Tensor) -> Tensor:
 
 
 def _counting(weights: Tensor, rows: Tensor | None) -> Tensor:
-    """Which rows count: those that see something, and are named by `rows`. (..., L)"""
+    """Which rows count: those that are not fully masked, and are True in `rows`. (..., L)"""
     checks.dims("weights", weights, 2, "(..., L, S)")
     counting = (weights.detach() != 0).any(-1)  # (..., L)
     if rows is None:

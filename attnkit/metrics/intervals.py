@@ -1,4 +1,4 @@
-"""How sure a measured number is: for rates, for means and medians over seeds, by resampling."""
+"""Confidence intervals: of rates, and of medians over seeds."""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from attnkit import checks
 
 
 class Interval(NamedTuple):
-    """An estimate and the bounds of its confidence interval; a format is for all three numbers.
+    """An estimate and the bounds of its confidence interval. A format applies to all three.
 
     >>> f"{Interval(0.925, 0.9, 1.0):.0%}"
     '92% (90% to 100%)'
@@ -58,7 +58,7 @@ def median_interval(values: Sequence[float], *, confidence: float = 0.95) -> Int
     five or six values, the smallest and the largest.
 
     Args:
-        values: what was measured; infinity for a run that never got there.
+        values: the measurements; infinity for a run that never reached its goal.
         confidence: between 0 and 1.
 
     Raises:
@@ -68,9 +68,11 @@ def median_interval(values: Sequence[float], *, confidence: float = 0.95) -> Int
     >>> f"{median_interval([0.91, 0.94, 0.92, 0.95, 0.93]):.2f}"
     '0.93 (0.91 to 0.95)'
     """
-    _numbers([value for value in values if value not in (math.inf, -math.inf)], at_least=0)
+    for value in values:
+        if value not in (math.inf, -math.inf):
+            checks.number("values", value)
     if not values:
-        checks.fail("values", "at least 1 values", "0")
+        checks.fail("values", "at least 1 value", "0")
     k, _ = order_statistic(len(values), confidence=confidence)
     ordered = sorted(values)
     n = len(ordered)
@@ -78,11 +80,11 @@ def median_interval(values: Sequence[float], *, confidence: float = 0.95) -> Int
 
 
 def order_statistic(count: int, *, confidence: float = 0.95) -> tuple[int, float]:
-    """Which values bound the median: the k-th smallest and largest, and how surely they hold it.
+    """Which values bound the median: the k-th smallest and largest, and with what probability.
 
     Each value is below the median as often as a coin shows heads, so the two miss it with
     probability 2 P(Binomial(count, 1/2) < k). k is the largest for which they hold it with at least
-    `confidence`; few values do not give that much, and then k is 1.
+    `confidence`, and 1 where no k does.
 
     Returns:
         k, and the probability that the true median lies between the two.
@@ -106,10 +108,3 @@ def _confidence(value: float) -> float:
     if not 0 < checks.number("confidence", value) < 1:
         checks.fail("confidence", "a number between 0 and 1", str(value))
     return value
-
-
-def _numbers(values: Sequence[float], at_least: int) -> None:
-    for value in values:
-        checks.number("values", value)
-    if len(values) < at_least:
-        checks.fail("values", f"at least {at_least} values", str(len(values)))

@@ -1,4 +1,4 @@
-"""BLEU of translations and ROUGE of summaries, by the libraries that define them."""
+"""BLEU, chrF and ROUGE, by the libraries that define them."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -36,9 +36,9 @@ def bleu(
     The arguments have names because BLEU with the two swapped gives a plausible wrong number.
 
     Args:
-        hypotheses: what the system said, as plain text, one string for each sentence.
-        references: what it should have said: one string for each, or a list of strings for each,
-            any of which is right. `tasks.references` makes such lists.
+        hypotheses: the system's output as plain text, one string for each sentence.
+        references: the right output: one string for each, or a list of strings for each,
+            any of which is right, as `tasks.references` makes them.
         tokenize: sacrebleu's tokenizer; leave it at "13a" to compare with others.
         lowercase: score in lower case on both sides.
 

@@ -1,13 +1,13 @@
-"""Positions: what tells attention the order of its keys, which by itself it cannot see.
+"""Positions, without which attention does not know the order of its keys.
 
 Three places to put them, and each function here belongs to one:
 
 - added to the embeddings: `sinusoidal`, and its module `SinusoidalPositions`; `LearnedPositions`
-- turning queries and keys: `rotary`, and its module `Rotary` (`MultiHeadAttention(rotate=...)`)
+- rotating queries and keys: `rotary`, and its module `Rotary` (`MultiHeadAttention(rotate=...)`)
 - added to the scores: `alibi`, `ClippedRelativeBias`, `BucketedRelativeBias` (`bias=...`)
 
-Wherever queries and keys have positions of their own, `offset` says how far the keys run ahead of
-the queries, as in `masks.causal`: query i stands at position i + offset.
+Where queries and keys have positions of their own, query i stands at position i + `offset`, as in
+`masks.causal`.
 """
 
 from attnkit.positions.absolute import LearnedPositions, SinusoidalPositions, sinusoidal

@@ -1,4 +1,4 @@
-"""What the kinds of positions share: the angles of the waves, and two checks."""
+"""Shared by the kinds of positions: the angles of the waves, and two checks."""
 
 import torch
 from torch import Tensor
@@ -14,9 +14,9 @@ def angles_of(
     checks.positive("base", base)
     on_mps = device is not None and torch.device(device).type == "mps"
     dtype = torch.float32 if on_mps else torch.float64
-    places = torch.arange(offset, offset + length, device=device, dtype=dtype)  # (L,)
+    indices = torch.arange(offset, offset + length, device=device, dtype=dtype)  # (L,)
     turns = base ** -(torch.arange(0, size, 2, device=device, dtype=dtype) / size)  # (size / 2,)
-    return places[:, None] * turns  # (L, size / 2)
+    return indices[:, None] * turns  # (L, size / 2)
 
 
 def even(name: str, size: int) -> int:

@@ -21,7 +21,7 @@ def relative_positions(
 
     Args:
         query_len: L.
-        key_len: S; `query_len` when left out.
+        key_len: S; default `query_len`.
         offset: as in `masks.causal`; demanded when L != S.
         device: where to build it.
 

@@ -1,4 +1,4 @@
-"""What the recurrent decoders share: the first state, single steps, and teacher forcing."""
+"""Base class of the recurrent decoders: first state, single steps, teacher forcing."""
 
 from typing import NamedTuple
 
@@ -12,8 +12,11 @@ from attnkit.rnn.encoder import Encoded, recurrent
 
 
 class State(NamedTuple):
-    """A decoder between two tokens: `hidden` (B, layers, H), an LSTM's `cell` (B, layers, H) or
-    None, and `feed` (B, H), Luong's attentional vector, where it is fed to the next step."""
+    """The state of a decoder between two tokens.
+
+    `hidden` (B, layers, H), an LSTM's `cell` (B, layers, H) or None, and `feed` (B, H), Luong's
+    attentional vector, where it is fed to the next step.
+    """
 
     hidden: Tensor
     cell: Tensor | None
@@ -21,7 +24,7 @@ class State(NamedTuple):
 
 
 class Taught(NamedTuple):
-    """A run over a whole target: `logits` (B, T, V), and `weights` (B, T, S) or None; with
+    """The output for a whole target: `logits` (B, T, V), and `weights` (B, T, S) or None; with
     `MultiHeadAttention` the weights are (B, H, T, S)."""
 
     logits: Tensor
@@ -29,9 +32,9 @@ class Taught(NamedTuple):
 
 
 class Decoder(nn.Module):
-    r"""Base of the decoders. A subclass gives `run`, which makes tokens into logits.
+    r"""Base class of the decoders. A subclass defines `run`, from tokens to logits.
 
-    The first state is made of the encoder's last ones, layer by layer:
+    The first state is computed from the encoder's last states, layer by layer:
 
     .. math:: s_0 = \tanh(W_s\, h + b_s)
 
@@ -51,7 +54,7 @@ class Decoder(nn.Module):
         (True, torch.Size([2, 5, 12]))
     """
 
-    #: Whether `run` takes many tokens at once; False when a step needs what the last one gave.
+    #: Whether `run` takes many tokens at once; False when a step needs the output of the last.
     parallel = True
 
     def __init__(
@@ -63,10 +66,10 @@ class Decoder(nn.Module):
         *,
         joined_dim: int,
         readout_dim: int,
-        cell: str,
-        num_layers: int,
-        dropout: float,
-        pad: int,
+        cell: str = "gru",
+        num_layers: int = 1,
+        dropout: float = 0.0,
+        pad: int = 0,
     ):
         super().__init__()
         self.vocab_size = checks.integer("vocab_size", vocab_size, minimum=1)
@@ -116,7 +119,7 @@ class Decoder(nn.Module):
         raise NotImplementedError(f"{type(self).__name__} must define run(...)")
 
     def prepare(self, encoded: Encoded) -> Encoded:
-        """Do to what the encoder gave all that need be done only once."""
+        """Do once what does not depend on the target, such as projecting the keys."""
         checks.size("encoded.outputs", encoded.outputs, -1, self.memory_dim, "memory_dim")
         return encoded
 
@@ -150,7 +153,7 @@ class Decoder(nn.Module):
         teacher_forcing: float = 1.0,
         need_weights: bool = False,
     ) -> Taught:
-        """Read a whole target (B, T), or now and then what was predicted in its place.
+        """Read a whole target (B, T); with less `teacher_forcing`, partly what was predicted.
 
         Args:
             target_in: token ids (B, T), the first symbol first.
@@ -184,18 +187,19 @@ class Decoder(nn.Module):
         teacher_forcing: float,
         need_weights: bool,
     ) -> Taught:
-        written, seen = [], []
+        all_logits, all_weights = [], []
         tokens = target_in[:, :1]  # (B, 1)
         for gold in (*target_in.split(1, dim=1)[1:], None):
             logits, state, weights = self.run(tokens, state, memory, need_weights=need_weights)
-            written.append(logits)
-            seen.append(weights)
+            all_logits.append(logits)
+            all_weights.append(weights)
             tokens = gold
             if gold is not None and teacher_forcing < 1:
                 forced = torch.rand(gold.shape, device=gold.device) < teacher_forcing
                 tokens = torch.where(forced, gold, logits.argmax(-1))
-        weights = torch.cat(seen, dim=-2) if need_weights and seen[0] is not None else None
-        return Taught(torch.cat(written, dim=1), weights)
+        attended = need_weights and all_weights[0] is not None
+        weights = torch.cat(all_weights, dim=-2) if attended else None
+        return Taught(torch.cat(all_logits, dim=1), weights)
 
     def _embed(self, tokens: Tensor) -> Tensor:
         return self.dropout(embed(self.embedding, tokens, tokens != self.pad))  # (B, T, E)

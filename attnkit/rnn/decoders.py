@@ -1,5 +1,7 @@
 """The three recurrent decoders: with one fixed vector, with Bahdanau's attention, with Luong's."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -11,7 +13,7 @@ from attnkit.rnn.encoder import Encoded
 
 
 class FixedVectorDecoder(Decoder):
-    r"""Know the source by one vector c alone: the encoder's last state.
+    r"""A decoder that sees only one vector c of the source: the encoder's last state.
 
     .. math:: s_t = f(s_{t-1}, y_{t-1}) \quad\text{or}\quad s_t = f(s_{t-1}, [y_{t-1}; c])
         \qquad p(y_t) = \mathrm{softmax}(W_o s_t)
@@ -25,10 +27,9 @@ class FixedVectorDecoder(Decoder):
         hidden_dim: features H of a state.
         memory_dim: features of the encoder's states, `encoder.output_dim`.
         context: "first" or "every".
-        cell: "gru" or "lstm".
-        num_layers: layers, as many as the encoder has.
-        dropout: probability of dropout on the embeddings, between layers and before the logits.
-        pad: id of padding.
+        options: `cell`, "gru" or "lstm"; `num_layers`, as many as the encoder has; `dropout`, the
+            probability on the embeddings, between layers and before the logits; `pad`, the id of
+            padding. Default "gru", 1, 0.0 and 0.
 
     Shapes: target_in (B, T) -> logits (B, T, V); there are no weights. See `Decoder.forward`.
 
@@ -54,23 +55,14 @@ class FixedVectorDecoder(Decoder):
         memory_dim: int,
         *,
         context: str = "first",
-        cell: str = "gru",
-        num_layers: int = 1,
-        dropout: float = 0.0,
-        pad: int = 0,
+        **options: Any,
     ):
         checks.choice("context", context, ("first", "every"))
         super().__init__(
-            vocab_size,
-            embed_dim,
-            hidden_dim,
-            memory_dim,
+            *(vocab_size, embed_dim, hidden_dim, memory_dim),
             joined_dim=memory_dim if context == "every" else 0,
             readout_dim=hidden_dim,
-            cell=cell,
-            num_layers=num_layers,
-            dropout=dropout,
-            pad=pad,
+            **options,
         )
         self.context = context
 
@@ -105,7 +97,7 @@ class _AttentionDecoder(Decoder):
 
 
 class BahdanauDecoder(_AttentionDecoder):
-    r"""Look at the source before each step, with the state of the last step as the query.
+    r"""Attend to the source before each step, with the state of the last step as the query.
 
     .. math:: c_t = \mathrm{attend}(s_{t-1}, h) \qquad s_t = f(s_{t-1}, [y_{t-1}; c_t]) \qquad
         p(y_t) = \mathrm{softmax}(W_o [s_t; c_t; y_{t-1}])
@@ -120,8 +112,8 @@ class BahdanauDecoder(_AttentionDecoder):
         memory_dim: features of the encoder's states, `encoder.output_dim`.
         attention: a mechanism of attnkit, or a module called alike; in the paper
             `AdditiveAttention(hidden_dim, memory_dim, ...)`.
-        context_dim: features of what `attention` gives; `memory_dim` when left out.
-        cell, num_layers, dropout, pad: as in `FixedVectorDecoder`.
+        context_dim: features of the output of `attention`; default `memory_dim`.
+        options: `cell`, `num_layers`, `dropout` and `pad`, as in `FixedVectorDecoder`.
 
     Shapes: target_in (B, T) -> logits (B, T, V), weights (B, T, S). See `Decoder.forward`.
 
@@ -151,23 +143,14 @@ class BahdanauDecoder(_AttentionDecoder):
         attention: nn.Module,
         *,
         context_dim: int | None = None,
-        cell: str = "gru",
-        num_layers: int = 1,
-        dropout: float = 0.0,
-        pad: int = 0,
+        **options: Any,
     ):
         context_dim = _context_dim(attention, context_dim, memory_dim)
         super().__init__(
-            vocab_size,
-            embed_dim,
-            hidden_dim,
-            memory_dim,
+            *(vocab_size, embed_dim, hidden_dim, memory_dim),
             joined_dim=context_dim,
             readout_dim=hidden_dim + context_dim + embed_dim,
-            cell=cell,
-            num_layers=num_layers,
-            dropout=dropout,
-            pad=pad,
+            **options,
         )
         self.attention = attention
 
@@ -199,7 +182,7 @@ class LuongDecoder(_AttentionDecoder):
         attention: a mechanism of attnkit, or a module called alike; in the paper
             `LuongAttention(hidden_dim, memory_dim, score=...)`.
         input_feeding: join the last attentional vector to the input.
-        context_dim, cell, num_layers, dropout, pad: as in `BahdanauDecoder`.
+        context_dim, options: as in `BahdanauDecoder`.
 
     Shapes: target_in (B, T) -> logits (B, T, V), weights (B, T, S). See `Decoder.forward`.
 
@@ -228,24 +211,15 @@ class LuongDecoder(_AttentionDecoder):
         *,
         input_feeding: bool = True,
         context_dim: int | None = None,
-        cell: str = "gru",
-        num_layers: int = 1,
-        dropout: float = 0.0,
-        pad: int = 0,
+        **options: Any,
     ):
         context_dim = _context_dim(attention, context_dim, memory_dim)
         checks.flag("input_feeding", input_feeding)
         super().__init__(
-            vocab_size,
-            embed_dim,
-            hidden_dim,
-            memory_dim,
+            *(vocab_size, embed_dim, hidden_dim, memory_dim),
             joined_dim=hidden_dim if input_feeding else 0,
             readout_dim=hidden_dim,
-            cell=cell,
-            num_layers=num_layers,
-            dropout=dropout,
-            pad=pad,
+            **options,
         )
         self.attention = attention
         self.input_feeding = input_feeding

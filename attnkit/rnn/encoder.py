@@ -15,12 +15,12 @@ Lengths = Tensor | Sequence[int] | None
 
 
 class Encoded(NamedTuple):
-    """What the encoder gives, F = hidden_dim, or 2 * hidden_dim when it is bidirectional.
+    """The output of the encoder, with F = hidden_dim, or 2 * hidden_dim when it is bidirectional.
 
     `outputs` (B, S, F): the states of the last layer, zero at padding. `state` (B, layers, F):
     the last state of each layer, that of the backward direction being the one at the first
     token. `cell` (B, layers, F): the same of an LSTM's cells, or None. `mask` (B, 1, S).
-    `projected`: what a decoder's attention has made of `outputs`, or None.
+    `projected`: the keys that a decoder's attention has projected from `outputs`, or None.
     """
 
     outputs: Tensor
@@ -102,7 +102,7 @@ class Encoder(nn.Module):
         mask = source_mask(source, source_lengths)  # (B, 1, S)
         lengths = mask[:, 0].sum(-1)  # (B,)
         x = self.dropout(embed(self.embedding, source, mask[:, 0]))  # (B, S, E)
-        # Packing takes no empty sequence: it reads one padding, and what comes of it is erased.
+        # Packing takes no empty sequence, so it reads one padding; its states are set to 0 below.
         packed = pack_padded_sequence(x, lengths.clamp(min=1).cpu(), True, enforce_sorted=False)
         outputs, state = self.rnn(packed)
         outputs, _ = pad_packed_sequence(outputs, True, total_length=source.shape[1])  # (B, S, F)

@@ -1,7 +1,7 @@
 """Reproducible random choices: the same on every machine and in every version of Python.
 
-Python promises that one seed gives one sequence of `random.Random(seed).random()` for good. It
-promises nothing of the kind for `choice`, `shuffle` or `sample`, so those are written out here.
+Python promises that one seed gives one sequence of `random.Random(seed).random()` forever. It
+does not for `choice`, `shuffle` or `sample`, so those are written out here.
 """
 
 import random
@@ -32,7 +32,7 @@ class Choices:
         self._random = random.Random("/".join(map(str, seed)))
 
     def below(self, end: int) -> int:
-        """Return a whole number from 0 to `end` - 1, each as likely as the others."""
+        """Return a whole number from 0 to `end` - 1, each equally likely."""
         checks.integer("end", end, minimum=1)
         return int(self._random.random() * end)
 
@@ -42,13 +42,13 @@ class Choices:
         return low + self.below(high - low + 1)
 
     def choice(self, options: Sequence[T]) -> T:
-        """Return one of `options`, each place as likely as the others."""
+        """Return one of `options`, each equally likely."""
         if not len(options):
             checks.fail("options", "at least one option", "none")
         return options[self.below(len(options))]
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
-        """Return the items in a random order (Fisher and Yates), the sequence left as it was."""
+        """Return the items in a random order (Fisher and Yates); the sequence stays as it is."""
         items = list(items)
         for last in range(len(items) - 1, 0, -1):
             other = self.below(last + 1)

@@ -12,10 +12,10 @@ def reverse(
 ) -> list[Pair]:
     """Make examples whose target is the source backwards.
 
-    The link of target place t is source place n - 1 - t, for a source of n symbols.
+    Target symbol t links to source symbol n - 1 - t, for a source of n symbols.
 
     Args:
-        count: number of examples. They are drawn independently, so short ones repeat.
+        count: number of examples, drawn independently, so short ones repeat.
         min_length: of the shortest source, at least 1.
         max_length: of the longest source; each length is as likely as the others.
         symbols: size of the alphabet, 2 to 52 letters.
@@ -33,7 +33,7 @@ def reverse(
     """
     pairs = []
     for source in _sources(count, min_length, max_length, symbols, seed):
-        links = frozenset((place, len(source) - 1 - place) for place in range(len(source)))
+        links = frozenset((t, len(source) - 1 - t) for t in range(len(source)))
         pairs.append(Pair(source, source[::-1], links, links))
     return pairs
 
@@ -49,7 +49,7 @@ def copy(
     """
     pairs = []
     for source in _sources(count, min_length, max_length, symbols, seed):
-        links = frozenset((place, place) for place in range(len(source)))
+        links = frozenset((t, t) for t in range(len(source)))
         pairs.append(Pair(source, source, links, links))
     return pairs
 

@@ -1,4 +1,4 @@
-"""Source and target with their gold alignment, and how they become batches."""
+"""Pairs of source and target with their gold alignment, and batches of them."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -14,11 +14,11 @@ Links = frozenset[tuple[int, int]]
 
 
 class Pair(NamedTuple):
-    """One example: tokens in, tokens out, and which belong together.
+    """One example: source tokens, target tokens, and the links between them.
 
-    A link is (place in the target, place in the source), the row and column of a weight matrix.
+    A link is (index in the target, index in the source), the row and column of a weight matrix.
     Sure links are beyond doubt; possible links, which include the sure ones, are not wrong either
-    (Och and Ney 2003). The end-of-sentence mark has no link.
+    (Och and Ney 2003). The end symbol has no link.
     """
 
     source: tuple[str, ...]
@@ -32,7 +32,7 @@ class Batch(NamedTuple):
 
     source (B, S), source_lengths (B,), target_in (B, T) begins with BOS, target_out (B, T) is the
     same one step ahead and ends with EOS, target_lengths (B,) counts EOS, and index (B,) is the
-    place of each example in the list that the batch was drawn from.
+    index of each example in the list that the batch was drawn from.
     """
 
     source: Tensor
@@ -43,7 +43,7 @@ class Batch(NamedTuple):
     index: Tensor
 
     def to(self, device: torch.device | str) -> "Batch":
-        """Return the batch on `device`; the lengths stay on the CPU, where packing wants them."""
+        """Return the batch on `device`; the lengths stay on the CPU, as packing needs them."""
         stay = ("source_lengths", "target_lengths", "index")
         moved = {
             name: value if name in stay else value.to(device)
@@ -64,8 +64,8 @@ def collate(pairs: Sequence[Pair], source_vocab: Vocab, target_vocab: Vocab) -> 
     tensor([[1, 5, 4]])
     """
     _check_pairs(pairs)
-    _check_vocab("source_vocab", source_vocab)
-    _check_vocab("target_vocab", target_vocab)
+    checks.instance("source_vocab", source_vocab, Vocab, "a Vocab")
+    checks.instance("target_vocab", target_vocab, Vocab, "a Vocab")
     if not len(pairs):
         checks.fail("pairs", "at least one pair", "none")
     source, source_lengths = pad([source_vocab.encode(pair.source) for pair in pairs])  # (B, S)
@@ -114,8 +114,8 @@ class Batches:
         _check_pairs(pairs)
         if not len(pairs):
             checks.fail("pairs", "at least one pair", "none")
-        _check_vocab("source_vocab", source_vocab)
-        _check_vocab("target_vocab", target_vocab)
+        checks.instance("source_vocab", source_vocab, Vocab, "a Vocab")
+        checks.instance("target_vocab", target_vocab, Vocab, "a Vocab")
         self.pairs = list(pairs)
         self.source_vocab, self.target_vocab = source_vocab, target_vocab
         self.batch_size = checks.integer("batch_size", batch_size, minimum=1)
@@ -130,11 +130,10 @@ class Batches:
     def epoch(self, number: int) -> Iterator[Batch]:
         """Yield the batches of one epoch; the first has number 0."""
         checks.integer("number", number, minimum=0)
-        for places in order(self._lengths, self.batch_size, self.seed, number, self.shuffle):
-            batch = collate(
-                [self.pairs[place] for place in places], self.source_vocab, self.target_vocab
-            )
-            yield batch._replace(index=torch.tensor(places))
+        for indices in order(self._lengths, self.batch_size, self.seed, number, self.shuffle):
+            chosen = [self.pairs[index] for index in indices]
+            batch = collate(chosen, self.source_vocab, self.target_vocab)
+            yield batch._replace(index=torch.tensor(indices))
 
     def __iter__(self) -> Iterator[Batch]:
         return self.epoch(0)
@@ -146,18 +145,18 @@ class Batches:
 def order(
     lengths: Sequence[Any], batch_size: int, seed: int, epoch: int, shuffle: bool
 ) -> list[list[int]]:
-    """Deal places out into batches of similar lengths: shuffle, sort by length, so that the order
-    among equals is random, cut, and shuffle the batches.
+    """Assign indices to batches of similar lengths: shuffle, sort by length (so the order among
+    equals is random), cut, and shuffle the batches.
 
     >>> sorted(map(sorted, order([3, 1, 3, 1, 2], 2, seed=0, epoch=0, shuffle=True)))
     [[0, 4], [1, 3], [2]]
     """
     draw = Choices(seed, epoch)
-    places = list(range(len(lengths)))
+    indices = list(range(len(lengths)))
     if shuffle:
-        places = draw.shuffled(places)
-    places.sort(key=lambda place: lengths[place])
-    batches = [places[start : start + batch_size] for start in range(0, len(places), batch_size)]
+        indices = draw.shuffled(indices)
+    indices.sort(key=lambda index: lengths[index])
+    batches = [indices[start : start + batch_size] for start in range(0, len(indices), batch_size)]
     return draw.shuffled(batches) if shuffle else batches
 
 
@@ -178,7 +177,7 @@ def vocabs(pairs: Sequence[Pair], **limits: int) -> tuple[Vocab, Vocab]:
 
 
 def reverse_source(pairs: Sequence[Pair]) -> list[Pair]:
-    """Turn every source around, its links with it (Sutskever et al. 2014, section 3.3).
+    """Reverse every source, and its links with it (Sutskever et al. 2014, section 3.3).
 
     Raises:
         TypeError: something is not a pair.
@@ -216,7 +215,7 @@ def text_pairs(lines: Sequence[tuple[str, str]]) -> list[Pair]:
 
 
 def split(pairs: Sequence[Pair], *sizes: int, seed: int = 0) -> list[list[Pair]]:
-    """Shuffle `pairs` and deal them out into parts of the sizes given, without overlap.
+    """Shuffle `pairs` and split them into parts of the given sizes, without overlap.
 
     Raises:
         ValueError: the sizes add up to more than there are pairs.
@@ -242,8 +241,3 @@ def _check_pairs(pairs: object) -> None:
             checks.fail("pairs", "Pair objects", f"{type(pair).__name__} {pair!r}", TypeError)
         if not pair.source:
             checks.fail("pairs", "sources of at least one token", "an empty source")
-
-
-def _check_vocab(name: str, value: object) -> None:
-    if not isinstance(value, Vocab):
-        checks.fail(name, "a Vocab", type(value).__name__, TypeError)

@@ -35,8 +35,8 @@ BACKGROUND = (
 
 
 class Document(NamedTuple):
-    """A document as tokenized sentences, the places of the important ones, and its summary:
-    those sentences in their order, without the words that say when."""
+    """`sentences`: tokenized; `salient`: indices of the important ones, in order; `summary`: those
+    sentences without the words that say when."""
 
     sentences: tuple[tuple[str, ...], ...]
     salient: tuple[int, ...]
@@ -52,8 +52,8 @@ def salient(
     reports an event in that person's life. Every other sentence fails on one count: it tells of
     the person's habits, of an event in somebody else's life, or of neither. At least as many
     events are other people's, each of another one, and as many sentences are habits. So no
-    sentence can be judged alone: whom the document is about shows only in the others. Places are
-    drawn evenly, so that the first sentences are no better than the rest.
+    sentence can be judged alone: whom the document is about shows only in the others. Their
+    positions are uniform, so the first sentences are no better than the rest.
 
     Args:
         count: number of documents.
@@ -95,10 +95,10 @@ def _document(draw: Choices, length: int, chosen: int) -> Document:
     while len(important) + len(rest) < length:
         rest.append(_filler(draw, strangers))
     tagged = draw.shuffled([(part, True) for part in important] + [(part, False) for part in rest])
-    places = tuple(place for place, (_, matters) in enumerate(tagged) if matters)
+    chosen = tuple(index for index, (_, matters) in enumerate(tagged) if matters)
     sentences = tuple(tuple(" ".join(part).split()) for part, _ in tagged)
-    summary = tuple(tuple(" ".join(tagged[place][0][:2]).split()) for place in places)
-    return Document(sentences, places, summary)
+    summary = tuple(tuple(" ".join(tagged[index][0][:2]).split()) for index in chosen)
+    return Document(sentences, chosen, summary)
 
 
 def _filler(draw: Choices, strangers: list[str]) -> tuple[str, ...]:
@@ -119,7 +119,7 @@ class DocumentBatch(NamedTuple):
     index: Tensor
 
     def to(self, device: torch.device | str) -> "DocumentBatch":
-        """Return the batch on `device`, the index left where it is."""
+        """Return the batch on `device`; the index stays where it is."""
         return self._replace(sentences=self.sentences.to(device), salient=self.salient.to(device))
 
 
@@ -159,13 +159,13 @@ class DocumentBatches:
     def epoch(self, number: int) -> Iterator[DocumentBatch]:
         """Yield the batches of one epoch; the first has number 0."""
         checks.integer("number", number, minimum=0)
-        for places in order(self._lengths, self.batch_size, self.seed, number, self.shuffle):
-            documents = [self.documents[place] for place in places]
+        for indices in order(self._lengths, self.batch_size, self.seed, number, self.shuffle):
+            documents = [self.documents[index] for index in indices]
             sentences = stack_sentences([item.sentences for item in documents], self.vocab)
             important = torch.zeros(sentences.shape[:2], dtype=torch.bool)  # (B, N)
             for row, document in enumerate(documents):
                 important[row, list(document.salient)] = True
-            yield DocumentBatch(sentences, important, torch.tensor(places))
+            yield DocumentBatch(sentences, important, torch.tensor(indices))
 
     def __iter__(self) -> Iterator[DocumentBatch]:
         return self.epoch(0)
@@ -190,6 +190,6 @@ def stack_sentences(documents: Sequence[Sequence[Sequence[str]]], vocab: Vocab) 
     longest = max(len(sentence) for sentences in documents for sentence in sentences)
     ids = torch.full((len(documents), most, max(1, longest)), PAD)  # (B, N, W)
     for row, sentences in enumerate(documents):
-        for place, sentence in enumerate(sentences):
-            ids[row, place, : len(sentence)] = torch.tensor(vocab.encode(sentence))
+        for index, sentence in enumerate(sentences):
+            ids[row, index, : len(sentence)] = torch.tensor(vocab.encode(sentence))
     return ids

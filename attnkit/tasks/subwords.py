@@ -130,7 +130,7 @@ class Subwords(Vocab):
         return list(pairwise([*starts, len(pieces)]))
 
     def join(self, pieces: Sequence[str]) -> list[str]:
-        """Return the words that pieces make; a word without a letter, a lone "▁", is left out."""
+        """Return the words that pieces make; a word without a letter, a lone "▁", is omitted."""
         words = ("".join(pieces[first:end]) for first, end in self.spans(pieces))
         return [word.removeprefix(START) for word in words if word != START]
 

@@ -26,7 +26,7 @@ def toy_french(count: int, *, min_words: int = 2, max_words: int = 12, seed: int
     behind the noun, object pronouns before the verb, an owner behind what is owned; negation
     wraps the verb in two words; prepositions contract with the article. French agrees in gender
     and number as it should. "the black cat" -> "le chat noir" is always the first pair, when the
-    lengths allow it: leave it out with `[1:]`.
+    lengths allow it: drop it with `[1:]`.
 
     A link is sure when one word renders the other. Possible besides: the auxiliary "do" with the
     verb and with ne, the article that the possessive implies, the small words of "look at" or
@@ -218,7 +218,7 @@ def _place(choose: Choose) -> Phrase:
 
 
 def _goal(choose: Choose) -> Phrase:
-    # "some" is left out: de + des would vanish into de ("il vient de villages").
+    # "some" is omitted: de + des would vanish into de ("il vient de villages").
     articles = [name for name in lexicon.DETERMINERS if name != "some"]
     return noun_phrase(choose, _BY_KIND["place"], articles=articles)
 

@@ -1,4 +1,4 @@
-"""Tokens to numbers and back."""
+"""Vocabularies: from tokens to ids and back."""
 
 import re
 from collections import Counter
@@ -14,9 +14,9 @@ SPECIAL = ("<pad>", "<bos>", "<eos>", "<unk>")
 
 
 class Vocab:
-    """A list of tokens, each with its place as its id; the first four are special.
+    """A list of tokens, each with its index as its id; the first four are special.
 
-    Id 0 pads, 1 begins a sequence, 2 ends it and 3 stands for every token that is not listed.
+    Id 0 is padding, 1 begins a sequence, 2 ends it and 3 is any token that is not listed.
 
     Args:
         tokens: the tokens from id 4 on, without repetition.
@@ -57,8 +57,8 @@ class Vocab:
 
         Args:
             sequences: token sequences.
-            min_count: leave out tokens that are rarer than this.
-            max_size: keep at most so many ids, the special four included.
+            min_count: omit tokens that are rarer than this.
+            max_size: keep at most this many ids, the special four included.
 
         >>> Vocab.build([["a", "b"], ["b", "c"]], max_size=6).tokens[4:]
         ['b', 'a']

@@ -89,7 +89,7 @@ def evaluate(
 ) -> float:
     """Mean of all losses over all batches, in eval mode and without gradients.
 
-    Afterwards every part of the model is in its own mode again, a frozen one too.
+    Afterwards every part of the model is back in its own mode, frozen ones too.
 
     Args:
         model: any module that `loss` can call.
@@ -121,7 +121,7 @@ def evaluate(
 def batch_losses(
     model: nn.Module, loss: Loss, batch: Any, device: torch.device, amp: bool
 ) -> Tensor:
-    """Call the loss, under autocast where that pays, and check what it gives."""
+    """Call the loss, under autocast where that is faster, and check its result."""
     dtype = devices.fast_dtype(device) if amp else torch.float32
     with torch.autocast(device.type, dtype=torch.bfloat16, enabled=dtype == torch.bfloat16):
         losses = loss(model, batch)

@@ -1,4 +1,4 @@
-"""Where a training run stands, how it is saved, and how it is interrupted without harm."""
+"""The state of a training run: saving it, continuing it, and interrupting it safely."""
 
 import random
 import signal
@@ -16,7 +16,7 @@ from attnkit.training import storage
 
 
 class Run:
-    """Where a training run stands: everything that a checkpoint must hold."""
+    """The state of a training run: everything that a checkpoint must hold."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Run:
         storage.save_tensors(self.folder / "last.safetensors", tensors, state)
 
     def load(self) -> None:
-        """Go on from `last.safetensors`, if there is one."""
+        """Continue from `last.safetensors`, if there is one."""
         path = None if self.folder is None else self.folder / "last.safetensors"
         if path is None or not path.is_file():
             return
@@ -109,7 +109,7 @@ def deferred_interrupt() -> Iterator[list[int]]:
     pressed: list[int] = []
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or handler is None:
-        yield pressed  # only the main thread hears signals
+        yield pressed  # only the main thread receives signals
         return
 
     def note(number: int, frame: Any) -> None:

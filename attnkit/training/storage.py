@@ -1,7 +1,7 @@
-"""Saving and loading: safetensors for the numbers, JSON for the rest, no pickles.
+"""Save and load: safetensors for the numbers, JSON for the rest, no pickles.
 
-A file is written beside its place and moved there when it is whole, so whoever reads it finds the
-old one or the new one and never half of one.
+A file is written under another name and then moved, so a reader finds the old one or the new one,
+and never half of one.
 """
 
 import json
@@ -95,8 +95,7 @@ def load_weights(model: nn.Module, path: str | Path) -> Any:
         >>> load_weights(nn.Linear(2, 2), path)
         'epoch 3'
     """
-    if not isinstance(model, nn.Module):
-        checks.fail("model", "an nn.Module", type(model).__name__, TypeError)
+    checks.instance("model", model, nn.Module, "an nn.Module")
     tensors, state = load_tensors(path)
     put_weights(model, tensors)
     return state
@@ -155,7 +154,7 @@ def flatten(state: Any, prefix: str, tensors: dict[str, Tensor]) -> Any:
 
 
 def unflatten(state: Any, tensors: dict[str, Tensor]) -> Any:
-    """Rebuild what `flatten` took apart.
+    """The inverse of `flatten`.
 
     >>> import torch
     >>> tensors = {}

@@ -18,7 +18,7 @@ Lengths = Tensor | Sequence[int] | None
 
 
 class Memory(NamedTuple):
-    """What the encoder gives: `outputs` (B, S, E), `mask` (B, 1, S), and `weights`
+    """The output of the encoder: `outputs` (B, S, E), `mask` (B, 1, S), and `weights`
     (B, layers, H, S, S) or None."""
 
     outputs: Tensor
@@ -27,7 +27,7 @@ class Memory(NamedTuple):
 
 
 class Predicted(NamedTuple):
-    """What the decoder gives: `logits` (B, T, V), and `weights` (B, layers, H, T, T) and
+    """The output of the decoder: `logits` (B, T, V), and `weights` (B, layers, H, T, T) and
     `cross_weights` (B, layers, H, T, S), or None."""
 
     logits: Tensor
@@ -157,7 +157,7 @@ class Transformer(SequenceModel):
 
         Returns:
             (B, T, target_vocab); row t depends on target_in[:, :t + 1] alone. Rows of padded
-            targets hold nothing of use.
+            targets are meaningless.
 
         Raises:
             TypeError: ids or lengths are not integers.

@@ -589,7 +589,7 @@ PARTS = [
         lambda: device.sdpa_backend(3),
         TypeError,
         "call",
-        "something to call without arguments",
+        "a function without arguments",
         "int",
     ),
 ]

@@ -65,14 +65,9 @@ def test_an_interval_is_printed_with_its_bounds():
     assert f"{found}" == str(found) == "Interval(estimate=0.5, low=0.25, high=1.0)"
 
 
-def test_accuracies():
+def test_exact_match_is_of_whole_sequences():
     predicted, expected = ["abc", "", "xy", "q"], ["abc", "", "xz", "qq"]
     assert metrics.exact_match(predicted=predicted, expected=expected) == [True, True, False, False]
-    assert metrics.token_accuracy(predicted=predicted, expected=expected) == 5 / 7
-    assert metrics.token_accuracy(predicted=["abab"], expected=["ab"]) == 0.5, "surplus is wrong"
-    by_length = metrics.accuracy_by_length([True, False, True], [5, 5, 2])
-    assert list(by_length) == [2, 5]
-    assert by_length[5] == intervals.wilson(1, 2)
 
 
 def test_alignment_error_rate_by_hand():
