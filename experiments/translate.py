@@ -13,7 +13,8 @@ both languages and the logits.
 Training takes label smoothing (Szegedy et al. 2016). The learning rate rises along a line, falls
 with the square root of the updates (Vaswani et al. 2017), and in the last quarter falls to zero
 along a line, so runs of different lengths agree until the shorter one begins to end. The model is
-the mean of the weights at the end of the last epochs. A run that was stopped goes on when the
+the mean of the weights at the end of the last epochs, and is scored once more after its weights
+were rounded to eight bits. A run that was stopped goes on when the
 command is given again, from `--folder`.
 
 BLEU and chrF are sacrebleu's, in lower case, on the test split, with all translations that Tatoeba
@@ -38,6 +39,7 @@ from torch import Tensor, nn
 
 import attnkit
 from attnkit import Translator, metrics, tasks, training
+from attnkit.applications.translator import MODELS as SHIPPED
 from attnkit.decoding import SequenceModel
 from attnkit.decoding.predictions import predict
 from attnkit.tasks import PAD, Batch, Batches, Pair, Subwords
@@ -77,9 +79,9 @@ def recipe(data: str, model: str) -> Recipe:
     if model == "transformer":
         sizes = {"hidden_dim": 384, "num_heads": 4, "num_layers": 3, "norm_first": True}
         options = shared | sizes
-        return Recipe("transformer", options, pieces, 0.003, 1000, batch_size, 40, 5)
+        return Recipe("transformer", options, pieces, 0.003, 1000, batch_size, 40, 3)
     kind = "none" if model == "fixed" else model
-    return Recipe(kind, shared | {"hidden_dim": 256}, pieces, 0.002, 1000, batch_size, 30, 5)
+    return Recipe(kind, shared | {"hidden_dim": 256}, pieces, 0.002, 1000, batch_size, 30, 3)
 
 
 class Data(NamedTuple):
@@ -263,9 +265,12 @@ def measure(
     history = train(translator.model, batches, valid, made, **options)
     if processes.place()[0]:
         return None
-    translator.save(folder / "translator")
     lengths = LENGTHS[setting["data"]]
     greedy, beam = translate(translator, data), translate(translator, data, BEAM)
+    valid_loss = training.evaluate(translator.model, valid, loss=loss_of())
+    translator.save(folder / "translator")
+    translator.save(folder / "eight_bits", eight_bits=True)
+    rounded = translate(Translator.load(folder / "eight_bits"), data)
     return {
         "parameters": parameters(translator.model),
         "updates": history[-1]["step"],
@@ -274,9 +279,14 @@ def measure(
             {name: round(row[name], 4) for name in ("step", "train_loss", "valid_loss")}
             for row in history
         ],
-        "valid_loss": round(training.evaluate(translator.model, valid, loss=loss_of()), 4),
+        "valid_loss": round(valid_loss, 4),
         "greedy": scores(greedy, data, lengths),
         "beam": {"size": BEAM} | scores(beam, data, lengths),
+        "eight_bits": {
+            "bytes": sum(file.stat().st_size for file in (folder / "eight_bits").iterdir()),
+            "changed": sum(one != other for one, other in zip(greedy, rounded, strict=True)),
+            **scores(rounded, data, lengths),
+        },
         "translations": list(_by_rule(data, greedy, beam)),
     }
 
@@ -322,6 +332,7 @@ def options(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0], help="one run for each")
     parser.add_argument("--epochs", type=int, help="default: by data and model")
     parser.add_argument("--bfloat16", action="store_true", help="train in it on a CPU too")
+    parser.add_argument("--ship", action="store_true", help="put the first seed's into attnkit")
     parser.add_argument("--quick", action="store_true", help="few sentences, two seeds, two epochs")
     parser.add_argument("--device", help="default: the best there is")
     parser.add_argument("--folder", type=Path, help="of the checkpoints (default: in runs/)")
@@ -333,6 +344,8 @@ def options(argv: Sequence[str] | None = None) -> argparse.Namespace:
     if chosen.pair not in PAIRS[chosen.data]:
         parser.error(f"argument --pair: expected one of {', '.join(PAIRS[chosen.data])}")
     if chosen.quick:
+        if chosen.ship:
+            parser.error("argument --ship: expected a run without --quick")
         chosen.seeds = [0, 1]
     # Where a run is kept, and that it was stopped, does not change what comes out.
     telling = [word for word in given if word != "--restart" and word != str(chosen.folder)]
@@ -346,6 +359,12 @@ def options(argv: Sequence[str] | None = None) -> argparse.Namespace:
     chosen.out = chosen.out or record.RESULTS / f"{name}{'.quick' if chosen.quick else ''}.json"
     chosen.folder = chosen.folder or RUNS / name
     return chosen
+
+
+def ship(folder: Path, chosen: argparse.Namespace) -> Path:
+    """Copy a model in eight bits to where `Translator.load` finds it by its name."""
+    name = f"{chosen.data}-{chosen.pair}" + f"-{chosen.model}" * (chosen.model != MODELS[0])
+    return Path(shutil.copytree(folder / "eight_bits", SHIPPED / name, dirs_exist_ok=True))
 
 
 def main(argv: list[str] | None = None) -> dict | None:
@@ -375,10 +394,12 @@ def main(argv: list[str] | None = None) -> dict | None:
             )
             for setting in wanted
         ]
-    if chosen.quick:
-        shutil.rmtree(chosen.folder)
     if processes.place()[0]:
         return None
+    if chosen.ship:
+        ship(chosen.folder / f"seed-{chosen.seeds[0]}", chosen)
+    if chosen.quick:
+        shutil.rmtree(chosen.folder)
     return record.write(
         chosen.out,
         command=chosen.command,

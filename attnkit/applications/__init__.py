@@ -1,6 +1,14 @@
 """Whole models for whole tasks: translate a sentence, summarize a document."""
 
 from attnkit.applications.summarizer import Scored, Summarizer, Summary, summary_loss
-from attnkit.applications.translator import Translation, Translator
+from attnkit.applications.translator import Translation, Translator, shipped
 
-__all__ = ["Scored", "Summarizer", "Summary", "Translation", "Translator", "summary_loss"]
+__all__ = [
+    "Scored",
+    "Summarizer",
+    "Summary",
+    "Translation",
+    "Translator",
+    "shipped",
+    "summary_loss",
+]

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 
 from attnkit import checks
@@ -14,10 +15,11 @@ from attnkit.rnn import seq2seq
 from attnkit.tasks.pairs import Batches, Pair
 from attnkit.tasks.subwords import START, Subwords
 from attnkit.tasks.vocab import SPECIAL, UNK, Vocab, detokenize, tokenize
-from attnkit.training import storage
+from attnkit.training import quantization, storage
 from attnkit.transformer import Transformer
 
 KINDS = ("transformer", "additive", "dot", "general", "concat", "none")
+MODELS = Path(__file__).parent / "models"
 VOCABS = {"Vocab": Vocab, "Subwords": Subwords}
 
 
@@ -167,14 +169,29 @@ class Translator:
         """Make `tasks.Batches` of pairs with this translator's vocabularies."""
         return Batches(pairs, self.source_vocab, self.target_vocab, **options)
 
-    def save(self, folder: str | Path) -> None:
-        """Write `weights.safetensors` and `translator.json` into a folder."""
-        storage.save_tensors(Path(folder) / "weights.safetensors", self.model.state_dict())
+    def save(self, folder: str | Path, *, eight_bits: bool = False) -> None:
+        """Write `weights.safetensors` and `translator.json` into a folder.
+
+        A matrix that the model uses in several places, as with `share_embeddings`, is written
+        once, under the first of its names.
+
+        Args:
+            folder: made when it is missing.
+            eight_bits: a quarter of the bytes: matrices in int8 with a scale a row and vectors in
+                half precision, as `training.quantization.pack` writes them. What is loaded then
+                is the rounded model.
+        """
+        weights = self.model.state_dict()
+        weights = {name: weights[name] for name, first in _places(weights).items() if name == first}
+        if checks.flag("eight_bits", eight_bits):
+            weights = quantization.pack(weights)
+        storage.save_tensors(Path(folder) / "weights.safetensors", weights)
+        joint = self.source_vocab == self.target_vocab
         description = {
             "model": self.kind,
             "options": self.options,
             "source": _description(self.source_vocab),
-            "target": _description(self.target_vocab),
+            "target": None if joint else _description(self.target_vocab),
         }
         storage.save_json(Path(folder) / "translator.json", description)
 
@@ -183,24 +200,31 @@ class Translator:
         """Read what `save` wrote; the model comes on the CPU, in eval mode.
 
         Args:
-            folder: what was given to `save`.
+            folder: what was given to `save`, or the name of a model that comes with attnkit: see
+                `shipped`.
             model: a model of your own, built as the saved one was; None for one by name.
 
         Raises:
             FileNotFoundError: a file is missing.
             ValueError: the weights are not those of the model, or a model of your own is missing.
         """
-        path = Path(folder) / "translator.json"
+        folder = MODELS / folder if str(folder) in shipped() else Path(folder)
+        path = folder / "translator.json"
         if not path.is_file():
-            raise FileNotFoundError(f"folder: expected translator.json, got none in {folder}")
+            names = " or ".join(map(repr, shipped()))
+            expected = f"a folder with translator.json, or {names}" if names else "translator.json"
+            raise FileNotFoundError(f"folder: expected {expected}, got none in {folder}")
         saved = json.loads(path.read_text(encoding="utf-8"))
         if saved["model"] == "custom" and model is None:
             checks.fail("model", "the model of your own that was saved here", "None")
-        vocabs = [
-            VOCABS[side["kind"]](side["tokens"]) for side in (saved["source"], saved["target"])
-        ]
+        vocabs = [VOCABS[side["kind"]](side["tokens"]) for side in _sides(saved)]
         loaded = cls(*vocabs, saved["model"] if model is None else model, **saved["options"])
-        storage.load_weights(loaded.model, Path(folder) / "weights.safetensors")
+        weights, _ = storage.load_tensors(folder / "weights.safetensors")
+        weights = quantization.unpack(weights) if _is_packed(weights) else weights
+        for name, first in _places(loaded.model.state_dict()).items():
+            if first in weights:
+                weights.setdefault(name, weights[first])
+        storage.put_weights(loaded.model, weights)
         loaded.model.eval()
         return loaded
 
@@ -220,6 +244,35 @@ class Translator:
         text = detokenize(self.target_vocab.join(target))
         words = self.source_vocab.spans(source), self.target_vocab.spans(target)
         return Translation(text, source, target, score, weights, *words)
+
+
+def shipped() -> list[str]:
+    """Name the translators that come with attnkit, for `Translator.load`.
+
+    Both read everyday English and write French; models/README.md there says how they were made.
+
+    Example:
+        >>> for name in shipped():
+        ...     assert Translator.load(name)("thank you.") == "merci."
+    """
+    return sorted(path.parent.name for path in MODELS.glob("*/translator.json"))
+
+
+def _sides(saved: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    return saved["source"], saved["target"] or saved["source"]
+
+
+def _is_packed(weights: dict[str, Tensor]) -> bool:
+    return any(name.endswith(quantization.SCALE) for name in weights)
+
+
+def _places(weights: dict[str, Tensor]) -> dict[str, str]:
+    """For each name, the first of all names that share its memory."""
+    firsts: dict[tuple[int, torch.Size], str] = {}
+    return {
+        name: firsts.setdefault((value.data_ptr(), value.shape), name)
+        for name, value in weights.items()
+    }
 
 
 def _description(vocab: Vocab) -> dict[str, Any]:

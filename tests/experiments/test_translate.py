@@ -10,11 +10,13 @@ import torch
 from torch.testing import assert_close
 
 from attnkit import Translator, tasks, training
+from attnkit.applications import shipped
 from attnkit.training import storage
 from booktools.address import ROOT
 from experiments import _processes as processes
 from experiments import _record as record
 from experiments import translate
+from experiments._training import parameters
 
 FILES = sorted(record.RESULTS.glob("translate_*.json"))
 LINES = tasks.tatoeba("valid")[:120]
@@ -180,6 +182,22 @@ def test_the_results_in_the_book_are_of_the_settings_in_the_code(path):
     assert len(written["rows"]) == len(wanted)
     for row, setting in zip(written["rows"], wanted, strict=True):
         assert json.loads(json.dumps(setting)).items() <= row.items()
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_what_is_shipped_is_what_was_measured(name):
+    file = next(path for path in FILES if path.stem.removeprefix("translate_") == stem(name))
+    row = json.loads(file.read_text())["rows"][0]
+    folder = translate.SHIPPED / name
+    assert sum(file.stat().st_size for file in folder.iterdir()) == row["eight_bits"]["bytes"] < 2e6
+    translator = Translator.load(name)
+    assert translator.translate([row["translations"][0]["source"]])[0].text
+    assert parameters(translator.model) == row["parameters"] < 2e6
+
+
+def stem(name):
+    data, source, target, *model = name.split("-")
+    return f"{data}_{source}-{target}_{model[0] if model else 'transformer'}"
 
 
 def test_a_pair_that_the_data_has_not_is_refused(capsys):

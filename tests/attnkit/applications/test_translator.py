@@ -8,6 +8,7 @@ import torch
 from attnkit import Translator, tasks, training
 from attnkit.rnn import seq2seq
 from attnkit.tasks import Pair, Subwords, Vocab
+from attnkit.training import quantization
 from tests.refusals.wrong_calls import Wrong, assert_refused
 
 torch.set_num_threads(1)
@@ -93,6 +94,33 @@ def test_pieces_of_words_go_in_and_words_come_out(tmp_path):
     loaded = Translator.load(tmp_path)
     assert loaded.source_vocab == subwords
     assert [item.text for item in loaded.translate(TEXTS)] == [item.text for item in found]
+
+
+@pytest.mark.parametrize("kind", ["transformer", "additive"])
+def test_eight_bits_are_a_quarter_and_what_is_loaded_is_the_rounded_model(kind, tmp_path):
+    torch.manual_seed(0)
+    vocab = tasks.vocabs([*PAIRS, *(pair._replace(source=pair.target) for pair in PAIRS)])[0]
+    options = {"embed_dim": 64, "hidden_dim": 128, "share_embeddings": True}
+    translator = Translator(vocab, vocab, kind, **options)
+    whole, small = tmp_path / "whole", tmp_path / "small"
+    translator.save(whole)
+    translator.save(small, eight_bits=True)
+    numbers = sum(parameter.numel() for parameter in translator.model.parameters())
+    sizes = [(folder / "weights.safetensors").stat().st_size for folder in (whole, small)]
+    assert 4 * numbers < sizes[0] < 4.3 * numbers, "shared weights are written once"
+    assert sizes[1] < 0.3 * sizes[0]
+    same, rounded = Translator.load(whole), Translator.load(small)
+    expected = quantization.round_to_eight_bits(translator.model).state_dict()
+    for name, weight in rounded.model.state_dict().items():
+        assert torch.equal(weight, expected[name]), name
+    assert rounded.source_vocab == rounded.target_vocab == vocab
+    before = same.model.state_dict()
+    assert any(not torch.equal(before[name], expected[name]) for name in before)
+
+
+def test_an_unknown_name_is_answered_with_those_there_are():
+    with pytest.raises(FileNotFoundError, match=r"folder: expected .*translator.json.*, got none"):
+        Translator.load("tatoeba-en-xx")
 
 
 def test_a_model_of_your_own_is_saved_and_needs_itself_to_load(tmp_path):
