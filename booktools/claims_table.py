@@ -1,16 +1,22 @@
 """The directive ``{claims-table}``: one row for every claim that a chapter measures.
 
-Nothing that it makes is committed: it reads the chapters' notebooks when the book is built.
+And the role ``{claim}`05-variance` ``: the number of that claim, linked to the cell that measured
+it, so that a page outside the chapters cannot give another number than they do. A regular expression
+behind a bar picks a part of it: ``{claim}`05-variance|^[0-9.]+` ``.
+
+Nothing that either makes is committed: they read the chapters' notebooks when the book is built.
 """
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
 from pathlib import Path
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
-from sphinx.util.docutils import SphinxDirective
+from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from booktools import chapter_links, claims, gates, normal_form
 from booktools.claims import Claim
@@ -82,6 +88,42 @@ class ClaimsTable(SphinxDirective):
         )
 
 
+class ClaimRole(SphinxRole):
+    """The number of one claim, as a link to its cell."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Look the claim up in the chapters; an unknown one is a warning, which stops the build."""
+        chapter_links.depend_on_notebooks(self.env)
+        id_, _, part = self.text.partition("|")
+        numbers = _numbers(Path(self.env.srcdir))
+        match = re.search(part or r".+", numbers.get(id_, ""))
+        if not match:
+            message = self.inliner.reporter.warning(
+                f"no claim {id_!r} with a number that {part!r} finds", line=self.lineno
+            )
+            return [nodes.Text(self.text)], [message]
+        link = addnodes.pending_xref(
+            "", nodes.inline("", match[0]), refdomain="std", reftype="ref", refexplicit=True,
+            reftarget=anchor(id_), refdoc=self.env.docname, refwarn=True,
+        )  # fmt: skip
+        return [link], []
+
+
+def _numbers(root: Path) -> dict[str, str]:
+    """The number of every claim of the book, by its id."""
+    paths = gates.notebooks(root)
+    return _read_numbers(tuple((path, path.stat().st_mtime_ns) for path in paths))
+
+
+@lru_cache(maxsize=2)
+def _read_numbers(paths: tuple[tuple[Path, int], ...]) -> dict[str, str]:
+    return {
+        claim.id: claim.number
+        for path, _ in paths
+        for claim in claims.claims(normal_form.read(path))
+    }
+
+
 def _title(nb: normal_form.NotebookNode) -> str:
     heading = next(cell.source for cell in nb.cells if cell.source.startswith("# ")
                    and cell.cell_type == "markdown")  # fmt: skip
@@ -101,7 +143,8 @@ def _tr(cells: list[list[nodes.Node]]) -> nodes.row:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the directive and the anchors it links to; Sphinx calls it."""
+    """Register directive, role and the anchors they link to; Sphinx calls it."""
     app.add_directive("claims-table", ClaimsTable)
+    app.add_role("claim", ClaimRole())
     app.connect("doctree-read", mark_cells)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -69,7 +69,9 @@ def book(tmp_path_factory) -> Path:
     (folder / "results" / "sum.json").write_text(
         json.dumps({"command": "python -m experiments.sum"})
     )
-    (folder / f"{HOW}.md").write_text("# How\n\nSee {chapter}`01`, then {chapter}`02`.\n")
+    (folder / f"{HOW}.md").write_text(
+        "# How\n\nSee {chapter}`01`, then {chapter}`02`.\n\nOne and one is {claim}`01-sum`.\n"
+    )
     with open(folder / "_toc.yml", "a") as contents:
         contents.write(f"  - file: {CLAIMS}\n")
     write(folder, stale(sound_notebook(ADDRESS)), "chapters/02_draft")
@@ -162,6 +164,12 @@ def test_the_table_of_claims_links_to_the_cells(book):
         assert "1 + 1" in cell.get_text()
 
 
+def test_a_claim_on_another_page_is_its_number_linked_to_its_cell(book):
+    paragraph = page(book, HOW).select("#main-content section p")[1]
+    assert paragraph.get_text() == "One and one is 2."
+    assert paragraph.find("a")["href"] == "../chapters/01_trial.html#claim-01-sum"
+
+
 def test_the_table_of_claims_follows_a_change(book):
     write(book, claiming({**ONE, "sentence": "Two is one and one."}, READ))
     built(book)
@@ -194,4 +202,7 @@ def test_a_warning_stops_the_build(plain):
     nb = sound_notebook()
     nb.cells[1].source += "\n\n[nowhere](no_such_page.md)"
     write(plain, nb)
-    assert "no_such_page" in refused(plain)
+    (plain / f"{HOW}.md").write_text("# How\n\nOne and one is {claim}`01-product`.\n")
+    said = refused(plain)
+    assert "no_such_page" in said
+    assert "no claim '01-product'" in said
