@@ -1,8 +1,8 @@
 """The directive ``{claims-table}``: one row for every claim that a chapter measures.
 
 And the role ``{claim}`05-variance` ``: the number of that claim, linked to the cell that measured
-it, so that a page outside the chapters cannot give another number than they do. A regular expression
-behind a bar picks a part of it: ``{claim}`05-variance|^[0-9.]+` ``.
+it, so that a page outside the chapters cannot give another number than they do. A regular
+expression behind a bar picks a part of it: ``{claim}`05-variance|^[0-9.]+` ``.
 
 Nothing that either makes is committed: they read the chapters' notebooks when the book is built.
 """
