@@ -1,0 +1,37 @@
+"""Links from the prose of a built book to the steps of an explorer's guide."""
+
+import nbformat
+import pytest
+
+from attnkit.viz import AttentionExplorer
+from tests.browser.explorer_page import settle, snapshot, vectors, wait_for_widgets
+from tests.browser.test_explorer_build import a_notebook, build
+
+pytestmark = pytest.mark.browser
+
+TOUR = [{"say": "All."}, {"say": "Two words.", "seq_len": 2}]
+
+
+def with_links(text: str) -> nbformat.NotebookNode:
+    query = vectors(2, 4, 8)
+    notebook = a_notebook(AttentionExplorer(query, query, tour=TOUR, anchor="explorer-77-1"))
+    notebook.cells.insert(1, nbformat.v4.new_markdown_cell(text))
+    return notebook
+
+
+def test_a_link_in_the_prose_takes_the_step(tmp_path, open_page):
+    done = build(tmp_path, with_links("Two words ([show me](#explorer-77-1=2)), then on."))
+    assert done.returncode == 0, done.stderr
+    page, record = open_page((tmp_path / "html" / "index.html").as_uri())
+    root = wait_for_widgets(page)
+    page.get_by_text("show me").click()
+    settle(page)
+    assert snapshot(root)["seqLen"] == 2
+    assert not record.console
+
+
+@pytest.mark.parametrize("address", ["explorer-77-1=3", "explorer-77-2=1"])
+def test_a_link_to_no_step_stops_the_build(tmp_path, address):
+    done = build(tmp_path, with_links(f"[show me](#{address})"))
+    assert done.returncode != 0
+    assert f"index: no explorer on this page has #{address}" in done.stderr
