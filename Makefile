@@ -44,7 +44,7 @@ check: lint ## while editing: lint, gates, unit, contract, refusals, doctests, e
 	$(BIN)/python -m booktools.gates
 	$(BIN)/python -m pytest -q -n $(JOBS) -m "not (slow or notebook or build or browser)"
 
-test: lint book ## check, the book, each notebook's outputs, its pages in Chromium, small books
+test: lint book ## check, the book, its pages in Chromium, every notebook, small books, short trainings
 	$(BIN)/python -m pytest -q -n $(JOBS) -m "not slow"
 
 test-all: lint book ## test, long trainings, Colab's environment, JupyterLab, Triton's compiler

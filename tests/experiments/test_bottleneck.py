@@ -72,6 +72,7 @@ def test_what_a_model_names_when_told_follows_from_the_right_letters_before():
             assert told[place][t] == data.target_vocab.tokens[int(logits.argmax())]
 
 
+@pytest.mark.build
 def test_a_model_learns_and_the_shares_say_so():
     found = bottleneck.measure(setting(width=32, steps=400, tested=50, most=6), device=CPU)
     assert reaches(found) >= 2

@@ -28,6 +28,7 @@ def trained():
     return translator
 
 
+@pytest.mark.build
 def test_translations_are_right_in_order_and_shown_with_their_weights(trained):
     found = trained.translate(TEXTS, batch_size=7)
     assert [item.text for item in found] == [tasks.detokenize(pair.target) for pair in PAIRS]

@@ -432,6 +432,7 @@ def test_an_lstm_decoder_follows_a_gru_encoder_with_cells_of_zero():
     assert (state.hidden != 0).any()
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("attention", ATTENTIONS)
 def test_every_attention_learns_to_reverse_three_tokens(attention):
     torch.manual_seed(0)

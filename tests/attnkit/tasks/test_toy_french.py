@@ -452,8 +452,7 @@ def test_noun_phrases_are_all_there_once():
     assert ("the", "black", "cat") in sources
 
 
-def test_vocabulary_is_of_about_200_words_and_all_of_it_is_used():
-    corpus = tasks.toy_french(20000, max_words=25)
+def test_vocabulary_is_of_about_200_words_and_all_of_it_is_used(corpus):
     source_vocab, _ = tasks.vocabs(corpus)
     assert 190 <= len(source_vocab) - 4 <= 220
     for word in (*NOUN, *ADJECTIVE, *VERB, *SUBJECT, *OBJECT):

@@ -181,6 +181,7 @@ def test_a_second_ctrl_c_in_the_middle_of_the_update_leaves_the_last_good_checkp
     assert state["numbers"]["step"] == 5, "that of the last evaluation"
 
 
+@pytest.mark.build
 def test_a_process_interrupted_from_outside_can_go_on(tmp_path):
     """The same in a process of its own, as a reader's Ctrl-C has it."""
     script = f"""

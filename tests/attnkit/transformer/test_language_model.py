@@ -134,6 +134,7 @@ def test_the_loss_is_the_surprise_at_each_next_token_without_padding():
     assert training.next_token_loss(make(), tokens).shape == (4,)
 
 
+@pytest.mark.build
 def test_it_learns_to_repeat_and_generates_what_it_learned():
     torch.manual_seed(0)
     starts = torch.randint(3, V, (200, 4))

@@ -417,6 +417,7 @@ def test_embeddings_start_with_the_variance_of_the_positions():
     assert (model.source_embedding.weight[0] == 0).all()
 
 
+@pytest.mark.build
 def test_it_learns_to_reverse():
     torch.manual_seed(0)
     model = Transformer(8, 8, embed_dim=32, num_heads=4, dropout=0.0, norm_first=True)
