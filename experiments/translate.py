@@ -77,7 +77,8 @@ def recipe(data: str, model: str) -> Recipe:
     batch_size = 256 if small else 128
     pieces = 4000 if small else 6000
     if model == "transformer":
-        sizes = {"hidden_dim": 384, "num_heads": 4, "num_layers": 3, "norm_first": True}
+        layers = 3 if small else 4
+        sizes = {"hidden_dim": 384, "num_heads": 4, "num_layers": layers, "norm_first": True}
         options = shared | sizes
         return Recipe("transformer", options, pieces, 0.003, 1000, batch_size, 40, 3)
     kind = "none" if model == "fixed" else model

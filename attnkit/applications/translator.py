@@ -1,4 +1,15 @@
-"""Source text in, target text out."""
+"""Source text in, target text out.
+
+**The files** of a saved translator. `translator.json` says all but the weights: `model` and
+`options` are the arguments of `Translator`; `source` and `target` are the vocabularies, each a
+`kind` ("Vocab" or "Subwords", whose module says how words are split) and its `tokens` from id 4
+on; `target` is null when it is the same as `source`. `weights.safetensors` holds the model's
+`state_dict` by its names. Of names that share a matrix only the first is there: with
+`share_embeddings` a Transformer's `source_embedding.weight` is also `target_embedding.weight` and
+`output.weight`, and a recurrent model's `encoder.embedding.weight` is also
+`decoder.embedding.weight` and `decoder.readout.2.weight`. In eight bits a matrix W, int8, has a
+row's scales beside it, float16, as `W:scale`, and weighs W[i, j] * scale[i]; vectors are float16.
+"""
 
 import json
 from collections.abc import Sequence

@@ -8,7 +8,7 @@ import torch
 from attnkit import Translator, tasks, training
 from attnkit.rnn import seq2seq
 from attnkit.tasks import Pair, Subwords, Vocab
-from attnkit.training import quantization
+from attnkit.training import quantization, storage
 from tests.refusals.wrong_calls import Wrong, assert_refused
 
 torch.set_num_threads(1)
@@ -106,6 +106,12 @@ def test_eight_bits_are_a_quarter_and_what_is_loaded_is_the_rounded_model(kind, 
     whole, small = tmp_path / "whole", tmp_path / "small"
     translator.save(whole)
     translator.save(small, eight_bits=True)
+    written = storage.load_tensors(small / "weights.safetensors")[0]
+    shared = {"transformer": "source_embedding.weight", "additive": "encoder.embedding.weight"}
+    sides = [name for name, value in written.items() if value.shape == (len(vocab), 64)]
+    assert sides == [shared[kind]], "the name that the module's text gives"
+    assert written[shared[kind]].dtype == torch.int8
+    assert written[shared[kind] + ":scale"].dtype == torch.float16
     numbers = sum(parameter.numel() for parameter in translator.model.parameters())
     sizes = [(folder / "weights.safetensors").stat().st_size for folder in (whole, small)]
     assert 4 * numbers < sizes[0] < 4.3 * numbers, "shared weights are written once"
