@@ -1,4 +1,4 @@
-"""What one vector holds: accuracy against its size, what is lost first, what the gradient reaches.
+"""What one vector holds: accuracy by its size, what is lost first, how far the gradient reaches.
 
     python -m experiments.bottleneck            65 runs, about 17 minutes on one busy CPU core
     python -m experiments.bottleneck --quick    a few of them, in seconds
@@ -6,7 +6,7 @@
 An encoder reads letters, a decoder writes them again from the encoder's last state alone:
 backwards (`reverse`) or in order (`copy`). All are trained alike on sources of up to 10 letters;
 one size once more with four times the updates. Each run counts exact answers by length, letters
-right by the place of their source, given the model's own letters and given the right ones, and
+right by the position of their source, given the model's own letters or the right ones, and
 how large the gradient of the loss of the letter that needs the first source letter is at the
 first and at the last source letter, before training and after.
 """
@@ -61,51 +61,51 @@ def measure(setting: dict, *, device: torch.device) -> dict:
     found: dict = {"by_length": {}, "by_place": {}, "reach": reach}
     for n in range(1, setting["most"] + 1):
         new = batches(setting, setting["tested"], 2000 + 100 * seed + n, n, n)
-        wrote, told = predict(model, new), _told(model, new)
-        found["by_length"][str(n)] = _counts(new.pairs, wrote, told)
+        free, forced = predict(model, new), _teacher_forced(model, new)
+        found["by_length"][str(n)] = _counts(new.pairs, free, forced)
         if n in BY_PLACE:
             found["by_place"][str(n)] = {
-                "free": _by_place(new.pairs, wrote),
-                "told": _by_place(new.pairs, told),
+                "free": _by_place(new.pairs, free),
+                "told": _by_place(new.pairs, forced),
             }
     return found
 
 
 @torch.no_grad()
-def _told(model: Seq2Seq, data: Batches) -> list[list[str]]:
-    """What the model names at each place when it is given the right letters before it."""
-    device, said = next(model.parameters()).device, [[""]] * len(data.pairs)
+def _teacher_forced(model: Seq2Seq, data: Batches) -> list[list[str]]:
+    """The most probable letter at each position, given the right letters before it."""
+    device, predicted = next(model.parameters()).device, [[""]] * len(data.pairs)
     for batch in data:
         batch = batch.to(device)
         logits = model(batch.source, batch.source_lengths, batch.target_in)  # (B, T, V)
-        for place, tokens, n in zip(
+        for index, tokens, n in zip(
             batch.index.tolist(), logits.argmax(-1).tolist(), batch.target_lengths, strict=True
         ):
             # All but the last, which answers for the end symbol. It may name that symbol early.
-            said[place] = [data.target_vocab.tokens[token] for token in tokens[: int(n) - 1]]
-    return said
+            predicted[index] = [data.target_vocab.tokens[token] for token in tokens[: int(n) - 1]]
+    return predicted
 
 
 def _counts(
-    pairs: Sequence[Pair], wrote: Sequence[Sequence[str]], told: Sequence[Sequence[str]]
+    pairs: Sequence[Pair], free: Sequence[Sequence[str]], forced: Sequence[Sequence[str]]
 ) -> list[int]:
     """Examples, exact answers, letters, letters right by itself, and right given the target."""
     places = range(len(pairs[0].target))
-    right = [sum(_right(pairs, said, t) for t in places) for said in (wrote, told)]
-    return [len(pairs), sum(exact(wrote, pairs)), len(pairs) * len(places), *right]
+    right = [sum(_right(pairs, predicted, t) for t in places) for predicted in (free, forced)]
+    return [len(pairs), sum(exact(free, pairs)), len(pairs) * len(places), *right]
 
 
-def _by_place(pairs: Sequence[Pair], said: Sequence[Sequence[str]]) -> list[int]:
+def _by_place(pairs: Sequence[Pair], predicted: Sequence[Sequence[str]]) -> list[int]:
     """How often each source letter comes out right, from the first read to the last read."""
     backwards = pairs[0].target == pairs[0].source[::-1]
-    counts = [_right(pairs, said, t) for t in range(len(pairs[0].target))]
+    counts = [_right(pairs, predicted, t) for t in range(len(pairs[0].target))]
     return counts[::-1] if backwards else counts
 
 
-def _right(pairs: Sequence[Pair], said: Sequence[Sequence[str]], place: int) -> int:
+def _right(pairs: Sequence[Pair], predicted: Sequence[Sequence[str]], place: int) -> int:
     return sum(
-        len(one) > place and one[place] == pair.target[place]
-        for pair, one in zip(pairs, said, strict=True)
+        len(tokens) > place and tokens[place] == pair.target[place]
+        for pair, tokens in zip(pairs, predicted, strict=True)
     )
 
 

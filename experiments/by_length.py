@@ -145,12 +145,12 @@ def _scores(model: SequenceModel, batches: Batches) -> dict:
     predicted = predict(model, batches)
     lengths: dict[str, list[int]] = {}
     right = exact(predicted, batches.pairs)
-    for pair, said, all_right in zip(batches.pairs, predicted, right, strict=True):
+    for pair, tokens, all_right in zip(batches.pairs, predicted, right, strict=True):
         counts = lengths.setdefault(str(len(pair.source)), [0, 0, 0, 0])
         counts[0] += 1
         counts[1] += all_right
-        counts[2] += max(len(pair.target), len(said))
-        counts[3] += sum(a == b for a, b in zip(pair.target, said, strict=False))
+        counts[2] += max(len(pair.target), len(tokens))
+        counts[3] += sum(a == b for a, b in zip(pair.target, tokens, strict=False))
     return {"by_length": lengths}
 
 

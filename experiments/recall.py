@@ -140,8 +140,8 @@ def measure(setting: dict, *, device: torch.device) -> dict:
     fresh = torch.Generator().manual_seed(1_000_000 + setting["seed"])
     names, numbers, answers, distances = batch(HELD_OUT, setting["pairs"], fresh)
     with torch.no_grad():
-        said = model(names.to(device), numbers.to(device)).argmax(-1).cpu()  # (B, Q)
-    right = (said == answers).double()
+        predicted = model(names.to(device), numbers.to(device)).argmax(-1).cpu()  # (B, Q)
+    right = (predicted == answers).double()
     by_distance = {
         f"{first}-{last}": right[(distances >= first) & (distances <= last)].mean().item()
         for first, last in DISTANCES

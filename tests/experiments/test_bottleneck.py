@@ -62,7 +62,7 @@ def test_what_a_model_names_when_told_follows_from_the_right_letters_before():
     torch.manual_seed(0)
     model = bottleneck.build("gru", 8, 24)
     data = bottleneck.batches(setting(task="copy"), 3, seed=5, shortest=4, longest=4)
-    told = bottleneck._told(model, data)
+    told = bottleneck._teacher_forced(model, data)
     (batch,) = data
     for row, place in enumerate(batch.index.tolist()):
         assert len(told[place]) == 4
