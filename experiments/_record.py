@@ -10,7 +10,6 @@ import argparse
 import hashlib
 import json
 import math
-import os
 import platform
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -23,6 +22,7 @@ from tqdm import tqdm
 
 import attnkit
 from attnkit.metrics import intervals
+from attnkit.training.storage import replace_file
 
 RESULTS = Path(__file__).resolve().parent.parent / "results"
 INTERVAL = (
@@ -120,9 +120,7 @@ def sweep(
     out.parent.mkdir(parents=True, exist_ok=True)
     # In one step: a run that is killed now must not lose what the last one had done.
     lines = [json.dumps(line) + "\n" for line in [{"stamp": stamp}, *done]]
-    scratch = kept.with_name(f".{kept.name}.part")
-    scratch.write_text("".join(lines), encoding="utf-8")
-    os.replace(scratch, kept)
+    replace_file(kept, "".join(lines).encode())
     with open(kept, "a", encoding="utf-8") as file:
         by_setting = {_key(line["setting"]): line["numbers"] for line in done}
         for setting in tqdm(settings, desc=name, unit="run"):
@@ -154,9 +152,7 @@ def write(
         "date": datetime.now(UTC).date().isoformat(),
         **results,
     }
-    scratch = out.with_name(f".{out.name}.part")
-    scratch.write_text(json.dumps(record, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    os.replace(scratch, out)
+    replace_file(out, (json.dumps(record, indent=1, allow_nan=False) + "\n").encode())
     return record
 
 

@@ -35,13 +35,12 @@ def save_tensors(path: str | Path, tensors: dict[str, Tensor], state: Any = None
         >>> load_tensors(folder / "a.safetensors")
         ({'x': tensor([1., 1.])}, {'step': 3})
     """
-    path = Path(path)
     try:
         metadata = {"state": json.dumps(state)}
     except (TypeError, ValueError) as error:
         checks.fail("state", "numbers, strings, lists and dicts for JSON", str(error), TypeError)
     copies = {name: value.detach().cpu().clone().contiguous() for name, value in tensors.items()}
-    _replace(path, save(copies, metadata))
+    replace_file(path, save(copies, metadata))
 
 
 def load_tensors(path: str | Path) -> tuple[dict[str, Tensor], Any]:
@@ -78,7 +77,7 @@ def save_json(path: str | Path, value: Any) -> None:
         >>> json.loads(path.read_text())
         {'seed': 1}
     """
-    _replace(Path(path), json.dumps(value, ensure_ascii=False, indent=1).encode())
+    replace_file(path, json.dumps(value, ensure_ascii=False, indent=1).encode())
 
 
 def load_weights(model: nn.Module, path: str | Path) -> Any:
@@ -172,7 +171,16 @@ def unflatten(state: Any, tensors: dict[str, Tensor]) -> Any:
     return (tuple if kind == "tuple" else list)(unflatten(item, tensors) for item in content)
 
 
-def _replace(path: Path, content: bytes) -> None:
+def replace_file(path: str | Path, content: bytes) -> None:
+    """Write a file, all of it or nothing: a reader finds the old content or the new.
+
+    Example:
+        >>> path = Path(tempfile.mkdtemp()) / "e.txt"
+        >>> replace_file(path, b"whole")
+        >>> path.read_bytes()
+        b'whole'
+    """
+    path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".tmp")
     try:
