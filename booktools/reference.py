@@ -234,7 +234,11 @@ def link_names(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         here = owners(literal)
         place = None
         if match and match["name"] not in own:
-            meant = [match["name"], *(f"{name}.{match['name']}" for name in here)]
+            meant = [
+                match["name"],
+                match["name"].removeprefix("attnkit."),
+                *(f"{name}.{match['name']}" for name in here),
+            ]
             place = next((known[name] for name in meant if name in known), None)
         held = any(
             isinstance(parent, (nodes.reference, nodes.title, addnodes.desc_signature))

@@ -57,6 +57,8 @@ def apply_address(app: Sphinx, config: Config) -> None:
         config.html_theme_options.pop("repository_url", None)
         return
     config.html_theme_options.update(theme_options(address))
+    if address.on_github:
+        app.tags.add("colab")  # a page can say how the launch button works only where there is one
     if address.site:
         config.html_baseurl = config.ogp_site_url = address.site
         config.ogp_social_cards = {
@@ -151,6 +153,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.setup_extension("booktools.chapter_links")
     app.setup_extension("booktools.claims_table")
     app.setup_extension("booktools.reference")
+    app.setup_extension("booktools.search")
+    app.setup_extension("booktools.archive")
     if (address := read_address(Path(app.srcdir) / "pyproject.toml")) and address.site:
         # Without a site address there is nothing that a sitemap could list.
         app.setup_extension("sphinx_sitemap")

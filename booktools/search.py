@@ -1,0 +1,60 @@
+"""The search finds the chapter that teaches a word first, then the word in the glossary.
+
+Sphinx indexes the glossary's terms, synonyms and abbreviations included, for the glossary alone.
+Each entry there names the chapter that teaches it; that chapter is indexed under the same terms.
+"""
+
+from __future__ import annotations
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+
+GLOSSARY = "appendices/glossary"
+
+
+def taught_terms(doctree: nodes.document) -> dict[str, set[str]]:
+    """The glossary's terms by the page of the chapter that their entry names last."""
+    found: dict[str, set[str]] = {}
+    for item in doctree.findall(nodes.definition_list_item):
+        pages = [
+            link["reftarget"].removeprefix("/")
+            for link in item.findall(addnodes.pending_xref)
+            if link["reftype"] == "doc" and "/chapters/" in link["reftarget"]
+        ]
+        if pages:
+            terms = {term.astext().split("\n")[0] for term in item.findall(nodes.term)}
+            found.setdefault(pages[-1], set()).update(terms)
+    return found
+
+
+def collect(app: Sphinx, doctree: nodes.document) -> None:
+    """Remember the terms when the glossary has been read."""
+    if app.env.docname == GLOSSARY:
+        app.env.taught_terms = taught_terms(doctree)
+
+
+def merge(app: Sphinx, env: BuildEnvironment, docnames: set[str], other: BuildEnvironment) -> None:
+    """Take over what another process has read."""
+    if GLOSSARY in docnames:
+        env.taught_terms = other.taught_terms
+
+
+def index(app: Sphinx) -> list:
+    """Index each chapter under the terms that it teaches, before the index is written."""
+    indexer = getattr(app.builder, "indexer", None)
+    for page, terms in getattr(app.env, "taught_terms", {}).items():
+        if indexer is not None and page in app.env.found_docs:
+            entries = set(indexer._index_entries.get(page, ()))
+            entries |= {(term, "", "main") for term in terms}
+            indexer._index_entries[page] = sorted(entries)
+    return []
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the steps; Sphinx calls it."""
+    app.connect("doctree-read", collect)
+    app.connect("env-merge-info", merge)
+    app.connect("html-collect-pages", index)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
