@@ -4,7 +4,21 @@
 drawings into its pages itself (`attnbook.drawings.sphinx_ext`).
 """
 
-from attnbook.drawings import cache, encoder_decoder, heads, lookup, transformer
+from attnbook.drawings import (
+    cache,
+    decoder_step,
+    encoder_decoder,
+    heads,
+    linear,
+    lookup,
+    masks,
+    norms,
+    online_softmax,
+    phases,
+    places,
+    plane,
+    transformer,
+)
 from attnbook.drawings.drawing import Drawing
 
 DRAWINGS: dict[str, Drawing] = {
@@ -12,11 +26,22 @@ DRAWINGS: dict[str, Drawing] = {
     for drawing in (
         encoder_decoder.DRAWING,
         lookup.QUERY_KEY_VALUE,
+        plane.DRAWING,
+        decoder_step.DRAWING,
         lookup.ONE_QUERY,
+        masks.ONE_PASS,
+        masks.CORNERS,
+        places.WAVES,
+        places.CLOCKS,
         heads.SPLIT_HEADS,
         heads.GROUPED_HEADS,
         transformer.TRANSFORMER,
+        norms.DRAWING,
+        online_softmax.DRAWING,
         cache.GROWING_CACHE,
+        phases.DRAWING,
+        masks.PATTERNS,
+        linear.DRAWING,
     )
 }
 

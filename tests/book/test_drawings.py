@@ -13,7 +13,18 @@ import pytest
 from docutils import nodes
 from sphinx.errors import ExtensionError
 
-from attnbook.drawings import DRAWINGS, cache, encoder_decoder, heads, lookup, sphinx_ext
+from attnbook.drawings import (
+    DRAWINGS,
+    cache,
+    decoder_step,
+    encoder_decoder,
+    heads,
+    lookup,
+    masks,
+    online_softmax,
+    places,
+    sphinx_ext,
+)
 from attnbook.drawings.drawing import HERE, Drawing, style_sheet
 from attnbook.drawings.sheet import Sheet, number, vector
 from attnkit.viz import palette
@@ -381,3 +392,109 @@ def test_growing_cache_shows_the_example(capsys):
         assert f"{cache.WITH_CACHE[place]} multiply-adds" in drawn
     assert f"{sum(cache.WITH_CACHE)} multiply-adds" in drawing.says[-1]
     assert f"takes {sum(cache.AGAIN)}" in drawing.says[-1]
+
+
+def test_query_plane_shows_the_example():
+    drawn = words(DRAWINGS["query-plane"])
+    assert drawn[:-1:2] == list(lookup.PHONE_BOOK.names)
+    assert drawn[1::2] == [f"{weight:.2f}" for weight in lookup.PHONE_BOOK.weights]
+    for weight in lookup.PHONE_BOOK.weights:
+        assert f"{weight:.2f}" in DRAWINGS["query-plane"].description
+
+
+def test_decoder_step_shows_the_example(capsys):
+    run = cells("03", "imports", "by-hand", "as-loop-code")
+    assert run["s"][1].tolist() == list(decoder_step.STATE)
+    assert run["h"].tolist() == [list(state) for state in decoder_step.STATES]
+    for name, matrix in (("W", decoder_step.W), ("U", decoder_step.U)):
+        assert run[name].tolist() == [list(row) for row in matrix]
+    assert run["v"].tolist() == list(decoder_step.V)
+    assert decoder_step.weights() == pytest.approx(run["weights"][1].tolist(), abs=1e-5)
+    assert decoder_step.context() == pytest.approx(run["context"][1].tolist(), abs=1e-5)
+    drawing = DRAWINGS["decoder-step"]
+    drawn = words(drawing, 4)
+    assert {number(score) for score in decoder_step.scores()} <= set(drawn)
+    assert {f"{weight:.2f}" for weight in run["weights"][1]} <= set(drawn)
+    assert vector(run["context"][1].tolist()) in drawn
+    said = [*map(number, decoder_step.scores()), vector(run["context"][1].tolist())]
+    assert all(one in drawing.description for one in said)
+    assert "chat" in drawn
+    assert "chat" not in words(drawing, 3)
+
+
+def _full(sheet: Sheet) -> list[tuple[float, float]]:
+    """Where the cells lie that a mask leaves."""
+    root = ElementTree.fromstring(f"<g>{sheet.markup()}</g>")
+    return [
+        (float(cell.get("y")), float(cell.get("x")))
+        for cell in root.iter("rect")
+        if "d-weight-4" in cell.get("class")
+    ]
+
+
+def test_causal_corners_are_those_of_attnkit():
+    from attnkit.masks import causal
+
+    (sheet,) = DRAWINGS["causal-corners"].layouts["narrow"]
+    cells_ = _full(sheet)
+    grids = [
+        causal(masks.QUERIES, masks.KEYS, offset=offset).nonzero().tolist()
+        for offset in masks.OFFSETS.values()
+    ]
+    assert len(cells_) == sum(map(len, grids))
+    xs, ys = (sorted({cell[axis] for cell in cells_}) for axis in (1, 0))
+    placed = [(ys.index(y), xs.index(x)) for y, x in cells_]
+    assert placed == [(i + 2 * g, j) for g, grid in enumerate(grids) for i, j in grid]
+
+
+def test_patterns_are_those_of_attnkit():
+    from attnkit.efficient import local_and_global_blocks
+    from attnkit.masks import causal, sliding_window
+
+    n, size = masks.LENGTH, masks.BLOCK
+    allowed = local_and_global_blocks(n // size, window=2, num_global=1, causal=True)
+    whole = allowed.repeat_interleave(size, 0).repeat_interleave(size, 1) & causal(n)
+    drawn = words(DRAWINGS["patterns"])
+    for rule, mask in (
+        (masks.causal, causal(n)),
+        (masks.window, sliding_window(n, window=masks.WINDOW)),
+        (masks.blocks, whole),
+    ):
+        assert [[rule(i, j) for j in range(n)] for i in range(n)] == mask.tolist()
+        assert f"{int(mask.sum())} pairs" in drawn
+        assert f"{int(mask.sum())} pairs" in DRAWINGS["patterns"].description
+
+
+def test_clock_hands_show_the_example(capsys):
+    run = cells("07", "imports", "by-hand")
+    for found, row in zip(places.weights(), run["weights"], strict=True):
+        assert found == pytest.approx(row, abs=1e-5)
+    shown = [f"{weight:.2f}" for row in run["weights"] for weight in row]
+    assert [word for word in words(DRAWINGS["clock-hands"]) if "0." in word] == shown
+    assert set(shown) <= set(re.findall(r"0\.\d\d", DRAWINGS["clock-hands"].description))
+
+
+def test_sinusoid_map_is_attnkits():
+    from attnkit.positions import sinusoidal
+
+    table = sinusoidal(places.LENGTH, places.FEATURES)
+    ours = [
+        [places.sinusoid(place, feature) for feature in range(places.FEATURES)]
+        for place in range(places.LENGTH)
+    ]
+    assert np.allclose(ours, table.numpy(), atol=1e-5)
+    assert np.unique(np.round(ours, 3), axis=0).shape[0] == places.LENGTH
+
+
+def test_online_softmax_shows_the_example(capsys):
+    run = cells("12", "imports", "by-hand", "as-loop-code")
+    largest, total, output = online_softmax.states()[-1]
+    assert (np.log(largest), total, output) == pytest.approx((run["m"], run["d"], run["o"]))
+    assert online_softmax.result() == pytest.approx(run["o"] / run["d"])
+    assert run["values"] == list(online_softmax.VALUES)
+    assert np.exp(run["scores"]) == pytest.approx(online_softmax.SHARES)
+    drawing = DRAWINGS["online-softmax"]
+    for step, state in enumerate(online_softmax.states()):
+        assert set(map(number, state)) <= set(words(drawing, step))
+        assert ", ".join(map(number, state)) in drawing.description
+    assert number(run["o"] / run["d"]) == words(drawing, 3)[-1] == "13"

@@ -1,0 +1,143 @@
+"""Chapters 06 and 14: what may be seen, as patterns."""
+
+from collections.abc import Callable
+
+from attnbook.drawings.drawing import Drawing
+from attnbook.drawings.sheet import NARROW, WIDE, Sheet
+
+Rule = Callable[[int, int], bool]
+
+
+def grid(
+    sheet: Sheet, x: float, y: float, size: float, rows: int, columns: int, rule: Rule
+) -> None:
+    """A mask: full where query i may attend to key j, struck through where it may not."""
+    for i in range(rows):
+        for j in range(columns):
+            if rule(i, j):
+                sheet.rect(x + j * size, y + i * size, size, size, "d-weight-4 d-cell")
+            else:
+                sheet.hidden(x + j * size, y + i * size, size, size)
+
+
+QUERIES, KEYS = 2, 5
+OFFSETS = {"upper left": 0, "lower right": 3}
+
+
+def corners(narrow: bool) -> Sheet:
+    """The same two queries and five keys, the triangle in one corner and in the other."""
+    sheet = Sheet(NARROW, 294, 13.5)
+    size, left = 38, 84
+    for place, (corner, offset) in enumerate(OFFSETS.items()):
+        y = place * 156
+        sheet.text(left, y + 10, f"{corner}: offset {offset}", anchor="start", style="d-bold")
+        for key in range(KEYS):
+            sheet.text(left + key * size + size / 2, y + 34, f"k{'₁₂₃₄₅'[key]}", "key")
+        for query in range(QUERIES):
+            level = y + 46 + query * size + size / 2
+            sheet.text(left - 10, level, f"query {query + 1}", "query", anchor="end")
+        grid(sheet, left, y + 46, size, QUERIES, KEYS, lambda i, j, k=offset: j <= i + k)
+    return sheet
+
+
+CORNERS = Drawing(
+    name="causal-corners",
+    title="With more keys than queries, a causal mask can start in either of two corners.",
+    description=(
+        "Two masks of two queries and five keys. From the upper left, offset 0, query 1 may see "
+        "key 1 and query 2 keys 1 and 2. From the lower right, offset 3, query 1 may see keys 1 "
+        "to 4 and query 2 all five. With a cache the queries are the last words, and only the "
+        "second is right."
+    ),
+    draw=corners,
+)
+
+LENGTH, WINDOW, BLOCK = 12, 4, 2
+
+
+def causal(i: int, j: int) -> bool:
+    """Itself and what came before."""
+    return j <= i
+
+
+def window(i: int, j: int) -> bool:
+    """The last four, itself among them."""
+    return i - WINDOW < j <= i
+
+
+def blocks(i: int, j: int) -> bool:
+    """Of blocks of two: its own, the one before, and the very first."""
+    own, other = i // BLOCK, j // BLOCK
+    return j <= i and (own - other < 2 or other == 0)
+
+
+def patterns(narrow: bool) -> Sheet:
+    """Four panels: full, window, blocks, and linear attention, which reads a state instead."""
+    sheet = Sheet(NARROW, 416, 13.5) if narrow else Sheet(WIDE, 206, 14.5)
+    size = 12.5
+    wide = LENGTH * size
+    panels = (("full, causal", causal), ("window of 4", window), ("blocks of 2", blocks))
+    for place, (name, rule) in enumerate((*panels, ("linear", None))):
+        column, row = (place % 2, place // 2) if narrow else (place, 0)
+        x = column * (NARROW - wide) if narrow else place * (WIDE - wide) / 3
+        y = row * 206.0
+        sheet.text(x + wide / 2, y + 9, name, style="d-bold")
+        if rule is not None:
+            grid(sheet, x, y + 24, size, LENGTH, LENGTH, rule)
+            seen = sum(rule(i, j) for i in range(LENGTH) for j in range(LENGTH))
+            sheet.text(x + wide / 2, y + 24 + wide + 14, f"{seen} pairs", "weight", size=13)
+            continue
+        for i in range(LENGTH):
+            for j in range(i):
+                sheet.hidden(x + j * size, y + 24 + i * size, size, size)
+            sheet.rect(x + i * size, y + 24 + i * size, size, size, "d-weight-4 d-cell")
+        sheet.item("state", x + wide - 66, y + 30, 62, 34, "state")
+        sheet.text(x + wide / 2, y + 24 + wide + 14, "12 words, one state", size=13)
+    return sheet
+
+
+PATTERNS = Drawing(
+    name="patterns",
+    title="Full attention, a window and blocks compare pairs; linear attention reads a state.",
+    description=(
+        "Four tables of 12 queries by 12 keys. Full causal attention fills the lower "
+        "triangle, 78 pairs. A window of 4 keeps a band of 42 pairs along the diagonal. "
+        "Blocks of 2 keep each block's own triangle, the block before it and the first one: "
+        "54 pairs. Linear attention compares no pairs: each word is added to a state of "
+        "fixed size and reads it."
+    ),
+    draw=patterns,
+    two_layouts=True,
+)
+
+READ, ASKED = ("start", "le", "chat", "noir"), ("le", "chat", "noir", "end")
+
+
+def one_pass(narrow: bool) -> Sheet:
+    """Four words in, four predictions out, each from the words at its left."""
+    sheet = Sheet(NARROW, 236, 14)
+    w, gap = 76, 12
+    xs = [place * (w + gap) + w / 2 for place in range(len(READ))]
+    for x, word, asked in zip(xs, READ, ASKED, strict=True):
+        sheet.item("state", x - w / 2, 172, w, 32, word)
+        sheet.item("value", x - w / 2, 22, w, 32, asked)
+    sheet.text(0, 8, "what it must predict", "value", anchor="start", size=12.5)
+    sheet.text(0, 222, "what it reads", anchor="start", size=12.5)
+    for i, x in enumerate(xs):
+        for other in xs[: i + 1]:
+            sheet.line([(other, 168), (x, 68)], "weight")
+        sheet.arrow([(x, 72), (x, 58)], "weight")
+    return sheet
+
+
+ONE_PASS = Drawing(
+    name="one-pass",
+    title="One pass over four words asks four questions, and none may see its own answer.",
+    description=(
+        "Below, four words that the model reads: start, le, chat, noir. Above, the four that it "
+        "must predict: le, chat, noir, end. Lines show who sees whom: the first prediction sees "
+        "start alone, the second start and le, and so on. No line leads from a word to a "
+        "prediction at its left, where it would be the answer."
+    ),
+    draw=one_pass,
+)
