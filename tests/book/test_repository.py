@@ -76,3 +76,24 @@ def test_nothing_of_the_package_knows_the_book():
     for path in (ROOT / "attnkit").rglob("*.py"):
         imports = re.findall(r"^\s*(?:from|import) (\w+)", path.read_text("utf8"), re.MULTILINE)
         assert not ABOVE & set(imports), path
+
+
+MAKEFILE = (ROOT / "Makefile").read_text()
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_workflows_run_targets_that_there_are(path):
+    wanted = re.findall(r"\bmake ([a-z-]+) PYTHON=", path.read_text())
+    assert wanted
+    for target in wanted:
+        assert re.search(rf"^{target}:", MAKEFILE, re.MULTILINE), target
+
+
+def test_the_tiers_are_made_of_markers_that_there_are():
+    """pytest takes any word after -m, and a wrong one leaves out nothing."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]
+    markers = {line.split(":")[0] for line in settings["ini_options"]["markers"]}
+    tiers = re.findall(r'-m "([^"]+)"', MAKEFILE)
+    assert len(tiers) == 2
+    words = {word for tier in tiers for word in re.findall(r"\w+", tier)} - {"not", "or"}
+    assert words <= markers
