@@ -119,6 +119,16 @@ def test_stacks_go_there_and_back(norm_first, final_norm):
         built.load_state_dict(ours.state_dict())  # the same parts as one built by hand
 
 
+@pytest.mark.parametrize("kind", [Encoder, Decoder])
+def test_a_stack_ends_in_a_norm_when_it_is_pre_norm_unless_it_is_told(kind):
+    def last(**options):
+        return type(kind(E, H, 24, 1, **options).norm)
+
+    assert (last(), last(norm_first=True)) == (nn.Identity, nn.LayerNorm)
+    assert last(final_norm=True) == nn.LayerNorm
+    assert last(norm_first=True, final_norm=False) == nn.Identity
+
+
 def test_both_halves_of_nn_transformer():
     theirs = shaken(nn.Transformer(E, H, 2, 2, 24, dropout=0.0, batch_first=True)).eval()
     encoder, decoder = Encoder.from_torch(theirs.encoder), Decoder.from_torch(theirs.decoder)
