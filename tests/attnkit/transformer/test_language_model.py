@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from attnkit import training
+from attnkit import masks, training
 from attnkit.transformer import POSITION_SCHEMES, LanguageModel
 
 V = 11
@@ -41,6 +41,16 @@ def test_a_logit_depends_on_the_tokens_up_to_its_own(model):
         changed = (model(other) - logits).abs().amax((0, 2)) > 1e-6
         assert not changed[:place].any()
         assert changed[place]
+
+
+def test_it_is_torchs_pre_norm_stack_between_two_uses_of_one_matrix():
+    model = make(positions="none")
+    torch_stack = model.stack.to_torch()
+    assert torch_stack.layers[0].norm_first
+    assert isinstance(torch_stack.norm, torch.nn.LayerNorm)
+    tokens = torch.randint(V, (2, 6))
+    hidden = torch_stack(model.embedding.weight[tokens], mask=~masks.causal(6))
+    assert_close(model(tokens), hidden @ model.embedding.weight.T, atol=1e-5, rtol=1e-5)
 
 
 def test_weights_are_causal_and_sum_to_one(model):
