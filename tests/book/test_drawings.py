@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 import xml.etree.ElementTree as ElementTree
 
@@ -432,19 +433,18 @@ def _full(sheet: Sheet) -> list[tuple[float, float]]:
     ]
 
 
-def test_causal_corners_are_those_of_attnkit():
-    from attnkit.masks import causal
-
+def test_causal_corners_are_those_of_the_chapter(capsys):
+    cells("06", "imports", "align-code", until="torch.manual_seed(0)")
+    shown = re.findall(r"^(.+\S) +offset=(\d) +(\[\[.*\]\])", capsys.readouterr().out, re.MULTILINE)
+    rules = [np.array(json.loads(rule)) for _, _, rule in shown]
+    assert [rule.shape for rule in rules] == [(2, 5), (2, 5)]
     (sheet,) = DRAWINGS["causal-corners"].layouts["narrow"]
-    cells_ = _full(sheet)
-    grids = [
-        causal(masks.QUERIES, masks.KEYS, offset=offset).nonzero().tolist()
-        for offset in masks.OFFSETS.values()
-    ]
-    assert len(cells_) == sum(map(len, grids))
-    xs, ys = (sorted({cell[axis] for cell in cells_}) for axis in (1, 0))
-    placed = [(ys.index(y), xs.index(x)) for y, x in cells_]
-    assert placed == [(i + 2 * g, j) for g, grid in enumerate(grids) for i, j in grid]
+    full = _full(sheet)
+    xs, ys = (sorted({cell[axis] for cell in full}) for axis in (1, 0))
+    placed = [[ys.index(y), xs.index(x)] for y, x in full]
+    assert placed == np.argwhere(np.concatenate(rules)).tolist()
+    drawn = words(DRAWINGS["causal-corners"])
+    assert {f"{corner}: offset {offset}" for corner, offset, _ in shown} <= set(drawn)
 
 
 def test_patterns_are_those_of_attnkit():
