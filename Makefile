@@ -17,7 +17,7 @@ export PYTHONHASHSEED  ?= 0
 export PYDEVD_DISABLE_FILE_VALIDATION ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book serve check test test-all mutants notebooks bench results lint clean linkcheck picture
+.PHONY: help setup book serve check test test-all mutants notebooks bench results lint clean linkcheck picture chapter explorer
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -74,6 +74,12 @@ lint: $(READY) ## ruff and codespell, as before every commit
 
 linkcheck: $(READY) ## follow every link that leaves the book (needs a network)
 	$(BIN)/jupyter-book build . --builder linkcheck
+
+chapter: $(READY) ## start a chapter (N=10 NAME=machine_translation)
+	$(BIN)/python -m booktools.new_chapter "$(N)" "$(NAME)"
+
+explorer: $(READY) ## write a page with the explorer, without building the book
+	$(BIN)/python -m booktools.widget_page
 
 picture: book ## draw the picture in the README (needs Chromium)
 	$(BIN)/python -m booktools.picture chapters/05_scaled_dot_product_attention

@@ -1,18 +1,17 @@
 """Pages with widgets, made as the built book makes them without building it, and what they show."""
 
 import base64
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from ipywidgets.embed import dependency_state, embed_data
 
 from attnkit.viz import notebook as saved
-from attnkit.viz.notebook import STATE_MIME, VIEW_MIME
-from attnkit.viz.sphinx_ext import SCRIPT, bundle, styles
 from booktools import normal_form
+from booktools.widget_page import state_of, write_page
+
+__all__ = ["state_of", "write_page"]
 
 WORDS = [
     "The",
@@ -34,46 +33,6 @@ ATTACK = "<img src=x onerror=alert(1)>"
 def vectors(heads: int, length: int, features: int, seed: int = 0) -> torch.Tensor:
     """Random vectors (heads, length, features), the same for the same seed."""
     return torch.randn(heads, length, features, generator=torch.Generator().manual_seed(seed))
-
-
-def state_of(*widgets) -> dict:
-    """The saved state of the widgets, as a notebook holds it."""
-    views = list(widgets)
-    state = dependency_state(views, drop_defaults=False)
-    return embed_data(views=views, state=state)["manager_state"]["state"]
-
-
-def write_page(folder: Path, *widgets, theme: str = "", head: str = "") -> Path:
-    """Write `folder/index.html` with a view of each widget and the files of the Sphinx extension.
-
-    A widget given twice has two views of one model.
-    """
-    state = state_of(*dict.fromkeys(widgets))
-    views = "\n".join(
-        f'<div class="attnkit-view"><script type="{VIEW_MIME}">'
-        f"{json.dumps({'model_id': widget.model_id})}</script>"
-        '<div class="attnkit-fallback"><img alt="the picture"></div></div>'
-        for widget in widgets
-    )
-    (folder / SCRIPT).write_text(bundle(), "utf-8")
-    (folder / "explorer.css").write_text(styles(), "utf-8")
-    page = folder / "index.html"
-    page.write_text(
-        f'<!doctype html><html lang="en" {theme}><head><meta charset="utf-8"><title>Page</title>'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        '<link rel="icon" href="data:,"><link rel="stylesheet" href="explorer.css">'
-        "<style>:root{color-scheme:light dark}</style>"
-        f'{head}<script type="{STATE_MIME}">{_inert({"state": state})}</script>'
-        f'<script defer src="{SCRIPT}"></script></head>'
-        f"<body><main><h1>Page</h1>{views}</main></body></html>",
-        "utf-8",
-    )
-    return page
-
-
-def _inert(value) -> str:
-    """JSON that cannot end the script element that holds it, as MyST-NB writes it."""
-    return json.dumps(value).replace("</", "<\\/")
 
 
 def saved_models(notebook: Path, widget: type) -> list[dict]:

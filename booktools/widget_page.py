@@ -1,0 +1,88 @@
+"""A page with widgets, made as the built book makes them, without building it.
+
+``make explorer`` writes one with an explorer to look at while its JavaScript changes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import torch
+from ipywidgets.embed import dependency_state, embed_data
+
+from attnkit.viz import AttentionExplorer
+from attnkit.viz.notebook import STATE_MIME, VIEW_MIME
+from attnkit.viz.sphinx_ext import SCRIPT, bundle, styles
+from booktools.address import ROOT
+
+TOKENS = [
+    "The",
+    "animal",
+    "didn",
+    "'t",
+    "cross",
+    "the",
+    "street",
+    "because",
+    "it",
+    "was",
+    "too",
+    "tired",
+]
+
+
+def state_of(*widgets) -> dict:
+    """The saved state of the widgets, as a notebook holds it."""
+    views = list(widgets)
+    state = dependency_state(views, drop_defaults=False)
+    return embed_data(views=views, state=state)["manager_state"]["state"]
+
+
+def write_page(folder: Path, *widgets, theme: str = "", head: str = "") -> Path:
+    """Write `folder/index.html` with a view of each widget and the files of the Sphinx extension.
+
+    A widget given twice has two views of one model.
+    """
+    state = state_of(*dict.fromkeys(widgets))
+    views = "\n".join(
+        f'<div class="attnkit-view"><script type="{VIEW_MIME}">'
+        f"{json.dumps({'model_id': widget.model_id})}</script>"
+        '<div class="attnkit-fallback"><img alt="the picture"></div></div>'
+        for widget in widgets
+    )
+    (folder / SCRIPT).write_text(bundle(), "utf-8")
+    (folder / "explorer.css").write_text(styles(), "utf-8")
+    page = folder / "index.html"
+    page.write_text(
+        f'<!doctype html><html lang="en" {theme}><head><meta charset="utf-8"><title>Page</title>'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        '<link rel="icon" href="data:,"><link rel="stylesheet" href="explorer.css">'
+        "<style>:root{color-scheme:light dark}</style>"
+        f'{head}<script type="{STATE_MIME}">{_inert({"state": state})}</script>'
+        f'<script defer src="{SCRIPT}"></script></head>'
+        f"<body><main><h1>Page</h1>{views}</main></body></html>",
+        "utf-8",
+    )
+    return page
+
+
+def _inert(value) -> str:
+    """JSON that cannot end the script element that holds it, as MyST-NB writes it."""
+    return json.dumps(value).replace("</", "<\\/")
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Write a page with an explorer of four random heads, and print its address."""
+    parser = argparse.ArgumentParser(prog="python -m booktools.widget_page", description=__doc__)
+    parser.add_argument("--folder", type=Path, default=ROOT / "_build" / "explorer")
+    folder = parser.parse_args(argv).folder
+    folder.mkdir(parents=True, exist_ok=True)
+    heads = torch.randn(2, 4, len(TOKENS), 16, generator=torch.Generator().manual_seed(0))
+    page = write_page(folder, AttentionExplorer(*heads, tokens=TOKENS, mask="causal"))
+    print(page.resolve().as_uri())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""`make chapter` in a copy of the repository: what it writes passes the gates once executed."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+from sphinx_external_toc.parsing import parse_toc_yaml
+
+from booktools import gates, new_chapter, normal_form, notebooks
+from booktools.address import ROOT
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """What `make chapter` reads and writes."""
+    for name in ("_toc.yml", "index.md", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / "chapters").mkdir()
+    (tmp_path / "tests" / "book" / "answers").mkdir(parents=True)
+    return tmp_path
+
+
+def test_the_skeleton_passes_the_gates(copy):
+    path = new_chapter.create(copy, "10", "machine_translation")[0]
+    book = normal_form.read(path)
+    assert gates.faults(book, None), "a notebook that was never executed is stale"
+    notebooks.execute(book, path.parent)
+    normal_form.normalise(book)
+    book.metadata["book"] = {"executed": normal_form.source_record(book)}
+    assert gates.faults(normal_form.read_text(normal_form.dumps(book)), None) == []
+    printed = "".join(out.get("text", "") for cell in book.cells for out in cell.get("outputs", ()))
+    assert "rows sum to 1.0" in printed
+    assert "Exercise 1: no answer yet." in printed
+
+
+def test_its_exercise_holds_its_solution_and_refuses_its_wrong_answers(copy, capsys):
+    new_chapter.create(copy, "10", "machine_translation")
+    names: dict = {}
+    exec((copy / "tests/book/answers/ch10.py").read_text("utf8"), names)
+    assert names["CHAPTER"] == "10_machine_translation.ipynb"
+    exec(new_chapter.CHECKERS, names)
+    exec(new_chapter.HELP.split("```python\n")[1].split("```")[0], names)
+    names["check_average"](names["average"])
+    assert capsys.readouterr().out.strip() == "Exercise 1: right."
+    assert len(names["WRONG"]) == 3
+    for answer, reason in names["WRONG"].values():
+        names["check_average"](eval(answer, names))
+        said = capsys.readouterr().out
+        assert said.startswith("Exercise 1: not yet. ")
+        assert reason in said
+
+
+def test_the_contents_and_the_cover_list_it_in_order(copy):
+    new_chapter.create(copy, "10", "machine_translation")
+    pages = list(parse_toc_yaml(copy / "_toc.yml"))
+    assert "chapters/10_machine_translation" in pages
+    text = (copy / "_toc.yml").read_text("utf8")
+    assert text.index("chapters/09_") < text.index("chapters/10_") < text.index("chapters/12_")
+    assert "](chapters/10_machine_translation.ipynb)" in (copy / "index.md").read_text("utf8")
+
+
+def test_it_overwrites_nothing_and_says_what_a_name_is(copy):
+    new_chapter.create(copy, "10", "machine_translation")
+    with pytest.raises(FileExistsError, match="there is a chapter 10"):
+        new_chapter.create(copy, "10", "another")
+    with pytest.raises(ValueError, match="expected N=10 NAME=machine_translation"):
+        new_chapter.create(copy, "9", "x")

@@ -1,0 +1,56 @@
+"""The README's recipes run as they stand, and give what they say."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from booktools.address import ROOT
+
+README = (ROOT / "README.md").read_text("utf8")
+RECIPES = dict(
+    re.findall(
+        r"^\*\*([^*]+?)\.?\*\*[^\n]*(?:\n[^\n`]+)*\n\n```python\n(.*?)```", README, re.M | re.S
+    )
+)
+
+
+def run(title: str) -> dict:
+    """What a recipe defines."""
+    names: dict = {}
+    exec(compile(RECIPES[title], f"README: {title}", "exec"), names)
+    return names
+
+
+def test_there_are_five_recipes_and_two_commands():
+    assert len(RECIPES) == 5 == README.count("```python")
+    assert re.findall(r"^make (\w+) ", README, re.M) == ["book", "test"]
+
+
+def test_attend():
+    weights = run("Attend")["weights"]
+    assert weights.sum(-1).sub(1).abs().max() < 1e-6
+
+
+def test_replace():
+    assert run("Replace a module of PyTorch")["difference"] < 1e-6
+
+
+def test_translate():
+    translation = run("Translate")["translation"]
+    assert translation.text
+    rows, columns = translation.weights.shape
+    assert (rows, columns) == (len(translation.target), len(translation.source))
+
+
+def test_record():
+    calls = run("Record the weights")["calls"]
+    assert [call["weights"].shape for call in calls] == [(1, 4, 6, 6)] * 2
+    assert len({call.module for call in calls}) == 2
+
+
+def test_explore():
+    explorer = run("Explore")["explorer"]
+    assert explorer.values().shape == (4, 5, 5)
+    assert explorer.visible().sum() == pytest.approx(15)

@@ -1,0 +1,49 @@
+"""The mechanism that CONTRIBUTING.md shows keeps the contract."""
+
+import math
+import re
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from attnkit import masks
+from booktools.address import ROOT
+
+
+@pytest.fixture
+def attention():
+    """An instance of the class in "Add a mechanism", made from the text."""
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf8")
+    section = text[text.index("## Add a mechanism") : text.index("## Add an experiment")]
+    (code,) = re.findall(r"^   ```python\n(.*?)^   ```", section, re.M | re.S)
+    names: dict = {"__name__": "example"}
+    exec(re.sub(r"^   ", "", code, flags=re.M), names)
+    return names["CosineAttention"](6, 4.0).double()
+
+
+def test_it_equals_its_peer(attention):
+    query, key, value = (torch.randn(2, length, 6).double() for length in (3, 5, 5))
+    mask = masks.padding([5, 2])
+    scores = 4 * F.cosine_similarity(query[:, :, None], key[:, None], dim=-1)
+    expected = scores.masked_fill(~mask, -math.inf).softmax(-1) @ value
+    output, weights = attention(query, key, value, mask=mask, need_weights=True)
+    assert (output - expected).abs().max() < 1e-12
+    assert (weights.sum(-1) - 1).abs().max() < 1e-12
+
+
+def test_a_fully_masked_query_gives_zeros_and_nan_under_the_mask_stays_there(attention):
+    x = torch.randn(1, 4, 6).double().requires_grad_()
+    mask = torch.ones(4, 4, dtype=torch.bool).tril()
+    mask[0] = False
+    output = attention(x, mask=mask).output
+    assert (output[:, 0] == 0).all()
+    (grad,) = torch.autograd.grad(output.sum(), x)
+    assert grad.isfinite().all()
+    key = x.detach().clone()
+    key[:, -1] = math.nan
+    hidden = torch.ones(4, 4, dtype=torch.bool)
+    hidden[:, -1] = False
+    clean = attention(x.detach(), mask=hidden).output
+    assert (attention(x.detach(), key, x.detach(), mask=hidden).output - clean).abs().max() < 1e-12
+    assert torch.autograd.gradcheck(lambda q: attention(q, mask=mask).output, x)
