@@ -4,12 +4,13 @@ The map, from the bottom up. A module imports only from the rooms above it in th
 its own; `LAYERS` holds the order, and a test holds the imports to it.
 
     checks          what a bad argument is told
-    numerics        dtypes, autocast, and what is not finite
+    dtypes          dtypes, autocast, and whether numbers may be looked at
     masks           who may attend to whom
     trace           record what attention computes inside a model
+    softmax         the mathematics: equation 1, the masked softmax, PyTorch's kernel
     scores          how well each key answers each query
+    call            one door: a call checked, made safe, recorded, finished
     functional      the masked softmax and scaled dot-product attention
-    call            what the mechanisms share: one call's checks
     device          choose a device; which kernel ran
     positions       sinusoidal, learned, rotary and relative positions
     efficient       the same results for less time or memory; the key-value cache
@@ -52,7 +53,6 @@ from attnkit.mechanisms import (
     MultiHeadAttention,
     ProjectedAttention,
     SelfAttention,
-    time_first,
 )
 from attnkit.tasks import Vocab
 from attnkit.training import fit
@@ -62,12 +62,13 @@ __version__ = "0.1.0"
 
 LAYERS = (
     "checks",
-    "numerics",
+    "dtypes",
     "masks",
     "trace",
+    "softmax",
     "scores",
-    "functional",
     "call",
+    "functional",
     "device",
     "positions",
     "efficient",
@@ -110,7 +111,6 @@ __all__ = [
     "rnn",
     "scaled_dot_product_attention",
     "tasks",
-    "time_first",
     "trace",
     "training",
     "transformer",

@@ -3,13 +3,17 @@
 A check returns its argument (or nothing) when it is fine and raises otherwise: `TypeError` for
 the wrong kind of thing, `ValueError` for the wrong value. Every message has one form,
 ``name: expected what, got what came``, so that the reader of a traceback sees at once which
-argument to mend.
+argument to correct.
 """
 
+import inspect
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -29,6 +33,10 @@ def tensor(name: str, value: Any) -> Tensor:
 def floating(name: str, value: Any) -> Tensor:
     """Check that `value` is a tensor of a floating dtype."""
     tensor(name, value)
+    if value.is_nested or value.layout != torch.strided:
+        fail(
+            name, "a dense tensor", f"a {'nested' if value.is_nested else 'sparse'} one", TypeError
+        )
     if not value.is_floating_point():
         fail(name, "a floating-point tensor", str(value.dtype), TypeError)
     return value
@@ -73,9 +81,11 @@ def function(name: str, value: Any, expected: str) -> Any:
 def integer(
     name: str, value: Any, *, minimum: int | None = None, maximum: int | None = None
 ) -> int:
-    """Check that `value` is an int (not a bool) within the bounds given."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        fail(name, "an int", f"{type(value).__name__} {value!r}", TypeError)
+    """Check that `value` is an int (NumPy's too, but not a bool) within the bounds given."""
+    if type(value) is not int and not isinstance(value, torch.SymInt):
+        if isinstance(value, bool) or not isinstance(value, Integral):
+            fail(name, "an int", f"{type(value).__name__} {value!r}", TypeError)
+        value = int(value)
     if minimum is not None and value < minimum:
         fail(name, f"an int of at least {minimum}", str(value))
     if maximum is not None and value > maximum:
@@ -84,24 +94,28 @@ def integer(
 
 
 def number(name: str, value: Any) -> float:
-    """Check that `value` is a finite real number."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        fail(name, "a number", f"{type(value).__name__} {value!r}", TypeError)
-    if not math.isfinite(value):
+    """Check that `value` is a finite real number, NumPy's too."""
+    if type(value) not in (float, int) and not isinstance(value, torch.SymFloat | torch.SymInt):
+        if isinstance(value, bool) or not isinstance(value, Real):
+            fail(name, "a number", f"{type(value).__name__} {value!r}", TypeError)
+        value = float(value)
+    if not -math.inf < value < math.inf:
         fail(name, "a finite number", str(value))
     return value
 
 
 def positive(name: str, value: Any) -> float:
     """Check that `value` is a finite number greater than zero."""
-    if number(name, value) <= 0:
+    value = number(name, value)
+    if value <= 0:
         fail(name, "a number greater than 0", str(value))
     return value
 
 
 def probability(name: str, value: Any) -> float:
     """Check that `value` is a dropout probability: 0 <= value < 1."""
-    if not 0 <= number(name, value) < 1:
+    value = number(name, value)
+    if not 0 <= value < 1:
         fail(name, "a probability with 0 <= p < 1", str(value))
     return value
 
@@ -135,7 +149,7 @@ def same_dtype(**tensors: Tensor) -> None:
     for name, value in tensors.items():
         if value.dtype == tensors[first].dtype:
             continue
-        if torch.is_autocast_enabled(value.device.type):
+        if value.device.type != "meta" and torch.is_autocast_enabled(value.device.type):
             return
         fail(name, f"dtype {tensors[first].dtype} (that of {first})", f"{value.dtype}", TypeError)
 
@@ -144,10 +158,9 @@ def broadcasts_to(name: str, value: Tensor, target: Sequence[int], layout: str) 
     """Check that `value` broadcasts to exactly `target`, without enlarging it."""
     if value.shape == target[-2:]:  # a mask of queries and keys alone, the usual one
         return value
-    padded = (1,) * (len(target) - value.dim()) + tuple(value.shape)
-    fits = len(padded) == len(target) and all(
-        have in (1, want) for have, want in zip(padded, target, strict=True)
-    )
+    fits = value.dim() <= len(target)
+    for have, want in zip(reversed(value.shape), reversed(target), strict=False):
+        fits = fits and (have == 1 or have == want)
     if not fits:
         fail(
             name, f"a shape that broadcasts to {layout} = {tuple(target)}", f"shape {shape(value)}"
@@ -158,7 +171,7 @@ def broadcasts_to(name: str, value: Tensor, target: Sequence[int], layout: str) 
 def leading_dims(**tensors: Tensor) -> torch.Size:
     """Return the broadcast leading dimensions (all but the last two) of the tensors."""
     leads = [value.shape[:-2] for value in tensors.values()]
-    if leads.count(leads[0]) == len(leads):  # the usual case, and broadcast_shapes is slow
+    if all(map(leads[0].__eq__, leads)):  # the usual case, and broadcast_shapes is slow
         return leads[0]
     try:
         return torch.broadcast_shapes(*leads)
@@ -168,8 +181,14 @@ def leading_dims(**tensors: Tensor) -> torch.Size:
 
 
 def mask(value: Any, target: Sequence[int], *, device: torch.device) -> Tensor:
-    """Check a mask: boolean, on `device`, broadcastable to `target` = (..., L, S)."""
-    tensor("mask", value)
+    """Check a mask: boolean, on `device`, broadcastable to `target` = (..., L, S).
+
+    A boolean array of NumPy is taken too. Returns a tensor of two dimensions at least.
+    """
+    if isinstance(value, np.ndarray) and value.dtype == bool:
+        value = torch.tensor(value, device=device)
+    if not isinstance(value, Tensor):
+        tensor("mask", value)
     if value.is_floating_point():
         fail(
             "mask",
@@ -183,7 +202,8 @@ def mask(value: Any, target: Sequence[int], *, device: torch.device) -> Tensor:
         )
     if value.device != device:
         fail("mask", f"device {device} (that of query)", f"device {value.device}")
-    return broadcasts_to("mask", value, target, "(..., L, S)")
+    broadcasts_to("mask", value, target, "(..., L, S)")
+    return value if value.dim() > 1 else torch.atleast_2d(value)
 
 
 def bias(value: Any, target: Sequence[int], *, device: torch.device) -> Tensor:
@@ -200,8 +220,17 @@ def bias(value: Any, target: Sequence[int], *, device: torch.device) -> Tensor:
 def query_key_value(query: Any, key: Any, value: Any) -> None:
     """Check what every mechanism asks of its inputs: floating (..., length, features) tensors on
     one device and of one dtype, with a value for every key and no empty feature dimension."""
-    if _fit(query, key, value):
-        return
+    if isinstance(query, Tensor) and isinstance(key, Tensor) and isinstance(value, Tensor):
+        dense = not (query.is_nested or key.is_nested or value.is_nested)
+        if dense and query.layout == key.layout == value.layout == torch.strided:
+            q, k, v, dtype = query.shape, key.shape, value.shape, query.dtype
+            if (
+                (dtype.is_floating_point and dtype == key.dtype == value.dtype)
+                and query.device == key.device == value.device
+                and (len(q) > 1 < len(k) and len(v) > 1)
+                and (q[-1] > 0 < k[-1] and v[-1] > 0 and v[-2] == k[-2])
+            ):
+                return  # nothing below would fail, and this is quick
     for name, item in (("query", query), ("key", key), ("value", value)):
         floating(name, item)
         dims(name, item, 2, "(..., length, features)")
@@ -210,18 +239,6 @@ def query_key_value(query: Any, key: Any, value: Any) -> None:
     same_device(query=query, key=key, value=value)
     same_dtype(query=query, key=key, value=value)
     size("value", value, -2, key.shape[-2], "one value for each key")
-
-
-def _fit(query: Any, key: Any, value: Any) -> bool:
-    """Whether `query_key_value` has nothing to say: it runs at every call, and this is quick."""
-    if not (isinstance(query, Tensor) and isinstance(key, Tensor) and isinstance(value, Tensor)):
-        return False
-    dtype, q, k, v = query.dtype, query.shape, key.shape, value.shape
-    if not (dtype.is_floating_point and dtype == key.dtype == value.dtype):
-        return False
-    if not query.device == key.device == value.device:
-        return False
-    return len(q) > 1 < len(k) and len(v) > 1 and q[-1] > 0 < k[-1] and v[-2] == k[-2] and v[-1] > 0
 
 
 def shape(value: Tensor) -> tuple[int, ...]:
@@ -233,3 +250,52 @@ def same_number(name: str, values: Sequence, other: str, others: Sequence) -> No
     """Check that `values` holds as many items as `others`."""
     if len(values) != len(others):
         fail(name, f"as many as {other}, {len(others)}", str(len(values)))
+
+
+# What attnkit calls the arguments of PyTorch's and other libraries' attention.
+_GUESSES = {
+    "attn_mask": "mask= (boolean, True = may attend; masks.from_torch_attention converts the mask "
+    "of nn.MultiheadAttention, and a float one is bias=)",
+    "key_padding_mask": "mask=masks.from_torch_padding(key_padding_mask), True = may attend",
+    "attention_mask": "mask= (boolean, True = may attend)",
+    "is_causal": "mask=masks.causal(L, S, offset=...)",
+    "need_head_weights": "need_weights= (weights are always per head)",
+    "average_attn_weights": "need_weights=, and weights.mean(1) of the result",
+    "dropout": "dropout_p=",
+    "d_model": "embed_dim=",
+    "nhead": "num_heads=",
+    "n_heads": "num_heads=",
+    "batch_first": "no such argument: attnkit is batch-first everywhere",
+    "add_zero_attn": "no such argument",
+    "add_bias_kv": "no such argument",
+}
+
+
+def hints(function: Callable) -> Callable:
+    """Let a function whose last parameter is `**guessed` show a signature without it."""
+    signature = inspect.signature(function)
+    kept = [x for x in signature.parameters.values() if x.kind != x.VAR_KEYWORD]
+    function.__signature__ = signature.replace(parameters=kept)
+    return function
+
+
+def unknown(owner: str, guessed: Mapping[str, Any]) -> None:
+    """Refuse arguments that do not exist, with what attnkit calls them where it is known."""
+    name = next(iter(guessed))
+    if name not in _GUESSES:
+        raise TypeError(f"{owner}() got an unexpected keyword argument {name!r}")
+    fail(name, _GUESSES[name], "an argument that attnkit does not have", TypeError)
+
+
+def hints_at_init(init: Callable) -> Callable:
+    """As `hints`, for a constructor: it may lack the very argument that was guessed wrong."""
+    known = inspect.signature(init).parameters
+
+    @wraps(init)
+    def checked(self: Any, *values: Any, **named: Any) -> None:
+        if not named.keys() <= known.keys():
+            owner = type(self).__name__
+            unknown(owner, {name: x for name, x in named.items() if name not in known})
+        init(self, *values, **named)
+
+    return checked

@@ -12,10 +12,12 @@ Libraries disagree on polarity. Convert at the border, with the adapter named af
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from attnkit import checks
+from attnkit.dtypes import transformed
 
 
 def causal(
@@ -29,7 +31,7 @@ def causal(
 
     Args:
         query_len: L, at least 0.
-        key_len: S; `query_len` when left out.
+        key_len: S; `query_len` when omitted.
         offset: how far the keys run ahead of the queries. 0 when L == S. When L != S it must be
             given, because two conventions are in use: `offset=0` aligns query 0 with key 0
             ("upper left", PyTorch's `is_causal`), and `offset=S - L` aligns the last query with
@@ -61,7 +63,7 @@ def padding(lengths: Tensor | Sequence[int], max_len: int | None = None) -> Tens
     Args:
         lengths: B numbers of real keys, an integer tensor (B,) or a sequence of ints. A length of
             0 is allowed: every query of that sequence then sees nothing and gives 0.
-        max_len: S; the longest length when left out.
+        max_len: S; the longest length when omitted.
 
     Raises:
         TypeError: `lengths` holds something other than integers.
@@ -79,10 +81,11 @@ def padding(lengths: Tensor | Sequence[int], max_len: int | None = None) -> Tens
     lengths = _as_lengths(lengths)
     if max_len is None:
         if not len(lengths):
-            checks.fail("lengths", "at least one length when max_len is left out", "none")
+            checks.fail("lengths", "at least one length when max_len is omitted", "none")
         max_len = int(lengths.max())
-    checks.integer("max_len", max_len, minimum=0)
-    if len(lengths) and not 0 <= int(lengths.min()) <= int(lengths.max()) <= max_len:
+    max_len = checks.integer("max_len", max_len, minimum=0)
+    inspect = len(lengths) and not transformed(lengths)
+    if inspect and not 0 <= int(lengths.min()) <= int(lengths.max()) <= max_len:
         checks.fail("lengths", f"numbers from 0 to {max_len} (max_len)", str(lengths.tolist()))
     keys = torch.arange(max_len, device=lengths.device)
     return (keys < lengths[:, None])[:, None]  # (B, 1, S)
@@ -110,7 +113,7 @@ def sliding_window(
 
     Args:
         query_len: L.
-        key_len: S; `query_len` when left out.
+        key_len: S; `query_len` when omitted.
         window: number of keys, at least 1.
         causal: False to look ahead as well.
         offset: as in `causal`; demanded when L != S.
@@ -127,7 +130,7 @@ def sliding_window(
                 [0, 1, 1, 0],
                 [0, 0, 1, 1]], dtype=torch.int32)
     """
-    checks.integer("window", window, minimum=1)
+    window = checks.integer("window", window, minimum=1)
     checks.flag("causal", causal)
     query_len, key_len, offset = _aligned(query_len, key_len, offset)
     ahead = 0 if causal else window - 1
@@ -151,8 +154,8 @@ def prefix(length: int, prefix_len: int, *, device: torch.device | str | None = 
                 [1, 1, 1, 0],
                 [1, 1, 1, 1]], dtype=torch.int32)
     """
-    checks.integer("length", length, minimum=0)
-    checks.integer("prefix_len", prefix_len, minimum=0, maximum=length)
+    length = checks.integer("length", length, minimum=0)
+    prefix_len = checks.integer("prefix_len", prefix_len, minimum=0, maximum=length)
     mask = causal(length, device=device)
     mask[:, :prefix_len] = True
     return mask  # (L, L)
@@ -166,7 +169,7 @@ def blocks(block_ids: Tensor, key_block_ids: Tensor | None = None) -> Tensor:
 
     Args:
         block_ids: integers (..., L), one for each query.
-        key_block_ids: integers (..., S) for the keys; `block_ids` when left out.
+        key_block_ids: integers (..., S) for the keys; `block_ids` when omitted.
 
     Raises:
         TypeError: the numbers are not an integer tensor.
@@ -226,7 +229,7 @@ def from_torch_attention(attn_mask: Tensor) -> Tensor:
 
 
 def _aligned(query_len: int, key_len: int | None, offset: int | None) -> tuple[int, int, int]:
-    checks.integer("query_len", query_len, minimum=0)
+    query_len = checks.integer("query_len", query_len, minimum=0)
     key_len = query_len if key_len is None else checks.integer("key_len", key_len, minimum=0)
     if offset is None and query_len != key_len:
         checks.fail(
@@ -245,11 +248,12 @@ def _ones(query_len: int, key_len: int, device: torch.device | str | None) -> Te
 
 
 def _as_lengths(lengths: Tensor | Sequence[int]) -> Tensor:
+    if isinstance(lengths, np.ndarray):
+        lengths = torch.tensor(lengths)
     if not isinstance(lengths, Tensor):
         if isinstance(lengths, str | bytes) or not isinstance(lengths, Sequence):
             checks.fail("lengths", "a tensor or a sequence of ints", repr(lengths), TypeError)
-        for place, length in enumerate(lengths):
-            checks.integer(f"lengths[{place}]", length)
+        lengths = [checks.integer(f"lengths[{n}]", length) for n, length in enumerate(lengths)]
         lengths = torch.tensor(lengths, dtype=torch.long)
     _integers("lengths", lengths)
     if lengths.dim() != 1:

@@ -64,7 +64,7 @@ def additive_scores(query: Tensor, key: Tensor, v: Tensor) -> Tensor:
     Bahdanau et al. (2015), appendix A.1.2.
 
     query (..., L, A), key (..., S, A), v (A,) -> (..., L, S). This plain form holds a tensor of
-    (..., L, S, A); that is what makes additive attention dear.
+    (..., L, S, A); which is why additive attention is expensive.
 
     Raises:
         TypeError: an input is not a floating tensor.
@@ -77,6 +77,11 @@ def additive_scores(query: Tensor, key: Tensor, v: Tensor) -> Tensor:
     _query_key(query, key)
     checks.size("key", key, -1, query.shape[-1], "the hidden size of query")
     _weight("v", v, (query.shape[-1],), "(A,)")
+    return pair_scores(query, key, v)  # (..., L, S)
+
+
+def pair_scores(query: Tensor, key: Tensor, v: Tensor) -> Tensor:
+    """`additive_scores` of tensors that were checked."""
     hidden = torch.tanh(query[..., :, None, :] + key[..., None, :, :])  # (..., L, S, A)
     return hidden @ v  # (..., L, S)
 
@@ -104,7 +109,7 @@ def concat_scores(query: Tensor, key: Tensor, weight: Tensor, v: Tensor) -> Tens
     query_dim = query.shape[-1]
     _weight("v", v, (v.shape[-1] if isinstance(v, Tensor) and v.dim() else 0,), "(A,)")
     _weight("weight", weight, (v.shape[0], query_dim + key.shape[-1]), "(A, Eq + Ek)")
-    return additive_scores(query @ weight[:, :query_dim].T, key @ weight[:, query_dim:].T, v)
+    return pair_scores(query @ weight[:, :query_dim].T, key @ weight[:, query_dim:].T, v)
 
 
 def _query_key(query: Tensor, key: Tensor) -> None:

@@ -40,19 +40,6 @@ def observe(**tensors: Tensor | None) -> None:
             observer(**tensors)
 
 
-@contextmanager
-def unobserved() -> Iterator[None]:
-    """For a mechanism that calls another for parts of its work: those are no calls of their own."""
-    if not watching():
-        yield
-        return
-    token = observers.set(())
-    try:
-        yield
-    finally:
-        observers.reset(token)
-
-
 class Call(dict[str, Tensor]):
     """The tensors of one attention call, by name, detached copies on the device of the model.
 
@@ -120,6 +107,8 @@ def _name_while_running(module: nn.Module, running: list[str]) -> list[Removable
 
     handles = []
     for path, child in module.named_modules():
+        if isinstance(child, nn.Linear):  # attends to nothing, and runs faster without a hook
+            continue
         name = ".".join(part for part in path.split(".") if part != "_orig_mod")
         handles.append(child.register_forward_pre_hook(lambda *_, n=name: running.append(n)))
         handles.append(child.register_forward_hook(leave, always_call=True))

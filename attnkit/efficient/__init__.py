@@ -2,7 +2,7 @@
 
 from attnkit.efficient.block_sparse import block_sparse_attention, local_and_global_blocks
 from attnkit.efficient.cache import KVCache
-from attnkit.efficient.feature_maps import RandomFeatures, elu_features, relu_features
+from attnkit.efficient.feature_maps import elu_features
 from attnkit.efficient.flash import Flash, flash_attention, flash_with_logsumexp
 from attnkit.efficient.linear import (
     LinearState,
@@ -11,7 +11,7 @@ from attnkit.efficient.linear import (
     linear_attention_segment,
 )
 from attnkit.efficient.online_softmax import online_attention
-from attnkit.efficient.recompute import checkpointed_layers, chunked_attention
+from attnkit.efficient.recompute import checkpointed_layers
 from attnkit.efficient.tiled_additive import tiled_additive_attention, tiled_additive_scores
 from attnkit.efficient.window import sliding_window_attention
 
@@ -19,10 +19,8 @@ __all__ = [
     "Flash",
     "KVCache",
     "LinearState",
-    "RandomFeatures",
     "block_sparse_attention",
     "checkpointed_layers",
-    "chunked_attention",
     "elu_features",
     "flash_attention",
     "flash_with_logsumexp",
@@ -31,7 +29,6 @@ __all__ = [
     "linear_attention_segment",
     "local_and_global_blocks",
     "online_attention",
-    "relu_features",
     "sliding_window_attention",
     "tiled_additive_attention",
     "tiled_additive_scores",

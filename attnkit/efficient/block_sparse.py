@@ -1,19 +1,20 @@
-"""Block-sparse attention: whole blocks of keys are read or left out.
+"""Block-sparse attention: whole blocks of keys are read or skipped.
 
 Child et al. (2019), "Generating long sequences with sparse transformers", Beltagy et al. (2020),
 "Longformer", and Zaheer et al. (2020), "Big Bird", all choose a pattern of blocks. Each block of
 queries here meets just the blocks of keys that its row of the pattern names, gathered side by side.
 """
 
-import math
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from attnkit import checks
+from attnkit.call import Attended, Call, check
+from attnkit.dtypes import transformed, without_autocast
 from attnkit.efficient.key_ranges import joined, part_of
-from attnkit.functional import Attended, _check_sdpa, scaled_dot_product_attention
-from attnkit.trace import unobserved, watching
+from attnkit.softmax import kernel
 
 
 def block_sparse_attention(
@@ -30,7 +31,7 @@ def block_sparse_attention(
 ) -> Attended:
     """Attend among blocks: queries of block i see the keys of block j where block_mask[i, j].
 
-    The work is that of the blocks let through. Blocks that every head and sequence leaves out are
+    The work is that of the blocks let through. Blocks that every head and sequence masks are
     never read; where `block_mask` differs between heads, the rest is masked.
 
     Args:
@@ -58,23 +59,20 @@ def block_sparse_attention(
         >>> torch.allclose(local.output[:, :16], alone.output, atol=1e-6)
         True
     """
-    checks.integer("block_size", block_size, minimum=1)
-    target = _check_sdpa(query, key, value, scale, 0.0, enable_gqa, need_weights)
-    if mask is not None:
-        checks.mask(mask, target, device=query.device)
+    block_size = checks.integer("block_size", block_size, minimum=1)
+    target, mask, scale = check(
+        query, key, value,
+        mask=mask, scale=scale, enable_gqa=enable_gqa, need_weights=need_weights,
+    )  # fmt: skip
     block_mask = _check_blocks(block_mask, target, block_size, query.device)
-    options = {"scale": scale, "enable_gqa": enable_gqa}
-    if need_weights or watching():
-        whole = _unblock(block_mask, block_size, target)
-        whole = whole if mask is None else whole & mask
-        attended = scaled_dot_product_attention(
-            query, key, value, mask=whole, need_weights=True, **options
-        )
-        if need_weights:
-            return attended
-    with unobserved():
-        output = _sparse(query, key, value, block_mask, block_size, mask, options)
-    return Attended(output, None)
+    ranges = _Blocks(block_mask, block_size, target[-2], target[-1])
+    call = Call(query, key, value, mask, lead=target[:-2], ranges=ranges, grouped=enable_gqa)
+    if need_weights or transformed(query):
+        return call.finish(*call.dot_product(scale, need_weights=need_weights))
+    with without_autocast(query):
+        output = _sparse(call, scale)
+    call.record(output, None, lambda: call.dot_scores(scale))
+    return call.finish(output)
 
 
 def local_and_global_blocks(
@@ -114,44 +112,56 @@ def local_and_global_blocks(
     return pattern & (distance >= 0) if causal else pattern
 
 
-def _sparse(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    block_mask: Tensor,
-    block_size: int,
-    mask: Tensor | None,
-    options: dict[str, object],
-) -> Tensor:
-    """Blocks of queries, each against the gathered blocks of keys that any head lets it see."""
-    used = block_mask.flatten(0, -3).any(0) if block_mask.dim() > 2 else block_mask  # (nL, nS)
-    within = torch.arange(block_size, device=key.device)
-    if not len(used):
-        return scaled_dot_product_attention(query, key, value, **options).output
-    queries, keys, values = (x.split(block_size, -2) for x in (query, key, value))
-    outputs = []
-    for block, some in enumerate(queries):
-        rows = slice(block * block_size, (block + 1) * block_size)
-        chosen = used[block].nonzero()[:, 0]
-        columns = (chosen[:, None] * block_size + within).flatten()
-        columns = columns[columns < key.shape[-2]]  # (s,)
-        parts = [] if mask is None else [part_of(mask, rows, columns)]
-        if block_mask.dim() > 2:
-            parts.append(block_mask[..., block : block + 1, columns // block_size])
-        near = math.prod(parts[1:], start=parts[0]) if parts else None
-        chosen = chosen.tolist()
-        outputs.append(
-            scaled_dot_product_attention(
-                some, joined(keys, chosen), joined(values, chosen), mask=near, **options
-            ).output
+class _Blocks(NamedTuple):
+    """The keys visible to each query by a mask of blocks, in place of a mask (..., L, S)."""
+
+    mask: Tensor  # (..., ceil(L / size), ceil(S / size))
+    size: int
+    queries: int
+    keys: int
+
+    def whole(self, mask: Tensor | None) -> Tensor:
+        """The mask (..., L, S) that the blocks stand for, and `mask` on top."""
+        rows, columns = (
+            torch.arange(n, device=self.mask.device) // self.size for n in (self.queries, self.keys)
         )
-    return torch.cat(outputs, -2) if len(outputs) > 1 else outputs[0]
+        whole = self.mask[..., rows[:, None], columns[None, :]]
+        return whole if mask is None else mask & whole
+
+    def any(self, flags: Tensor) -> Tensor:
+        """Whether a query sees any flagged key: flags (..., S) -> (..., L, 1)."""
+        flags = flags.expand(*flags.shape[:-1], self.keys)
+        width = self.mask.shape[-1] * self.size
+        flagged = torch.nn.functional.pad(flags, (0, width - self.keys))
+        flagged = flagged.unflatten(-1, (self.mask.shape[-1], self.size)).any(-1)  # (..., nS)
+        seen = (self.mask & flagged[..., None, :]).any(-1, keepdim=True)  # (..., nL, 1)
+        return seen.repeat_interleave(self.size, -2)[..., : self.queries, :]
 
 
-def _unblock(block_mask: Tensor, block_size: int, target: tuple[int, ...]) -> Tensor:
-    """The mask (..., L, S) that a mask of blocks stands for."""
-    rows, columns = (torch.arange(n, device=block_mask.device) // block_size for n in target[-2:])
-    return block_mask[..., rows[:, None], columns[None, :]]
+def _sparse(call: Call, scale: float) -> Tensor:
+    """Blocks of queries, each against the gathered blocks of keys that any head lets it see."""
+    blocks, size = call.ranges.mask, call.ranges.size
+    used = blocks.flatten(0, -3).any(0) if blocks.dim() > 2 else blocks  # (nL, nS)
+    within = torch.arange(size, device=blocks.device)
+    queries, keys, values = (x.split(size, -2) for x in (call.query, call.key, call.value))
+    outputs = [call.value.new_zeros(*call.lead, 0, call.value.shape[-1])]
+    for number, (query, row) in enumerate(zip(queries, used, strict=False)):
+        chosen = row.nonzero()[:, 0]
+        columns = (chosen[:, None] * size + within).flatten()
+        columns = columns[columns < call.ranges.keys]  # (s,)
+        if not len(columns):
+            outputs.append(call.value.new_zeros(*call.lead, query.shape[-2], call.value.shape[-1]))
+            continue
+        near = None
+        if call.mask is not None:
+            near = part_of(call.mask, slice(number * size, (number + 1) * size), columns)
+        if blocks.dim() > 2:
+            part = blocks[..., number : number + 1, columns // size]
+            near = part if near is None else near & part
+        chosen = chosen.tolist()
+        key, value = joined(keys, chosen), joined(values, chosen)
+        outputs.append(kernel(query, key, value, near, None, scale, call.lead, call.grouped))
+    return torch.cat(outputs, -2)
 
 
 def _check_blocks(

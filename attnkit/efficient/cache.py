@@ -47,19 +47,19 @@ class KVCache:
         self.window = None if window is None else checks.integer("window", window, minimum=1)
         #: Number of tokens given so far, those that a window has let go included.
         self.length = 0
-        # Buffers with room to spare; what is kept stands from _start to _stop.
+        # Buffers with spare capacity; what is kept is at _start to _stop.
         self._key: Tensor | None = None
         self._value: Tensor | None = None
         self._start = self._stop = 0
 
     @property
     def kept(self) -> int:
-        """Number of keys held. Below `length` when a window has let some go."""
+        """Number of keys held. Below `length` when a window has dropped some."""
         return self._stop - self._start
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the keys and values held take, without the room to spare."""
+        """Bytes that the keys and values held take, without spare capacity."""
         if self._key is None:
             return 0
         return sum(x[..., : self.kept, :].nbytes for x in (self._key, self._value))
@@ -82,10 +82,10 @@ class KVCache:
         self._check(key, value)
         stop = self._stop + key.shape[-2]
         if torch.is_grad_enabled():
-            # Writing into a buffer would spoil what autograd saved of it.
+            # Writing into a buffer would change what autograd saved of it.
             self._join(key, value)
         else:
-            if self._key is None or stop > self._key.shape[-2]:
+            if self._key is None or stop > self._key.shape[-2] or self._is_read_only():
                 self._make_room(key, value)
             new = slice(self._stop, self._stop + key.shape[-2])
             self._key[..., new, :] = key
@@ -156,6 +156,10 @@ class KVCache:
             rooms.append(room)
         self._start, self._stop = 0, self.kept
         self._key, self._value = rooms
+
+    def _is_read_only(self) -> bool:
+        # What inference mode has made may not be written to outside of it.
+        return self._key.is_inference() and not torch.is_inference_mode_enabled()
 
     def _check(self, key: Tensor, value: Tensor) -> None:
         for name, new in {"key": key, "value": value}.items():

@@ -10,8 +10,8 @@ each block of weights anew from it (algorithm 4):
     P = e^{S - \mathrm{logsumexp}}, \quad dV = P^\top dO, \quad dP = dO\, V^\top, \quad
     dS = P \circ (dP - \mathrm{rowsum}(dO \circ O))
 
-Blocks that a causal mask, a window or a boolean mask hides altogether are never worked on. This is
-PyTorch, to be read and run anywhere; on a GPU with Triton, `triton_flash` is the same in a kernel.
+Blocks that a causal mask, a window or a boolean mask hides entirely are skipped. This is PyTorch,
+to be read and run anywhere; on a GPU with Triton, `triton.flash` is the same in a kernel.
 """
 
 import math
@@ -21,13 +21,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from attnkit import checks
+from attnkit.call import Attended, Call, check
+from attnkit.dtypes import HALF, transformed, without_autocast
 from attnkit.efficient import triton as kernels
-from attnkit.efficient.key_ranges import Spans, set_aside, spans, whole_mask
+from attnkit.efficient.key_ranges import KeyRanges, key_ranges
 from attnkit.efficient.online_softmax import finish, finite_or_zero, start, update
-from attnkit.functional import Attended, _check_sdpa, scaled_dot_product_attention
-from attnkit.numerics import HALF, as_autocast
-from attnkit.trace import watching
+from attnkit.softmax import four_dims
 
 # Queries and keys of a block. On a CPU these keep a block of one head's scores in cache.
 ROWS, KEYS = 128, 512
@@ -68,11 +67,11 @@ def flash_attention(
         causal: query i sees key j only when j <= i + offset, as in `masks.causal`.
         window: query i sees only the `window` keys that end at its own, i + offset; without
             `causal` as many on the other side too, as in `masks.sliding_window`.
-        offset: how far the keys run ahead of the queries. Demanded with `causal` or `window` when
+        offset: how far the keys run ahead of the queries. Required with `causal` or `window` when
             L != S.
-        scale: factor of the scores; 1/sqrt(E) when left out.
+        scale: factor of the scores; 1/sqrt(E) when omitted.
         enable_gqa: grouped heads in dimension -3, as in `scaled_dot_product_attention`.
-        need_weights: return the weights (..., L, S) as well, which then are held in memory.
+        need_weights: return the weights (..., L, S) as well (allocates L x S).
 
     Returns:
         `Attended(output, weights)`. A second derivative raises an error in the tiled form.
@@ -90,24 +89,13 @@ def flash_attention(
         >>> torch.allclose(output, expected, atol=1e-5)
         True
     """
-    target = _check_sdpa(query, key, value, scale, 0.0, enable_gqa, need_weights)
-    if mask is not None:
-        checks.mask(mask, target, device=query.device)
     options = {"causal": causal, "window": window, "offset": offset}
-    heads = {"scale": scale, "enable_gqa": enable_gqa}
-    short = query.is_cpu and target[-2] * target[-1] <= SHORT**2
-    whole = None
-    if need_weights or short or watching():
-        whole = whole_mask(mask, spans(*target[-2:], **options, device=query.device), target[-1])
-    if need_weights or short:
-        return scaled_dot_product_attention(
-            query, key, value, mask=whole, need_weights=need_weights, **heads
-        )
-    if watching():
-        with torch.no_grad():
-            scaled_dot_product_attention(query, key, value, mask=whole, need_weights=True, **heads)
-    result = flash_with_logsumexp(query, key, value, mask=mask, **options, **heads)
-    return Attended(result.output, None)
+    call, scale = _open(query, key, value, mask, options, scale, enable_gqa, need_weights)
+    if need_weights or transformed(query) or (query.is_cpu and _is_short(query, key)):
+        return call.finish(*call.dot_product(scale, need_weights=need_weights))
+    output, _ = _blockwise(call, scale, options)
+    call.record(output, None, lambda: call.dot_scores(scale))
+    return call.finish(output)
 
 
 def flash_with_logsumexp(
@@ -138,58 +126,82 @@ def flash_with_logsumexp(
         >>> torch.allclose(logsumexp, scores.logsumexp(-1), atol=1e-5)
         True
     """
-    target = _check_sdpa(query, key, value, scale, 0.0, enable_gqa, False)
-    length, keys = target[-2:]
-    seen = spans(length, keys, causal=causal, window=window, offset=offset, device=query.device)
-    if mask is not None:
-        checks.mask(mask, target, device=query.device)
-        mask = mask.expand(*mask.shape[:-2], length, keys)
-    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else float(scale)
-    query, key, value = as_autocast(query, key, value)
-    key, value, spoiled = set_aside(key, value, mask, seen, target)
+    options = {"causal": causal, "window": window, "offset": offset}
+    call, scale = _open(query, key, value, mask, options, scale, enable_gqa)
+    output, logsumexp = _blockwise(call, scale, options)
+    return Flash(call.finish(output).output, logsumexp)
 
-    with torch.autocast(query.device.type, enabled=False):
-        kernel = kernels.find("flash", query, key, value) if mask is None else None
+
+def _open(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    options: dict[str, object],
+    scale: float | None,
+    enable_gqa: bool,
+    need_weights: bool = False,
+) -> tuple[Call, float]:
+    """Check the arguments; return the call and the scale."""
+    target, mask, scale = check(
+        query, key, value,
+        mask=mask, scale=scale, enable_gqa=enable_gqa, need_weights=need_weights,
+    )  # fmt: skip
+    ranges = key_ranges(*target[-2:], **options, device=query.device)
+    lead = target[:-2]
+    return Call(query, key, value, mask, lead=lead, ranges=ranges, grouped=enable_gqa), scale
+
+
+def _is_short(query: Tensor, key: Tensor) -> bool:
+    return query.shape[-2] * key.shape[-2] <= SHORT**2
+
+
+def _blockwise(call: Call, scale: float, options: dict[str, object]) -> tuple[Tensor, Tensor]:
+    """Output (..., L, Ev) and logsumexp (..., L), by a Triton kernel or in PyTorch."""
+    query, key, value, mask = call.query, call.key, call.value, call.mask
+    length, keys = query.shape[-2], key.shape[-2]
+    kernel = kernels.find("flash", query, key, value) if mask is None else None
+    with without_autocast(query):
         if kernel is not None:
-            lead = None if enable_gqa else target[:-2]
+            lead, kv_lead = call.lead, key.shape[:-2] if call.grouped else call.lead
             output, logsumexp = kernel.attend(
-                *(_four_dims(x, lead) for x in (query, key, value)),
+                four_dims(query, lead),
+                four_dims(key, kv_lead),
+                four_dims(value, kv_lead),
                 scale=scale,
-                causal=causal,
-                window=window,
-                offset=offset or 0,
+                **{**options, "offset": options["offset"] or 0},
             )
         else:
-            if enable_gqa:
-                query, key, value, mask = _grouped(query, key, value, mask, target)
-            lead = checks.leading_dims(query=query, key=key, value=value)
+            mask = mask if mask is None else mask.expand(*mask.shape[:-2], length, keys)
+            lead = call.lead
+            if call.grouped:
+                query, key, value, mask = _grouped(query, key, value, mask)
+                lead = query.shape[:-2]
             query, key, value = (x.expand(*lead, *x.shape[-2:]) for x in (query, key, value))
-            output, logsumexp = _Flash.apply(query, key, value, mask, seen, scale)
-    output = output.reshape(*target[:-1], value.shape[-1])
-    if spoiled is not None:
-        output = output.masked_fill(spoiled, math.nan)
-    return Flash(output, logsumexp.reshape(target[:-1]))
+            output, logsumexp = _Flash.apply(query, key, value, mask, call.ranges, scale)
+    rows = (*call.lead, length)
+    return output.reshape(*rows, value.shape[-1]), logsumexp.reshape(rows)
 
 
 class _Flash(torch.autograd.Function):
     """Output (..., L, Ev) and logsumexp (..., L) of tensors with the same leading dimensions."""
 
     @staticmethod
-    def forward(ctx, query, key, value, mask, seen, scale) -> tuple[Tensor, Tensor]:
+    def forward(ctx, query, key, value, mask, ranges, scale) -> tuple[Tensor, Tensor]:
         wide = torch.float32 if query.dtype in HALF else query.dtype
         output = value.new_zeros(*query.shape[:-1], value.shape[-1])
         logsumexp = query.new_full(query.shape[:-1], -math.inf, dtype=wide)
-        for rows, blocks in _blocks(query, key, mask, seen):
-            some = query[..., rows, :].to(wide) * scale
-            running = start(some, value[..., :0, :].to(wide))
+        for rows, blocks in _blocks(query, key, mask, ranges):
+            block = query[..., rows, :].to(wide) * scale
+            running = start(block, value[..., :0, :].to(wide))
             for keys in blocks:
-                scores = some @ key[..., keys, :].to(wide).mT  # (..., l, s)
-                _hide(scores, mask, seen, rows, keys, -math.inf)
+                scores = block @ key[..., keys, :].to(wide).mT  # (..., l, s)
+                _hide(scores, mask, ranges, rows, keys, -math.inf)
                 running = update(running, scores, value[..., keys, :].to(wide))
             finished = finish(running)
             output[..., rows, :], logsumexp[..., rows] = finished[0].to(output.dtype), finished[1]
         ctx.save_for_backward(query, key, value, mask, output, logsumexp)
-        ctx.seen, ctx.scale = seen, scale
+        ctx.ranges, ctx.scale = ranges, scale
         return output, logsumexp
 
     @staticmethod
@@ -204,61 +216,59 @@ class _Flash(torch.autograd.Function):
         delta = (grad.to(wide) * output).sum(-1) - grad_logsumexp  # (..., L)
         base = finite_or_zero(logsumexp)
         grads = [torch.zeros_like(x, dtype=wide) for x in (query, key, value)]
-        for rows, blocks in _blocks(query, key, mask, ctx.seen):
-            some, some_grad = query[..., rows, :].to(wide) * scale, grad[..., rows, :].to(wide)
+        for rows, blocks in _blocks(query, key, mask, ctx.ranges):
+            block, block_grad = query[..., rows, :].to(wide) * scale, grad[..., rows, :].to(wide)
             for keys in blocks:
-                some_key, some_value = key[..., keys, :].to(wide), value[..., keys, :].to(wide)
-                weights = (some @ some_key.mT).sub_(base[..., rows, None]).exp_()  # (..., l, s)
-                _hide(weights, mask, ctx.seen, rows, keys, 0.0)
-                grads[2][..., keys, :] += weights.mT @ some_grad
-                slope = (some_grad @ some_value.mT).sub_(delta[..., rows, None]).mul_(weights)
-                grads[0][..., rows, :] += slope @ some_key
-                grads[1][..., keys, :] += slope.mT @ some
+                block_key, block_value = key[..., keys, :].to(wide), value[..., keys, :].to(wide)
+                weights = (block @ block_key.mT).sub_(base[..., rows, None]).exp_()  # (..., l, s)
+                _hide(weights, mask, ctx.ranges, rows, keys, 0.0)
+                grads[2][..., keys, :] += weights.mT @ block_grad
+                slope = (block_grad @ block_value.mT).sub_(delta[..., rows, None]).mul_(weights)
+                grads[0][..., rows, :] += slope @ block_key
+                grads[1][..., keys, :] += slope.mT @ block
         grads[0] *= scale
         same = zip(grads, (query, key, value), strict=True)
         return *(x.to(like.dtype) for x, like in same), None, None, None
 
 
 def _blocks(
-    query: Tensor, key: Tensor, mask: Tensor | None, seen: Spans | None
+    query: Tensor, key: Tensor, mask: Tensor | None, ranges: KeyRanges | None
 ) -> Iterator[tuple[slice, Iterator[slice]]]:
     """Each block of queries, with the blocks of keys that any of them may see."""
     for begin in range(0, query.shape[-2], ROWS):
         rows = slice(begin, min(begin + ROWS, query.shape[-2]))
-        span = slice(0, key.shape[-2]) if seen is None else seen.rows(rows).span()
+        span = slice(0, key.shape[-2]) if ranges is None else ranges.rows(rows).span()
         if mask is not None and span.start < span.stop:
-            span = _visible(mask[..., rows, :], span)
+            span = _visible_part(mask[..., rows, :], span)
         starts = range(span.start, span.stop, KEYS)
         yield rows, (slice(first, min(first + KEYS, span.stop)) for first in starts)
 
 
-def _visible(mask: Tensor, span: slice) -> slice:
+def _visible_part(mask: Tensor, span: slice) -> slice:
     """The part of `span` from the first key that any query of the mask sees to the last."""
-    places = mask.flatten(0, -2).any(0)[span].nonzero()
-    if not len(places):
+    visible = mask.flatten(0, -2).any(0)[span].nonzero()
+    if not len(visible):
         return slice(0, 0)
-    return slice(span.start + int(places[0]), span.start + int(places[-1]) + 1)
+    return slice(span.start + int(visible[0]), span.start + int(visible[-1]) + 1)
 
 
 def _hide(
-    scores: Tensor, mask: Tensor | None, seen: Spans | None, rows: slice, keys: slice, fill: float
+    scores: Tensor,
+    mask: Tensor | None,
+    ranges: KeyRanges | None,
+    rows: slice,
+    keys: slice,
+    fill: float,
 ) -> None:
     """Write `fill` where a query may not see a key, in place."""
     if mask is not None:
         scores.masked_fill_(~mask[..., rows, keys], fill)
-    if seen is not None and not (some := seen.rows(rows)).covers(keys):
-        scores.masked_fill_(~some.mask(keys), fill)
-
-
-def _four_dims(x: Tensor, lead: tuple[int, ...] | None) -> Tensor:
-    """(B, H, length, features), whatever the leading dimensions were; None keeps their sizes."""
-    if lead is not None:
-        x = x.expand(*lead, *x.shape[-2:])
-    return x.flatten(0, -4) if x.dim() > 3 else x[(None,) * (4 - x.dim())]
+    if ranges is not None and not (block := ranges.rows(rows)).covers(keys):
+        scores.masked_fill_(~block.mask(keys), fill)
 
 
 def _grouped(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, target: tuple[int, ...]
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
     """Give query and mask their groups as a dimension (..., H_kv, H / H_kv, L, E)."""
     kv_heads = key.shape[-3]

@@ -21,11 +21,11 @@ import torch
 from torch import Tensor
 
 from attnkit import checks, masks
+from attnkit.call import Attended, Call, check
+from attnkit.dtypes import transformed, widen, without_autocast
 from attnkit.efficient.feature_maps import FeatureMap, elu_features
-from attnkit.efficient.key_ranges import Spans, keys_alone, set_aside, spans, whole_mask
-from attnkit.functional import Attended
-from attnkit.numerics import as_autocast, widen
-from attnkit.trace import observe, watching
+from attnkit.efficient.key_ranges import KeyRanges, key_ranges, keys_alone
+from attnkit.trace import watching
 
 # Queries that the causal form works on at a time: within a chunk it is quadratic.
 CHUNK = 64
@@ -84,35 +84,36 @@ def linear_attention(
         >>> torch.allclose(parallel, recurrent, atol=1e-5)
         True
     """
-    checks.flag("need_weights", need_weights)
     checks.flag("causal", causal)
-    lead = _check(query, key, value, feature_map)
-    target = (*lead, query.shape[-2], key.shape[-2])
+    checks.function("feature_map", feature_map, "a callable")
+    target, mask, _ = check(query, key, value, mask=mask, need_weights=need_weights)
+    ranges = None
     if causal:
         checks.size("key", key, -2, query.shape[-2], "L, when causal is True")
-    if mask is not None:
-        checks.mask(mask, target, device=query.device)
-    if causal and query.shape[-2] <= SHORT:
-        order, causal = masks.causal(query.shape[-2], device=query.device), False
-        mask = order if mask is None else mask & order
-    seen = _causal_spans(query) if causal else None
-    query, key, value = as_autocast(query, key, value)
-    key, value, spoiled = set_aside(key, value, mask, seen, target)
-    dtype, weights = value.dtype, None
-    with torch.autocast(query.device.type, enabled=False):
-        query, key, value = widen(query, key, value)
-        features = feature_map(query), feature_map(key)  # (..., L, F), (..., S, F)
-        if need_weights or not keys_alone(mask):
-            whole = whole_mask(mask, seen, target[-1])
-            output, weights = _explicit(*features, value, whole)
+        if query.shape[-2] <= SHORT:
+            order, causal = masks.causal(query.shape[-2], device=query.device), False
+            mask = order if mask is None else mask & order
         else:
-            output, _ = _linear(*features, value, _key_mask(mask, key), causal, None)
-            if watching():
-                with torch.no_grad():
-                    _explicit(*features, value, whole_mask(mask, seen, target[-1]))
-    output = output.to(dtype)
-    output = output if spoiled is None else output.masked_fill(spoiled, math.nan)
-    return Attended(output, weights.to(dtype) if need_weights else None)
+            ranges = _causal_ranges(query)
+    call = Call(query, key, value, mask, lead=target[:-2], ranges=ranges)
+    weights = None
+    with without_autocast(query):
+        query, key, value = widen(call.query, call.key, call.value)
+        plain = need_weights or not keys_alone(mask)
+        if not plain and mask is not None:  # a masked key counts for nothing, whatever its features
+            key_mask = mask.expand(*mask.shape[:-2], 1, key.shape[-2]).mT  # (..., S, 1)
+            key = key.masked_fill(~key_mask, 0.0)
+        features = feature_map(query), feature_map(key)  # (..., L, F), (..., S, F)
+        if plain or watching():
+            with torch.set_grad_enabled(plain and torch.is_grad_enabled()):
+                output, weights, products = _explicit(*features, value, call.whole_mask)
+            # Those who record expect weights = softmax(scores), which the logarithm gives.
+            call.record(output, weights, products.log)
+        if not plain:
+            if mask is not None:
+                features = features[0], features[1] * key_mask
+            output, _ = _linear(*features, value, causal, None)
+    return call.finish(output, weights if need_weights else None)
 
 
 def linear_attention_segment(
@@ -132,7 +133,7 @@ def linear_attention_segment(
         query: (..., L, E), the queries of this segment.
         key: (..., L, E).
         value: (..., L, Ev).
-        state: what the segments before left; None at the start.
+        state: the state that the previous segment returned; None at the start.
         feature_map: as in `linear_attention`.
 
     Returns:
@@ -187,71 +188,60 @@ def _segment(
     feature_map: FeatureMap,
     form: Callable[..., tuple[Tensor, LinearState]],
 ) -> tuple[Tensor, LinearState]:
-    lead = _check(query, key, value, feature_map)
+    checks.function("feature_map", feature_map, "a callable")
+    target, _, _ = check(query, key, value)
     checks.size("key", key, -2, query.shape[-2], "L: a segment has one key for each query")
     if state is not None and not isinstance(state, LinearState):
         checks.fail("state", "a LinearState or None", type(state).__name__, TypeError)
-    query, key, value = as_autocast(query, key, value)
-    target = (*lead, query.shape[-2], key.shape[-2])
     # Nothing hides a NaN from the next segment, so the state keeps what it holds.
-    spoiled = None
-    if state is None or bool(state.key_value.isfinite().all()):
-        key, value, spoiled = set_aside(key, value, None, _causal_spans(query), target)
-    dtype = value.dtype
-    with torch.autocast(query.device.type, enabled=False):
-        query, key, value = widen(query, key, value)
-        features = feature_map(query), feature_map(key)
-        _check_state(state, features[1], value)
-        output, state = form(*features, value, None, True, state)
-    output = output.to(dtype)
-    if spoiled is None:
-        return output, state
-    ever = spoiled[..., -1:, :] if spoiled.shape[-2] else spoiled.any(-2, keepdim=True)
-    state = LinearState(
-        state.key_value.masked_fill(ever, math.nan), state.key.masked_fill(ever[..., 0], math.nan)
-    )
-    return output.masked_fill(spoiled, math.nan), state
+    ranges = _causal_ranges(query)
+    if state is not None and not transformed(query) and not state.key_value.isfinite().all():
+        ranges = None
+    call = Call(query, key, value, lead=target[:-2], ranges=ranges)
+    with without_autocast(query):
+        wide_query, wide_key, wide_value = widen(call.query, call.key, call.value)
+        features = feature_map(wide_query), feature_map(wide_key)
+        _check_state(state, features[1], wide_value)
+        output, state = form(*features, wide_value, True, state)
+    if call.nan_rows is not None:
+        bad = ~(key.isfinite().all((-2, -1)) & value.isfinite().all((-2, -1)))[
+            ..., None
+        ]  # (..., 1)
+        state = LinearState(
+            state.key_value.masked_fill(bad[..., None], math.nan),
+            state.key.masked_fill(bad, math.nan),
+        )
+    return call.finish(output).output, state
 
 
 def _linear(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    key_mask: Tensor | None,
-    causal: bool,
-    state: LinearState | None,
+    query: Tensor, key: Tensor, value: Tensor, causal: bool, state: LinearState | None
 ) -> tuple[Tensor, LinearState]:
     """Output and last state of features (..., L, F) and (..., S, F), in linear time."""
-    if key_mask is not None:
-        key = key * key_mask.to(key.dtype)  # (..., S, F)
     if not causal:
         state = LinearState(key.mT @ value, key.sum(-2))
         return _read(query @ state.key_value, query @ state.key[..., None]), state
-    state = _no_state(key, value) if state is None else state
-    outputs = [value.new_zeros(*checks.leading_dims(query=query, value=value), 0, value.shape[-1])]
+    state, outputs = _no_state(key, value) if state is None else state, []
     # Not slices: each would hand back a gradient as large as the whole.
     chunks = (x.split(CHUNK, -2) for x in (query, key, value))
-    for some, some_key, some_value in zip(*chunks, strict=True):
-        within = (some @ some_key.mT).tril()  # (..., l, l)
-        total = some @ state.key[..., None] + within.sum(-1, keepdim=True)
-        outputs.append(_read(some @ state.key_value + within @ some_value, total))
+    for block, block_key, block_value in zip(*chunks, strict=True):
+        within = (block @ block_key.mT).tril()  # (..., l, l)
+        total = block @ state.key[..., None] + within.sum(-1, keepdim=True)
+        outputs.append(_read(block @ state.key_value + within @ block_value, total))
         state = LinearState(
-            state.key_value + some_key.mT @ some_value, state.key + some_key.sum(-2)
+            state.key_value + block_key.mT @ block_value, state.key + block_key.sum(-2)
         )
     return torch.cat(outputs, -2), state
 
 
 def _steps(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    key_mask: None,
-    causal: bool,
-    state: LinearState | None,
+    query: Tensor, key: Tensor, value: Tensor, causal: bool, state: LinearState | None
 ) -> tuple[Tensor, LinearState]:
     """The same, token by token."""
     state = _no_state(key, value) if state is None else state
-    outputs = [value.new_zeros(*checks.leading_dims(query=query, value=value), 0, value.shape[-1])]
+    if not query.shape[-2]:
+        return _linear(query, key, value, causal, state)
+    outputs = []
     for step in zip(*(x.unbind(-2) for x in (query, key, value)), strict=True):
         q, k, v = (x[..., None, :] for x in step)
         state = LinearState(state.key_value + k.mT @ v, state.key + step[1])
@@ -259,17 +249,14 @@ def _steps(
     return torch.cat(outputs, -2), state
 
 
-def _explicit(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Attended:
-    """The plain form, with all weights."""
-    scores = query @ key.mT  # (..., L, S)
-    visible = scores if mask is None else scores.masked_fill(~mask, 0.0)
-    total = visible.sum(-1, keepdim=True)
-    weights = _read(visible, total)
-    output = weights @ value
-    if watching():
-        # Whoever records scores expects weights = softmax(scores), which the logarithm gives.
-        observe(scores=scores.log(), mask=mask, weights=weights, output=output)
-    return Attended(output, weights)
+def _explicit(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The plain form: output, all weights, and the products phi(q) . phi(k) they come from."""
+    products = query @ key.mT  # (..., L, S)
+    visible = products if mask is None else products.masked_fill(~mask, 0.0)
+    weights = _read(visible, visible.sum(-1, keepdim=True))
+    return weights @ value, weights, products
 
 
 def _read(numerator: Tensor, total: Tensor) -> Tensor:
@@ -285,24 +272,9 @@ def _no_state(key: Tensor, value: Tensor) -> LinearState:
     )
 
 
-def _causal_spans(query: Tensor) -> Spans:
+def _causal_ranges(query: Tensor) -> KeyRanges:
     length = query.shape[-2]
-    return spans(length, length, causal=True, window=None, offset=0, device=query.device)
-
-
-def _key_mask(mask: Tensor | None, key: Tensor) -> Tensor | None:
-    """A mask (..., 1, S) as (..., S, 1)."""
-    if mask is None:
-        return None
-    return mask.expand(*mask.shape[:-2], 1, key.shape[-2]).mT
-
-
-def _check(query: Tensor, key: Tensor, value: Tensor, feature_map: FeatureMap) -> torch.Size:
-    checks.query_key_value(query, key, value)
-    checks.size("key", key, -1, query.shape[-1], "the feature size of query")
-    if not callable(feature_map):
-        checks.fail("feature_map", "a callable", type(feature_map).__name__, TypeError)
-    return checks.leading_dims(query=query, key=key, value=value)
+    return key_ranges(length, length, causal=True, window=None, offset=0, device=query.device)
 
 
 def _check_state(state: LinearState | None, key: Tensor, value: Tensor) -> None:

@@ -2,14 +2,14 @@ r"""Softmax in one pass, one block of scores at a time: the step that flash atte
 
 The safe softmax needs the largest score before it can sum, so it reads its row twice. Milakov and
 Gimelshein (2018), "Online normalizer calculation for softmax", algorithm 3, keep a running
-maximum m and a running sum d, and mend the sum whenever the maximum grows:
+maximum m and a running sum d, and rescale the sum whenever the maximum grows:
 
 .. math::
 
     m' = \max(m, \max_j s_j), \qquad d' = d\, e^{m - m'} + \sum_j e^{s_j - m'}
 
-The running output of attention is mended by the same factor (Dao et al. 2022, algorithm 1), so that
-a row of weights need never be whole:
+The running output of attention is rescaled by the same factor (Dao et al. 2022, algorithm 1), so
+that a row of weights is never held whole:
 
 .. math:: o' = o\, e^{m - m'} + \sum_j e^{s_j - m'} v_j, \qquad
           \text{output} = o / d, \qquad \text{logsumexp} = m + \log d
@@ -25,11 +25,12 @@ import torch
 from torch import Tensor
 
 from attnkit import checks
-from attnkit.scores import dot_scores
+from attnkit.call import check
+from attnkit.dtypes import widen
 
 
 class Running(NamedTuple):
-    """What is known of each query once some of its keys have been read.
+    """Partial results of each query, over the keys read so far.
 
     maximum: m, the largest score so far (..., L, 1); -inf when nothing was visible.
     total: d, the sum of exp(score - m) (..., L, 1).
@@ -71,34 +72,34 @@ def update(running: Running, scores: Tensor, value: Tensor) -> Running:
     maximum = torch.maximum(running.maximum, scores.amax(-1, keepdim=True))  # (..., L, 1)
     base = finite_or_zero(maximum)
     weights = (scores - base).exp()  # (..., L, s), not yet divided by their sum
-    mend = (running.maximum - base).exp()  # (..., L, 1), 0 when nothing was there to mend
+    rescale = (running.maximum - base).exp()  # (..., L, 1), 0 when nothing was read before
     return Running(
         maximum,
-        running.total * mend + weights.sum(-1, keepdim=True),
-        running.output * mend + weights @ value,
+        running.total * rescale + weights.sum(-1, keepdim=True),
+        running.output * rescale + weights @ value,
     )
 
 
 def merge(left: Running, right: Running) -> Running:
-    """Join what two readers saw of different keys, in any order.
+    """Combine partial results over disjoint keys, in any order.
 
     The step is associative, so a row can be cut among workers: flash decoding and ring attention
     end with this.
     """
     maximum = torch.maximum(left.maximum, right.maximum)
     base = finite_or_zero(maximum)
-    mend, mend_right = (left.maximum - base).exp(), (right.maximum - base).exp()
+    rescale_left, rescale_right = (left.maximum - base).exp(), (right.maximum - base).exp()
     return Running(
         maximum,
-        left.total * mend + right.total * mend_right,
-        left.output * mend + right.output * mend_right,
+        left.total * rescale_left + right.total * rescale_right,
+        left.output * rescale_left + right.output * rescale_right,
     )
 
 
 def finish(running: Running) -> tuple[Tensor, Tensor]:
     """Divide by the sum: output (..., L, Ev) and logsumexp (..., L).
 
-    A query that saw nothing gives output 0 and logsumexp -inf.
+    A fully masked query gives output 0 and logsumexp -inf.
     """
     empty = running.total == 0
     output = running.output / running.total.masked_fill(empty, 1.0)
@@ -114,7 +115,7 @@ def online_attention(
     scale: float | None = None,
     block_size: int = 1,
 ) -> Iterator[Running]:
-    """Attend block by block, and show what is known after each: L queries, S / block_size steps.
+    """Attend block by block, and show the partial result after each of S / block_size steps.
 
     A form to read and to draw; `flash_attention` is the one to use.
 
@@ -123,11 +124,12 @@ def online_attention(
         key: (..., S, E).
         value: (..., S, Ev).
         mask: boolean, broadcastable to (..., L, S); True where the query may attend.
-        scale: factor of the scores; 1/sqrt(E) when left out.
+        scale: factor of the scores; 1/sqrt(E) when omitted.
         block_size: keys read in one step, at least 1.
 
     Yields:
-        `Running` after each block; `finish` turns the last one into output and logsumexp.
+        `Running` after each block, in at least float32, and once where there are no keys; `finish`
+        turns the last one into output and logsumexp.
 
     Raises:
         TypeError: an input is not a floating tensor, dtypes differ, or `mask` is not boolean.
@@ -145,24 +147,19 @@ def online_attention(
         >>> torch.allclose(output, key.T.softmax(-1))
         True
     """
-    checks.query_key_value(query, key, value)
-    checks.size("key", key, -1, query.shape[-1], "the feature size of query")
-    checks.integer("block_size", block_size, minimum=1)
-    lead = checks.leading_dims(query=query, key=key, value=value)
-    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else checks.number("scale", scale)
-    if mask is not None:
-        shape = (*lead, query.shape[-2], key.shape[-2])
-        mask = checks.mask(mask, shape, device=query.device).expand(shape)
-    return _steps(query, key, value, mask, scale, block_size)
+    block_size = checks.integer("block_size", block_size, minimum=1)
+    target, mask, scale = check(query, key, value, mask=mask, scale=scale)
+    mask = mask if mask is None else mask.expand(target)
+    return _steps(*widen(query, key, value), mask, scale, block_size)
 
 
 def _steps(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float, block_size: int
 ) -> Iterator[Running]:
     running = None
-    for begin in range(0, key.shape[-2], block_size):
+    for begin in range(0, max(1, key.shape[-2]), block_size):
         block = slice(begin, begin + block_size)
-        scores = dot_scores(query, key[..., block, :], scale=scale)  # (..., L, s)
+        scores = scale * query @ key[..., block, :].mT  # (..., L, s)
         if mask is not None:
             scores = scores.masked_fill(~mask[..., block], -math.inf)
         running = start(scores, value) if running is None else running

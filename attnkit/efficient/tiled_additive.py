@@ -14,13 +14,12 @@ import torch
 from torch import Tensor
 
 from attnkit import checks
-from attnkit.call import spoil
+from attnkit.call import Attended, Call
+from attnkit.dtypes import transformed, widen, without_autocast
 from attnkit.efficient import triton as kernels
-from attnkit.efficient.pair_tanh import PairGrads, PairTanh, dot
-from attnkit.functional import Attended, attend
-from attnkit.numerics import as_autocast, set_aside, widen
-from attnkit.scores import additive_scores
-from attnkit.trace import watching
+from attnkit.efficient.additive_tiles import PairGrads, PairTanh, dot
+from attnkit.scores import pair_scores
+from attnkit.softmax import masked_softmax
 
 # Below this many pairs times hidden features the plain form is as fast on processors with a fast
 # tanh, where what it makes stays in cache; on others tiles would pay from an eighth of it.
@@ -31,7 +30,7 @@ FEW_PAIRS = 8
 
 def worth_tiling(query: Tensor, key: Tensor) -> bool:
     """Whether tiles pay for projected queries (..., L, A) and keys (..., S, A)."""
-    if torch.compiler.is_compiling():  # it fuses the plain form by itself, and would unroll ours
+    if transformed(query) or not (query.numel() and key.numel()):
         return False
     length, keys = query.shape[-2], key.shape[-2]
     if length * keys < FEW_PAIRS * (length + keys):
@@ -64,12 +63,8 @@ def tiled_additive_scores(query: Tensor, key: Tensor, v: Tensor) -> Tensor:
     """
     lead = _check(query, key, v)
     dtype = query.dtype
-    query, key, v = widen(query, key, v)
-    if not worth_tiling(query, key):
-        return additive_scores(query, key, v).to(dtype)
-    with torch.autocast(query.device.type, enabled=False):
-        scores = _Scores.apply(_batched(query, lead), _batched(key, lead), v)  # (N, L, S)
-    return scores.reshape(*lead, *scores.shape[1:]).to(dtype)
+    with without_autocast(query):
+        return _scores(*widen(query, key, v), lead).to(dtype)
 
 
 def tiled_additive_attention(
@@ -92,13 +87,13 @@ def tiled_additive_attention(
         key: projected keys (..., S, A).
         v: (A,).
         value: (..., S, Ev).
-        mask: boolean, broadcastable to (..., L, S); True where the query may attend. Stretches of
+        mask: boolean, broadcastable to (..., L, S); True where the query may attend. Ranges of
             keys that no query of a tile may see are skipped.
-        need_weights: return the weights (..., L, S), which then are held in memory.
+        need_weights: return the weights (allocates L x S).
 
     Returns:
         `Attended(output, weights)`: output (..., L, Ev), weights or None. With `create_graph=True`
-        the backward pass takes the plain form, so that it can be derived again.
+        the backward pass takes the plain form, so that it can be differentiated again.
 
     Raises:
         TypeError: an input is not a floating tensor, dtypes differ, or `mask` is not boolean.
@@ -115,21 +110,35 @@ def tiled_additive_attention(
     checks.flag("need_weights", need_weights)
     lead = checks.leading_dims(query=query, key=key, value=value)
     if mask is not None:
-        checks.mask(mask, (*lead, query.shape[-2], key.shape[-2]), device=query.device)
-    query, key, v, value = as_autocast(query, key, v, value)
-    query, key, value, spoiled = set_aside(query, key, value, mask)
-    dtype = value.dtype
-    query, key, v, value = widen(query, key, v, value)
-    with torch.autocast(query.device.type, enabled=False):
+        mask = checks.mask(mask, (*lead, query.shape[-2], key.shape[-2]), device=query.device)
+    call = Call(query, key, value, mask, lead=lead)
+    output, weights = attend_in_tiles(call, v, need_weights)
+    return call.finish(output, weights if need_weights else None)
+
+
+def attend_in_tiles(call: Call, v: Tensor, need_weights: bool) -> tuple[Tensor, Tensor | None]:
+    """Output and, where they were made, weights of a call with projected queries and keys."""
+    query, key, value = widen(call.query, call.key, call.value)
+    v, weights = v.to(query.dtype), None
+
+    def scores() -> Tensor:
+        return _scores(query, key, v, checks.leading_dims(query=query, key=key))  # (..., L, S)
+
+    with without_autocast(query):
         if need_weights or not worth_tiling(query, key):
-            output, weights = attend(tiled_additive_scores(query, key, v), value, mask=mask)
+            weights = masked_softmax(scores(), call.mask)
+            output = weights @ value  # (..., L, Ev)
         else:
-            output, weights = _fused(query, key, v, value, mask, lead), None
-            if watching():
-                with torch.no_grad():
-                    attend(tiled_additive_scores(query, key, v), value, mask=mask)
-    weights = weights.to(dtype) if need_weights else None
-    return spoil(Attended(output.to(dtype), weights), spoiled, mask, need_weights)
+            output = _fused(query, key, v, value, call.mask, call.lead)
+    call.record(output, weights, scores)
+    return output, weights
+
+
+def _scores(query: Tensor, key: Tensor, v: Tensor, lead: tuple[int, ...]) -> Tensor:
+    if not worth_tiling(query, key):
+        return pair_scores(query, key, v)
+    scores = _Scores.apply(_batched(query, lead), _batched(key, lead), v)  # (N, L, S)
+    return scores.reshape(*lead, *scores.shape[1:])
 
 
 def _fused(
@@ -165,7 +174,7 @@ class _Scores(torch.autograd.Function):
     def backward(ctx, grad: Tensor) -> tuple[Tensor, ...]:
         query, key, v = ctx.saved_tensors
         if torch.is_grad_enabled():
-            return _differentiable(additive_scores, (query, key, v), grad)
+            return _differentiable(pair_scores, (query, key, v), grad)
         tanh, grads = PairTanh(query, key), PairGrads(query, key, v)
         for tile in tanh.tiles(tanh.whole):
             grads.add(tile, tanh(tile), grad[tile])
@@ -187,7 +196,7 @@ class _Attention(torch.autograd.Function):
             if mask is not None:
                 scores.masked_fill_(~mask[band], -math.inf)
             most = scores.amax(-1, keepdim=True)
-            if mask is not None:  # a row that sees nothing: exp(-inf) = 0, and 0 / 1
+            if mask is not None:  # a fully masked query: exp(-inf) = 0, and 0 / 1
                 most.masked_fill_(most == -math.inf, 0.0)
             weights = scores.sub_(most).exp_()
             total = weights.sum(-1, keepdim=True)
@@ -207,8 +216,8 @@ class _Attention(torch.autograd.Function):
         grad_value = torch.zeros_like(value)
         tanh, grads = PairTanh(query, key, mask), PairGrads(query, key, v)
         for band in tanh.bands():
-            some_grad, some_value = grad[band[:2]], value[band.batch, band.keys]
-            grad_weights = (some_grad @ some_value.mT).sub_(delta[band[:2]])
+            band_grad, band_value = grad[band[:2]], value[band.batch, band.keys]
+            grad_weights = (band_grad @ band_value.mT).sub_(delta[band[:2]])
             weights = torch.zeros_like(grad_weights)
             for tile in tanh.tiles(band):
                 t, local = tanh(tile), tile.within(band)
@@ -217,7 +226,7 @@ class _Attention(torch.autograd.Function):
                     part.masked_fill_(~mask[tile], 0.0)
                 weights[local] = part
                 grads.add(tile, t, part.mul_(grad_weights[local]))
-            grad_value[band.batch, band.keys].add_(weights.mT @ some_grad)
+            grad_value[band.batch, band.keys].add_(weights.mT @ band_grad)
         return *grads.finish(), grad_value, None
 
 
@@ -227,7 +236,7 @@ def plain_backward(
     """The gradients of query, key, v and value by the plain form, for `create_graph=True`."""
 
     def plain(query: Tensor, key: Tensor, v: Tensor, value: Tensor) -> Tensor:
-        return attend(additive_scores(query, key, v), value, mask=mask).output
+        return masked_softmax(pair_scores(query, key, v), mask) @ value
 
     return _differentiable(plain, inputs, grad)
 

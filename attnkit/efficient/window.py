@@ -1,4 +1,4 @@
-"""Sliding-window attention that does only the work that its window asks for.
+"""Sliding-window attention that computes only the scores inside its window.
 
 Child et al. (2019), "Generating long sequences with sparse transformers", and Beltagy et al.
 (2020), "Longformer": a query that sees w keys costs w scores, so L queries cost L * w rather than
@@ -9,17 +9,17 @@ kernel.
 
 import math
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import pairwise
 
 import torch
 from torch import Tensor
 
-from attnkit import checks, masks
-from attnkit.efficient.key_ranges import Spans, joined, keys_alone, part_of, set_aside, spans
-from attnkit.functional import Attended, _check_sdpa, scaled_dot_product_attention
-from attnkit.numerics import as_autocast
-from attnkit.trace import unobserved, watching
+from attnkit import checks
+from attnkit.call import Attended, Call, check
+from attnkit.dtypes import transformed, without_autocast
+from attnkit.efficient.key_ranges import joined, key_ranges, keys_alone, part_of
+from attnkit.softmax import kernel
 
 # Queries of a block: with fewer, calls cost more than work; with more, hidden keys are read.
 MIN_ROWS, MAX_ROWS = 64, 512
@@ -53,10 +53,10 @@ def sliding_window_attention(
         value: (..., S, Ev).
         window: keys that a query sees, at least 1.
         causal: False to look ahead as well.
-        offset: the key at query i's own place is i + offset; demanded when L != S.
+        offset: the key at query i's own place is i + offset; required when L != S.
         mask: boolean, broadcastable to (..., L, S), on top of the window. A mask of the keys alone,
             (..., 1, S), keeps the memory linear.
-        scale: factor of the scores; 1/sqrt(E) when left out.
+        scale: factor of the scores; 1/sqrt(E) when omitted.
         enable_gqa: grouped heads in dimension -3, as in `scaled_dot_product_attention`.
         need_weights: return the weights (..., L, S), zeros included: that is quadratic again.
         backend: "blocks" runs anywhere; "flex" is FlexAttention, which takes a mask of the keys
@@ -81,121 +81,79 @@ def sliding_window_attention(
     """
     checks.integer("window", window, minimum=1)
     checks.choice("backend", backend, BACKENDS)
-    checks.dims("query", checks.tensor("query", query), 2, "(..., L, E)")
-    checks.dims("key", checks.tensor("key", key), 2, "(..., S, E)")
-    length, keys = query.shape[-2], key.shape[-2]
-    options = {"scale": scale, "enable_gqa": enable_gqa}
-    place = {"causal": causal, "window": window, "offset": offset, "device": query.device}
-    target = None
-    if mask is not None:
-        target = _check_sdpa(query, key, value, scale, 0.0, enable_gqa, need_weights)
-        checks.mask(mask, target, device=query.device)
-    whole = partial(_whole, query, key, value, mask, place, options)
-    if need_weights or (backend == "auto" and length <= SHORT):
-        return whole(need_weights)
-    target = target or _check_sdpa(query, key, value, scale, 0.0, enable_gqa, need_weights)
-    seen = spans(length, keys, **place)
-    if watching():
-        with torch.no_grad():
-            whole(True)
-    if backend == "flex" or (backend == "auto" and query.is_cuda and keys_alone(mask)):
-        return Attended(_flex(query, key, value, mask, seen, target, options), None)
-    with unobserved():
-        output = _in_blocks(query, key, value, mask, seen, _rows(length, window), options)
-    return Attended(output, None)
-
-
-def _whole(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    mask: Tensor | None,
-    place: dict[str, object],
-    options: dict[str, object],
-    need_weights: bool,
-) -> Attended:
-    """The plain form: all scores, and a mask."""
-    near = masks.sliding_window(query.shape[-2], key.shape[-2], **place)  # (L, S)
-    near = near if mask is None else near & mask
-    return scaled_dot_product_attention(
-        query, key, value, mask=near, need_weights=need_weights, **options
+    target, mask, scale = check(
+        query, key, value,
+        mask=mask, scale=scale, enable_gqa=enable_gqa, need_weights=need_weights,
+    )  # fmt: skip
+    length, keys = target[-2:]
+    ranges = key_ranges(
+        length, keys, causal=causal, window=window, offset=offset, device=query.device
     )
+    call = Call(query, key, value, mask, lead=target[:-2], ranges=ranges, grouped=enable_gqa)
+    plain = (backend == "auto" and length <= SHORT) or transformed(query) or 0 in (*target, length)
+    if need_weights or plain:
+        return call.finish(*call.dot_product(scale, need_weights=need_weights))
+    with without_autocast(query):
+        if backend == "flex" or (backend == "auto" and query.is_cuda and keys_alone(mask)):
+            output = _flex(call, scale)
+        else:
+            output = _in_blocks(call, scale, _rows(length, window))
+    call.record(output, None, lambda: call.dot_scores(scale))
+    return call.finish(output)
 
 
-def _in_blocks(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    mask: Tensor | None,
-    seen: Spans,
-    block_rows: int,
-    options: dict[str, object],
-) -> Tensor:
-    """Blocks of queries, each against the one stretch of keys that its queries see."""
-    queries, outputs = query.split(block_rows, -2), []
+def _in_blocks(call: Call, scale: float, block_rows: int) -> Tensor:
+    """Blocks of queries, each against the one range of keys that its queries see."""
+    queries, outputs = call.query.split(block_rows, -2), []
     rows = [slice(n * block_rows, (n + 1) * block_rows) for n in range(len(queries))]
-    seen_by = [seen.rows(block) for block in rows]
-    stretches = [block.span() for block in seen_by]
-    cuts = sorted({0, key.shape[-2]}.union(*((span.start, span.stop) for span in stretches)))
+    ranges = [call.ranges.rows(block) for block in rows]
+    spans = [block.span() for block in ranges]
+    cuts = sorted({0, call.key.shape[-2]}.union(*((span.start, span.stop) for span in spans)))
     number = {cut: n for n, cut in enumerate(cuts)}
     sizes = [end - begin for begin, end in pairwise(cuts)] or [0]
-    keys, values = key.split(sizes, -2), value.split(sizes, -2)
-    for some, block, visible, span in zip(queries, rows, seen_by, stretches, strict=True):
+    keys, values = call.key.split(sizes, -2), call.value.split(sizes, -2)
+    for block, visible, span, query in zip(rows, ranges, spans, queries, strict=True):
+        if span.start == span.stop:
+            outputs.append(call.value.new_zeros(*call.lead, query.shape[-2], call.value.shape[-1]))
+            continue
         near = None if visible.covers(span) else visible.mask(span)  # (l, s)
-        if mask is not None:
-            part = part_of(mask, block, span)
+        if call.mask is not None:
+            part = part_of(call.mask, block, span)
             near = part if near is None else near & part
         pieces = range(number[span.start], number[span.stop])
-        outputs.append(
-            scaled_dot_product_attention(
-                some, joined(keys, pieces), joined(values, pieces), mask=near, **options
-            ).output
-        )
+        key, value = joined(keys, pieces), joined(values, pieces)
+        outputs.append(kernel(query, key, value, near, None, scale, call.lead, call.grouped))
     return torch.cat(outputs, -2) if len(outputs) > 1 else outputs[0]
 
 
-def _flex(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    mask: Tensor | None,
-    seen: Spans,
-    target: tuple[int, ...],
-    options: dict[str, object],
-) -> Tensor:
+def _flex(call: Call, scale: float) -> Tensor:
     """FlexAttention, which skips whole blocks by a `BlockMask` and masks within the others."""
     from torch.nn.attention.flex_attention import create_block_mask
 
+    mask, ranges, lead = call.mask, call.ranges, call.lead
     if not keys_alone(mask):
         checks.fail("mask", "shape (..., 1, S) with backend='flex'", f"{checks.shape(mask)}")
-    query, key, value = as_autocast(query, key, value)
-    key, value, spoiled = set_aside(key, value, mask, seen, target)
-    *lead, length, keys = target
     heads = lead[-1] if len(lead) > 1 else 1
-    batch = math.prod(lead) // max(1, heads)
-    shapes = [query.shape, key.shape, value.shape]
-    if not options["enable_gqa"]:
-        shapes = [(*lead, *shape[-2:]) for shape in shapes]
+    batch = math.prod(lead) // heads
     four = [
-        x.expand(shape).reshape(batch, -1, *shape[-2:])
-        for x, shape in zip((query, key, value), shapes, strict=True)
+        (x if call.grouped else x.expand(*lead, *x.shape[-2:])).reshape(batch, -1, *x.shape[-2:])
+        for x in (call.query, call.key, call.value)
     ]
-    keep = torch.ones((), dtype=torch.bool, device=query.device) if mask is None else mask
-    keep = keep.expand(*lead, 1, keys).reshape(batch, heads, keys)
+    keep = torch.ones((), dtype=torch.bool, device=ranges.device) if mask is None else mask
+    keep = keep.expand(*lead, 1, ranges.keys).reshape(batch, heads, ranges.keys)
 
     def visible(b: Tensor, h: Tensor, q: Tensor, k: Tensor) -> Tensor:
-        return (k >= seen.first[q]) & (k < seen.last[q]) & keep[b, h, k]
+        return (k >= q + ranges.low) & (k < q + ranges.high) & keep[b, h, k]
 
     shared = mask is None
     block_mask = create_block_mask(
-        visible, None if shared else batch, None if shared else heads, length, keys,
-        device=query.device.type,
+        visible, None if shared else batch, None if shared else heads, ranges.queries, ranges.keys,
+        device=ranges.device.type,
     )  # fmt: skip
-    output = _flex_attention(query.device.type)(
-        *four, block_mask=block_mask, scale=options["scale"], enable_gqa=options["enable_gqa"]
+    output = _flex_attention(ranges.device.type)(
+        *four, block_mask=block_mask, scale=scale, enable_gqa=call.grouped
     )
-    output = output.reshape(*lead, *output.shape[-2:])
-    return output if spoiled is None else output.masked_fill(spoiled, math.nan)
+    return output.reshape(*lead, *output.shape[-2:])
 
 
 @lru_cache

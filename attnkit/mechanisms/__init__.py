@@ -3,7 +3,7 @@
 from attnkit.mechanisms.additive import AdditiveAttention
 from attnkit.mechanisms.luong import LuongAttention
 from attnkit.mechanisms.multihead import MultiHeadAttention
-from attnkit.mechanisms.projected import ProjectedAttention, time_first
+from attnkit.mechanisms.projected import ProjectedAttention
 from attnkit.mechanisms.scored import ScoredAttention
 from attnkit.mechanisms.self_attention import SelfAttention
 
@@ -14,5 +14,4 @@ __all__ = [
     "ProjectedAttention",
     "ScoredAttention",
     "SelfAttention",
-    "time_first",
 ]

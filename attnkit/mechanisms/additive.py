@@ -6,10 +6,10 @@ import torch
 from torch import Tensor, nn
 
 from attnkit import checks
-from attnkit.efficient.tiled_additive import tiled_additive_attention, worth_tiling
-from attnkit.functional import Attended
+from attnkit.call import Call
+from attnkit.efficient.tiled_additive import attend_in_tiles, worth_tiling
 from attnkit.mechanisms.scored import ScoredAttention
-from attnkit.scores import additive_scores
+from attnkit.scores import pair_scores
 
 
 class AdditiveAttention(ScoredAttention):
@@ -72,17 +72,13 @@ class AdditiveAttention(ScoredAttention):
 
     def scores(self, query: Tensor, key: Tensor) -> Tensor:
         """v^T tanh(query + key) of what the two projections gave -> (..., L, S)."""
-        return additive_scores(query, key, self.v.to(query.dtype))
+        return pair_scores(query, key, self.v.to(query.dtype))
 
-    def attend(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, need_weights: bool
-    ) -> Attended:
-        """The same, tile by tile where that is faster, so that no pair's hidden features stay."""
-        if not worth_tiling(query, key):
-            return super().attend(query, key, value, mask, need_weights)
-        return tiled_additive_attention(
-            query, key, self.v, value, mask=mask, need_weights=need_weights
-        )
+    def attend(self, call: Call, need_weights: bool) -> tuple[Tensor, Tensor | None]:
+        """As the base does, or tile by tile where that is faster."""
+        if worth_tiling(call.query, call.key):
+            return attend_in_tiles(call, self.v, need_weights)
+        return super().attend(call, need_weights)
 
     def extra_repr(self) -> str:
         return f"{super().extra_repr()}, hidden_dim={self.hidden_dim}"

@@ -6,10 +6,10 @@ import torch
 from torch import Tensor, nn
 
 from attnkit import checks
-from attnkit.efficient.tiled_additive import tiled_additive_attention, worth_tiling
-from attnkit.functional import Attended
+from attnkit.call import Call
+from attnkit.efficient.tiled_additive import attend_in_tiles, worth_tiling
 from attnkit.mechanisms.scored import ScoredAttention
-from attnkit.scores import additive_scores, dot_scores
+from attnkit.scores import pair_scores
 
 SCORES = ("dot", "general", "concat")
 
@@ -34,7 +34,7 @@ class LuongAttention(ScoredAttention):
         query_dim: features of a query, at least 1.
         key_dim: features of a key, at least 1; for "dot" the same as `query_dim`.
         score: "dot", "general" or "concat".
-        hidden_dim: rows of W for "concat", `query_dim` when left out. The other two have none.
+        hidden_dim: rows of W for "concat", `query_dim` when omitted. The other two have none.
 
     Shapes: query (..., L, query_dim), key (..., S, key_dim), value (..., S, Ev) -> output
     (..., L, Ev), weights (..., L, S). See `forward`.
@@ -91,18 +91,14 @@ class LuongAttention(ScoredAttention):
     def scores(self, query: Tensor, key: Tensor) -> Tensor:
         """v^T tanh(query + key) (concat), or query . key, of what was projected -> (..., L, S)."""
         if self.score == "concat":
-            return additive_scores(query, key, self.v.to(query.dtype))
-        return dot_scores(query, key)
+            return pair_scores(query, key, self.v.to(query.dtype))
+        return query @ key.mT
 
-    def attend(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, need_weights: bool
-    ) -> Attended:
+    def attend(self, call: Call, need_weights: bool) -> tuple[Tensor, Tensor | None]:
         """As the base does; "concat" tile by tile where that is faster."""
-        if self.score != "concat" or not worth_tiling(query, key):
-            return super().attend(query, key, value, mask, need_weights)
-        return tiled_additive_attention(
-            query, key, self.v, value, mask=mask, need_weights=need_weights
-        )
+        if self.score == "concat" and worth_tiling(call.query, call.key):
+            return attend_in_tiles(call, self.v, need_weights)
+        return super().attend(call, need_weights)
 
     def extra_repr(self) -> str:
         return f"{super().extra_repr()}, score={self.score!r}"

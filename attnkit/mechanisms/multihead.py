@@ -1,6 +1,8 @@
 """Multi-head attention (Vaswani et al. 2017)."""
 
+import math
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol, Self
 
 import torch
@@ -8,9 +10,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from attnkit import checks
-from attnkit.call import check_inputs, default_key_value, spoil
-from attnkit.functional import Attended, scaled_dot_product_attention
-from attnkit.numerics import seeing, set_aside
+from attnkit.call import Attended, Call, check_module, default_key_value, project, visible
+from attnkit.dtypes import transformed
+from attnkit.softmax import any_visible
 
 Rotate = Callable[[Tensor, int], Tensor]
 
@@ -44,9 +46,9 @@ class MultiHeadAttention(nn.Module):
     Args:
         embed_dim: features E of query and output, a multiple of `num_heads`.
         num_heads: heads H, at least 1.
-        num_kv_heads: heads of key and value, a divisor of `num_heads`, which it is when left out.
-        kdim: features of a key; `embed_dim` when left out.
-        vdim: features of a value; `embed_dim` when left out.
+        num_kv_heads: heads of key and value, a divisor of `num_heads`, the same when omitted.
+        kdim: features of a key; `embed_dim` when omitted.
+        vdim: features of a value; `embed_dim` when omitted.
         bias: add a learned bias in all four projections.
         dropout: probability of dropping a weight in training.
 
@@ -69,6 +71,7 @@ class MultiHeadAttention(nn.Module):
         True
     """
 
+    @checks.hints_at_init
     def __init__(
         self,
         embed_dim: int,
@@ -81,8 +84,8 @@ class MultiHeadAttention(nn.Module):
         dropout: float = 0.0,
     ):
         super().__init__()
-        self.embed_dim = checks.integer("embed_dim", embed_dim, minimum=1)
-        self.num_heads = _divisor("num_heads", num_heads, "embed_dim", embed_dim)
+        self.embed_dim = embed_dim = checks.integer("embed_dim", embed_dim, minimum=1)
+        self.num_heads = num_heads = _divisor("num_heads", num_heads, "embed_dim", embed_dim)
         kv_heads = num_heads if num_kv_heads is None else num_kv_heads
         self.num_kv_heads = _divisor("num_kv_heads", kv_heads, "num_heads", num_heads)
         self.kdim = embed_dim if kdim is None else checks.integer("kdim", kdim, minimum=1)
@@ -148,6 +151,7 @@ class MultiHeadAttention(nn.Module):
                     layer.bias.copy_(layer_bias)
         return new.train(module.training)
 
+    @checks.hints
     def forward(
         self,
         query: Tensor,
@@ -159,13 +163,14 @@ class MultiHeadAttention(nn.Module):
         rotate: Rotate | None = None,
         cache: Cache | None = None,
         need_weights: bool = False,
+        **guessed: object,
     ) -> Attended:
         """Attend with every head from every query to the keys that the mask lets through.
 
         Args:
             query: (..., L, embed_dim).
-            key: (..., S, kdim); `query` when left out (self-attention).
-            value: (..., S, vdim); `key` when left out.
+            key: (..., S, kdim); `query` when omitted (self-attention).
+            value: (..., S, vdim); `key` when omitted.
             mask: boolean, broadcastable to (..., L, S), the same for every head, or, with one
                 dimension more than query, to (..., H, L, S). True where the query may attend. A
                 head that may see nothing gives weights 0 and adds nothing; a query for which that
@@ -189,74 +194,62 @@ class MultiHeadAttention(nn.Module):
             TypeError: an input is not a floating tensor, dtypes differ, or `mask` is not boolean.
             ValueError: shapes, sizes or devices do not fit.
         """
+        if guessed:
+            checks.unknown("forward", guessed)
         key, value = default_key_value(query, key, value, self.embed_dim, self.kdim)
-        *lead, L, S = check_inputs(self, query, key, value, self.embed_dim, self.kdim)
+        dims = self.embed_dim, self.kdim
+        *lead, L, S = check_module(self, query, key, value, need_weights, *dims)
         checks.size("value", value, -1, self.vdim, "vdim")
         _check_hooks(rotate, cache)
-        spoiled = None
-        if cache is None:
-            mask = self._visible(mask, bias, (*lead, self.num_heads, L, S), query.device)
-            seen = None if mask is None else mask.any(-3)  # (..., L, S)
-            query, key, value, spoiled = set_aside(query, key, value, seen)
-        query, key, value = self._heads(query, key, value)  # (..., heads, length, head_dim)
+        lead = (*lead, self.num_heads)
+        # All is checked before the cache is written to: a refused call leaves it as it was.
+        held = 0 if cache is None else getattr(cache, "kept", cache.length)
+        mask = _visible(mask, bias, (*lead, L, held + S), query.device)
+        query, key, value = self._heads(query, key, value, mask)  # (..., heads, length, head_dim)
         if rotate is not None:
             offset = 0 if cache is None else cache.length
-            query, key = rotate(query, offset), rotate(key, offset)
+            query, key = _turned(rotate, query, offset), _turned(rotate, key, offset)
         if cache is not None:
             key, value = cache.update(key, value)
-            target = (*lead, self.num_heads, L, key.shape[-2])
-            mask = self._visible(mask, bias, target, query.device)
-        if self.num_kv_heads != self.num_heads:
-            query, key, value = (x.expand(*lead, *x.shape[-3:]) for x in (query, key, value))
         dropout_p = self.dropout if self.training else 0.0
         if need_weights or dropout_p:
-            # The explicit form multiplies heads that lie apart in memory up to 1.4 times slower.
+            # The products are slower on heads that lie apart (benchmarks/multihead.py, weights on).
             query, key, value = query.contiguous(), key.contiguous(), value.contiguous()
-        output, weights = scaled_dot_product_attention(
-            query,
-            key,
-            value,
-            mask=mask,
-            bias=bias,
-            dropout_p=dropout_p,
-            enable_gqa=self.num_kv_heads != self.num_heads,
-            need_weights=need_weights,
-        )
+        grouped = self.num_kv_heads != self.num_heads
+        call = Call(query, key, value, mask, bias, lead=lead, grouped=grouped)
+        scale = 1 / math.sqrt(self.head_dim)
+        output, weights = call.dot_product(scale, dropout_p, need_weights)
         output = self.out_proj(output.transpose(-3, -2).flatten(-2))  # (..., L, E)
-        return spoil(Attended(_zero_empty(output, mask, key), weights), spoiled, mask, need_weights)
+        return call.finish(_zero_empty(output, mask, key), weights)
 
-    def _visible(
-        self,
-        mask: Tensor | None,
-        bias: Tensor | None,
-        target: tuple[int, ...],
-        device: torch.device,
-    ) -> Tensor | None:
-        """Check mask and bias; return one mask that broadcasts to `target` = (..., H, L, S)."""
-        if mask is not None:
-            per_head = isinstance(mask, Tensor) and mask.dim() >= len(target)
-            checks.mask(mask, target if per_head else (*target[:-3], *target[-2:]), device=device)
-            mask = mask if per_head else torch.atleast_2d(mask)[..., None, :, :]
-        if bias is None:
-            return mask
-        visible = checks.bias(bias, target, device=device) != -torch.inf
-        visible = visible[(None,) * (3 - visible.dim())]
-        return visible if mask is None else mask & visible
-
-    def _heads(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _heads(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+    ) -> list[Tensor]:
         """Project, with as few products as the inputs allow, and split into heads."""
         if not self.packed:
-            parts = self.query_proj(query), self.key_proj(key), self.value_proj(value)
-        elif query is key is value:
-            parts = self.in_proj(query).split(self.sizes, -1)
-        else:
-            weights = self.in_proj.weight.split(self.sizes)
-            biases = (
-                (None,) * 3 if self.in_proj.bias is None else self.in_proj.bias.split(self.sizes)
+            parts = (
+                project(self.query_proj, query, mask),
+                project(self.key_proj, key, mask),
+                project(self.value_proj, value, mask),
             )
-            parts = map(F.linear, (query, key, value), weights, biases)
+        elif query is key is value:
+            parts = project(self.in_proj, query, mask).split(self.sizes, -1)
+        elif _is_bare(self.in_proj):
+            weights = self.in_proj.weight.split(self.sizes)
+            bias = self.in_proj.bias
+            biases = (None,) * 3 if bias is None else bias.split(self.sizes)
+            parts = [
+                project(partial(F.linear, weight=weight, bias=bias), x, mask)
+                for x, weight, bias in zip((query, key, value), weights, biases, strict=True)
+            ]
+        else:  # a hook, adapter or quantized layer takes the layer as a whole
+            parts = [
+                project(self.in_proj, x, mask).split(self.sizes, -1)
+                for x in ((query, key) if value is key else (query, key, value))
+            ]
+            parts = parts[0][0], parts[1][1], parts[-1][2]
         # Heads are whole blocks of features, so the split names the head before its features.
-        return tuple(x.unflatten(-1, (-1, self.head_dim)).transpose(-3, -2) for x in parts)
+        return [x.unflatten(-1, (-1, self.head_dim)).transpose(-3, -2) for x in parts]
 
     def extra_repr(self) -> str:
         return (
@@ -267,7 +260,7 @@ class MultiHeadAttention(nn.Module):
 
 
 def _divisor(name: str, value: int, whole_name: str, whole: int) -> int:
-    checks.integer(name, value, minimum=1)
+    value = checks.integer(name, value, minimum=1)
     if whole % value:
         checks.fail(name, f"a divisor of {whole_name} ({whole})", str(value))
     return value
@@ -281,13 +274,51 @@ def _check_hooks(rotate: Rotate | None, cache: Cache | None) -> None:
         checks.fail("cache", expected, type(cache).__name__, TypeError)
 
 
+def _visible(
+    mask: Tensor | None, bias: Tensor | None, target: tuple[int, ...], device: torch.device
+) -> Tensor | None:
+    """Check mask and bias; return one mask that broadcasts to `target` = (..., H, L, S)."""
+    if mask is not None:
+        per_head = getattr(mask, "ndim", 0) >= len(target)
+        shape = target if per_head else (*target[:-3], *target[-2:])
+        mask = checks.mask(mask, shape, device=device)
+        mask = mask if per_head else mask[..., None, :, :]
+    if bias is None:
+        return mask
+    seen = visible(None, checks.bias(bias, target, device=device))
+    seen = seen if seen.dim() > 2 else seen[None]
+    return seen if mask is None else mask & seen
+
+
+def _turned(rotate: Rotate, x: Tensor, offset: int) -> Tensor:
+    turned = rotate(x, offset)
+    if not isinstance(turned, Tensor) or turned.shape != x.shape:
+        got = checks.shape(turned) if isinstance(turned, Tensor) else type(turned).__name__
+        checks.fail("rotate", f"a function that keeps the shape {checks.shape(x)}", str(got))
+    return turned
+
+
+def _is_bare(layer: nn.Module) -> bool:
+    """Whether calling the layer is its product and nothing else, so that parts of it may be used.
+
+    A hook, an adapter, a parametrization or a quantized layer wants to see the call.
+    """
+    return (
+        type(layer) is nn.Linear
+        and not (layer._forward_hooks or layer._forward_pre_hooks)
+        and not (layer._backward_hooks or layer._backward_pre_hooks)
+        and "forward" not in vars(layer)
+        and not nn.modules.module._has_any_global_hook()
+    )
+
+
 def _zero_empty(output: Tensor, mask: Tensor | None, key: Tensor) -> Tensor:
     """Undo the bias of the last projection in rows (..., L, E) that no head could fill."""
     if key.shape[-2] == 0:
         return output * 0
     if mask is None:
         return output
-    sees = seeing(mask).any(-3)  # (..., L, 1)
-    if sees.is_cpu and not torch.compiler.is_compiling() and sees.all():
+    sees = any_visible(mask).any(-3)  # (..., L, 1)
+    if sees.is_cpu and not transformed(sees) and sees.all():
         return output
     return output.masked_fill(~sees, 0.0)

@@ -1,14 +1,11 @@
-"""Simple projected attention over raw encoder states, and an adapter for time-first tensors."""
+"""Simple projected attention over raw encoder states."""
 
 import math
-from collections.abc import Callable
 
 from torch import Tensor, nn
 
 from attnkit import checks
-from attnkit.functional import Attended
 from attnkit.mechanisms.scored import ScoredAttention
-from attnkit.scores import dot_scores
 
 
 class ProjectedAttention(ScoredAttention):
@@ -27,7 +24,7 @@ class ProjectedAttention(ScoredAttention):
         hidden_dim: features A in which the two are compared, at least 1.
 
     Shapes: query (..., L, query_dim), key (..., S, key_dim), value (..., S, Ev) -> output
-    (..., L, Ev), weights (..., L, S). See `forward`. For time-first tensors see `time_first`.
+    (..., L, Ev), weights (..., L, S). See `forward`.
 
     Raises:
         TypeError: a size is not an int.
@@ -58,58 +55,7 @@ class ProjectedAttention(ScoredAttention):
 
     def scores(self, query: Tensor, key: Tensor) -> Tensor:
         """Scaled dot product of what the two projections gave -> (..., L, S)."""
-        return dot_scores(query, key, scale=1 / math.sqrt(self.hidden_dim))
+        return query @ key.mT / math.sqrt(self.hidden_dim)
 
     def extra_repr(self) -> str:
         return f"{super().extra_repr()}, hidden_dim={self.hidden_dim}"
-
-
-def time_first(attention: Callable[..., Attended]) -> Callable[..., Attended]:
-    """Wrap a batch-first mechanism so that it takes and gives time-first tensors.
-
-    `nn.GRU` and `nn.LSTM` give (S, B, E) unless they were built with `batch_first=True`.
-
-    Args:
-        attention: any mechanism of attnkit, or a function with the same arguments.
-
-    Returns:
-        A function of the same arguments. query (L, B, E), key (S, B, E) and value (S, B, Ev) go
-        in with time first, and output (L, B, Ev) comes back so. Masks and weights stay as they
-        are, (B, L, S), since they have no time dimension of their own to move.
-
-    Raises:
-        TypeError: `attention` cannot be called, or an input is not a tensor.
-        ValueError: an input is not three-dimensional.
-
-    Example:
-        >>> import torch
-        >>> from attnkit import ProjectedAttention, time_first
-        >>> attention = time_first(ProjectedAttention(query_dim=4, key_dim=6, hidden_dim=8))
-        >>> states, _ = torch.nn.GRU(3, 6)(torch.randn(5, 2, 3))
-        >>> attention(torch.randn(1, 2, 4), states).output.shape
-        torch.Size([1, 2, 6])
-    """
-    if not callable(attention):
-        checks.fail("attention", "a mechanism to call", type(attention).__name__, TypeError)
-
-    def time_first_attention(
-        query: Tensor, key: Tensor | None = None, value: Tensor | None = None, **options: object
-    ) -> Attended:
-        # One tensor given twice stays one, so that a packed projection can tell.
-        value = None if value is key else value
-        key = None if key is query else key
-        turned = [
-            x if x is None else _turn(name, x)
-            for name, x in {"query": query, "key": key, "value": value}.items()
-        ]
-        output, weights = attention(*turned, **options)
-        return Attended(output.transpose(0, 1), weights)
-
-    return time_first_attention
-
-
-def _turn(name: str, x: Tensor) -> Tensor:
-    checks.tensor(name, x)
-    if x.dim() != 3:
-        checks.fail(name, "shape (length, B, features)", f"shape {checks.shape(x)}")
-    return x.transpose(0, 1)  # (B, length, features)

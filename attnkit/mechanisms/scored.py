@@ -1,13 +1,11 @@
-"""What the attention modules share: checks of a call, setting aside what is not finite, and the
-base class of every mechanism that is a score followed by a masked softmax.
-"""
+"""The base class of every mechanism that is a score, a masked softmax and an average."""
 
 from torch import Tensor, nn
 
 from attnkit import checks
-from attnkit.call import check_inputs, default_key_value, spoil
-from attnkit.functional import Attended, attend
-from attnkit.numerics import as_autocast, set_aside, widen, without_autocast
+from attnkit.call import Attended, Call, check_module, default_key_value, project
+from attnkit.dtypes import widen, without_autocast
+from attnkit.softmax import masked_softmax
 
 
 class ScoredAttention(nn.Module):
@@ -48,20 +46,19 @@ class ScoredAttention(nn.Module):
         """Score projected queries against projected keys -> (..., L, S), before the mask."""
         raise NotImplementedError(f"{type(self).__name__} must define scores(query, key)")
 
-    def attend(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, need_weights: bool
-    ) -> Attended:
-        """Scores, softmax and average of projected queries and keys, in at least float32.
+    def attend(self, call: Call, need_weights: bool) -> tuple[Tensor, Tensor | None]:
+        """Output and weights of a call that was checked and projected, in at least float32.
 
         The weights come back whether needed or not; a subclass that can do without them may.
         """
-        (value,) = as_autocast(value)
-        dtype = value.dtype
-        query, key, value = widen(query, key, value)
+        query, key, value = widen(call.query, call.key, call.value)
         with without_autocast(value):
-            output, weights = attend(self.scores(query, key), value, mask=mask)
-        return Attended(output.to(dtype), weights.to(dtype))
+            weights = masked_softmax(self.scores(query, key), call.mask)  # (..., L, S)
+            output = weights @ value  # (..., L, Ev)
+        call.record(output, weights, lambda: self.scores(query, key))
+        return output, weights
 
+    @checks.hints
     def forward(
         self,
         query: Tensor,
@@ -71,15 +68,16 @@ class ScoredAttention(nn.Module):
         mask: Tensor | None = None,
         projected_key: Tensor | None = None,
         need_weights: bool = False,
+        **guessed: object,
     ) -> Attended:
         """Attend from every query to the keys that the mask lets through.
 
         Args:
             query: (..., L, query_dim). One query for each sequence is L = 1, (B, 1, query_dim).
-            key: (..., S, key_dim); `query` when left out (self-attention).
-            value: (..., S, Ev), any Ev; `key` when left out.
-            mask: boolean, broadcastable to (..., L, S); True where the query may attend. A query
-                that may see nothing gives weights 0 and output 0. Masked keys and values never
+            key: (..., S, key_dim); `query` when omitted (self-attention).
+            value: (..., S, Ev), any Ev; `key` when omitted.
+            mask: boolean, broadcastable to (..., L, S); True where the query may attend. A fully
+                masked query gives weights 0 and output 0. Masked keys and values never
                 reach the output or a gradient, even when they hold NaN or Inf; a query that sees
                 one of those gives NaN.
             projected_key: `project_key(key)` from an earlier call with the same keys.
@@ -92,18 +90,21 @@ class ScoredAttention(nn.Module):
             TypeError: an input is not a floating tensor, dtypes differ, or `mask` is not boolean.
             ValueError: shapes, sizes or devices do not fit.
         """
+        if guessed:
+            checks.unknown("forward", guessed)
         key, value = default_key_value(query, key, value, self.query_dim, self.key_dim)
-        target = check_inputs(self, query, key, value, self.query_dim, self.key_dim)
-        checks.flag("need_weights", need_weights)
+        dims = self.query_dim, self.key_dim
+        target = check_module(self, query, key, value, need_weights, *dims)
         if mask is not None:
-            checks.mask(mask, target, device=query.device)
-        if projected_key is not None:
+            mask = checks.mask(mask, target, device=query.device)
+        if projected_key is None:
+            projected_key = project(self.project_key, key, mask)
+        else:
             _check_projected(projected_key, key)
-            key = projected_key
-        query, key, value, spoiled = set_aside(query, key, value, mask)
-        key = key if projected_key is not None else self.project_key(key)
-        attended = self.attend(self.project_query(query), key, value, mask, need_weights)
-        return spoil(attended, spoiled, mask, need_weights)
+        query = project(self.project_query, query, mask)
+        call = Call(query, projected_key, value, mask, lead=target[:-2])
+        output, weights = self.attend(call, need_weights)
+        return call.finish(output, weights if need_weights else None)
 
     def extra_repr(self) -> str:
         return f"query_dim={self.query_dim}, key_dim={self.key_dim}"

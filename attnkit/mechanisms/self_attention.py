@@ -1,11 +1,11 @@
 """Self-attention with one head (Vaswani et al. 2017)."""
 
+import math
+
 from torch import Tensor, nn
 
 from attnkit import checks
-from attnkit.call import check_inputs, default_key_value, spoil
-from attnkit.functional import Attended, scaled_dot_product_attention
-from attnkit.numerics import set_aside
+from attnkit.call import Attended, Call, check_module, default_key_value, project
 
 
 class SelfAttention(nn.Module):
@@ -19,9 +19,9 @@ class SelfAttention(nn.Module):
 
     Args:
         embed_dim: features E of a token, at least 1.
-        head_dim: features D of query, key and value; `embed_dim` when left out.
+        head_dim: features D of query, key and value; `embed_dim` when omitted.
         bias: add a learned bias in each projection.
-        scale: factor of the scores; 1/sqrt(D) when left out.
+        scale: factor of the scores; 1/sqrt(D) when omitted.
         dropout: probability of dropping a weight in training.
 
     Shapes: query (..., L, E), key and value (..., S, E) -> output (..., L, D), weights
@@ -52,7 +52,7 @@ class SelfAttention(nn.Module):
         dropout: float = 0.0,
     ):
         super().__init__()
-        self.embed_dim = checks.integer("embed_dim", embed_dim, minimum=1)
+        self.embed_dim = embed_dim = checks.integer("embed_dim", embed_dim, minimum=1)
         head_dim = embed_dim if head_dim is None else head_dim
         self.head_dim = checks.integer("head_dim", head_dim, minimum=1)
         checks.flag("bias", bias)
@@ -62,6 +62,7 @@ class SelfAttention(nn.Module):
         self.key_proj = nn.Linear(embed_dim, head_dim, bias=bias)
         self.value_proj = nn.Linear(embed_dim, head_dim, bias=bias)
 
+    @checks.hints
     def forward(
         self,
         query: Tensor,
@@ -70,38 +71,37 @@ class SelfAttention(nn.Module):
         *,
         mask: Tensor | None = None,
         need_weights: bool = False,
+        **guessed: object,
     ) -> Attended:
-        """Attend from every token of `query` to those of `key`, which is `query` when left out.
+        """Attend from every token of `query` to those of `key`, which is `query` when omitted.
 
         Args:
             query: (..., L, embed_dim).
             key: (..., S, embed_dim); given, this is one head of cross-attention.
-            value: (..., S, embed_dim); `key` when left out.
-            mask: boolean, broadcastable to (..., L, S); True where the query may attend. A query
-                that may see nothing gives weights 0 and output 0.
+            value: (..., S, embed_dim); `key` when omitted.
+            mask: boolean, broadcastable to (..., L, S); True where the query may attend. A fully
+                masked query gives weights 0 and output 0.
             need_weights: return the weights (..., L, S), before dropout.
 
         Raises:
             TypeError: an input is not a floating tensor, dtypes differ, or `mask` is not boolean.
             ValueError: shapes, sizes or devices do not fit.
         """
+        if guessed:
+            checks.unknown("forward", guessed)
         key, value = default_key_value(query, key, value, self.embed_dim, self.embed_dim)
-        target = check_inputs(self, query, key, value, self.embed_dim, self.embed_dim)
+        dims = self.embed_dim, self.embed_dim
+        target = check_module(self, query, key, value, need_weights, *dims)
         checks.size("value", value, -1, self.embed_dim, "embed_dim")
-        checks.flag("need_weights", need_weights)
         if mask is not None:
-            checks.mask(mask, target, device=query.device)
-        query, key, value, spoiled = set_aside(query, key, value, mask)
-        attended = scaled_dot_product_attention(
-            self.query_proj(query),  # (..., L, D)
-            self.key_proj(key),  # (..., S, D)
-            self.value_proj(value),  # (..., S, D)
-            mask=mask,
-            scale=self.scale,
-            dropout_p=self.dropout if self.training else 0.0,
-            need_weights=need_weights,
-        )
-        return spoil(attended, spoiled, mask, need_weights)
+            mask = checks.mask(mask, target, device=query.device)
+        query = project(self.query_proj, query, mask)  # (..., L, D)
+        key = project(self.key_proj, key, mask)  # (..., S, D)
+        value = project(self.value_proj, value, mask)  # (..., S, D)
+        call = Call(query, key, value, mask, lead=target[:-2])
+        scale = 1 / math.sqrt(self.head_dim) if self.scale is None else self.scale
+        dropout_p = self.dropout if self.training else 0.0
+        return call.finish(*call.dot_product(scale, dropout_p, need_weights))
 
     def extra_repr(self) -> str:
         return f"embed_dim={self.embed_dim}, head_dim={self.head_dim}, dropout={self.dropout}"

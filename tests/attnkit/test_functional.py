@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attnkit
-from attnkit import device, functional, masks, numerics
+from attnkit import device, functional, masks, softmax
+from attnkit.call import Call
 from tests.attnkit.efficient.memory import Living
 
 
@@ -112,7 +113,7 @@ def test_grouped_heads_are_interleaved(masked, need_weights):
     close(output, theirs)
 
 
-def test_a_nan_under_grouped_heads_spoils_its_own_group_alone():
+def test_a_nan_under_grouped_heads_reaches_its_own_group_alone():
     q, k = randn(1, 4, 3, 3), randn(1, 2, 5, 3, seed=1)
     k[0, 1, 2] = math.nan
     mask = masks.causal(3, 5, offset=1)
@@ -120,12 +121,12 @@ def test_a_nan_under_grouped_heads_spoils_its_own_group_alone():
         output, _ = attnkit.scaled_dot_product_attention(
             q, k, k, mask=mask, enable_gqa=True, need_weights=need_weights
         )
-        spoiled = output.isnan().all(-1)[0]
-        assert spoiled.tolist() == [[False] * 3] * 2 + [[False, True, True]] * 2
-        assert output.isfinite().all(-1)[0].logical_xor(spoiled).all()
+        nan_rows = output.isnan().all(-1)[0]
+        assert nan_rows.tolist() == [[False] * 3] * 2 + [[False, True, True]] * 2
+        assert output.isfinite().all(-1)[0].logical_xor(nan_rows).all()
 
 
-def test_without_a_mask_nothing_is_set_aside():
+def test_without_a_mask_nothing_is_replaced():
     q, k = randn(2, 3), randn(4, 3)
     k[1, 0] = math.inf
     expected = F.scaled_dot_product_attention(q, k, k)
@@ -135,10 +136,11 @@ def test_without_a_mask_nothing_is_set_aside():
 
 
 def test_a_huge_finite_key_is_no_false_alarm():
-    k = torch.full((4, 3), 2e38)
-    _, _, spoiled = numerics.set_aside_nonfinite(k, k, masks.causal(4))
-    assert not spoiled.any()
-    assert numerics.set_aside_nonfinite(k / 1e9, k / 1e9, masks.causal(4))[2] is None
+    k = torch.full((4, 3), 2e38)  # the sum overflows
+    call = Call(k, k, k, masks.causal(4), lead=())
+    assert not call.nan_rows.any()
+    assert torch.equal(call.key, k)
+    assert Call(k / 1e9, k / 1e9, k / 1e9, masks.causal(4), lead=()).nan_rows is None
 
 
 def test_no_keys_at_all():
@@ -150,7 +152,7 @@ def test_no_keys_at_all():
 
 
 @pytest.mark.parametrize("lead", [(), (2,), (2, 1)])
-def test_a_nan_is_set_aside_in_every_group_however_many_dimensions_there_are(lead):
+def test_a_nan_is_replaced_in_every_group_however_many_dimensions_there_are(lead):
     q, k = randn(*lead, 4, 3, 3), randn(*lead, 2, 5, 3, seed=1)
     mask = masks.causal(3, 5, offset=1)
     clean = attnkit.scaled_dot_product_attention(q, k, k, mask=mask, enable_gqa=True).output
@@ -178,7 +180,7 @@ def test_the_kernel_is_never_given_a_row_that_sees_nothing(by_bias, monkeypatch)
         seen.append(attn_mask if attn_mask.dtype == torch.bool else attn_mask > -math.inf)
         return kernel(*tensors, attn_mask=attn_mask, **options)
 
-    monkeypatch.setattr(functional.F, "scaled_dot_product_attention", watched)
+    monkeypatch.setattr(softmax.F, "scaled_dot_product_attention", watched)
     q, mask = randn(2, 3, 4), masks.causal(3, offset=-1)
     hide = {"bias": torch.where(mask, 0.0, -math.inf)} if by_bias else {"mask": mask}
     output = attnkit.scaled_dot_product_attention(q, q, q, **hide).output

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 import attnkit
 from attnkit import efficient
-from attnkit.efficient import flash, pair_tanh, tiled_additive, window
+from attnkit.efficient import additive_tiles, flash, tiled_additive, window
 
 
 class Mechanism(NamedTuple):
@@ -70,7 +70,7 @@ class InTiles(nn.Module):
     def forward(self, *inputs, **options):
         with (
             patch.multiple(tiled_additive, WORTH_TILING=0, FEW_PAIRS=0),
-            patch.multiple(pair_tanh, TILE=64, BAND=2, ROWS=2),
+            patch.multiple(additive_tiles, TILE=64, BAND=2, ROWS=2),
             patch.multiple(flash, ROWS=2, KEYS=3, SHORT=0),
             patch.multiple(window, MIN_ROWS=2, MAX_ROWS=2, SHORT=0),
         ):
@@ -78,16 +78,10 @@ class InTiles(nn.Module):
 
 
 def _all_blocks(query, key, value, **options):
-    """Block-sparse attention with nothing left out."""
+    """Block-sparse attention with every block in use."""
     blocks = torch.ones(-(-query.shape[-2] // 2), -(-key.shape[-2] // 2), dtype=torch.bool)
     return efficient.block_sparse_attention(
         query, key, value, blocks.to(query.device), block_size=2, **options
-    )
-
-
-def _in_chunks(query, key, value, **options):
-    return efficient.chunked_attention(
-        attnkit.scaled_dot_product_attention, query, key, value, chunk_size=2, **options
     )
 
 
@@ -250,7 +244,6 @@ MECHANISMS = [
         value_dim=5,
     ),
     Mechanism("all-blocks", lambda: Function(_all_blocks), _efficient_sdpa_peer, value_dim=5),
-    Mechanism("in-chunks", lambda: Function(_in_chunks), _efficient_sdpa_peer, value_dim=5),
     Mechanism("linear", lambda: Function(efficient.linear_attention), _linear_peer, value_dim=5),
     Mechanism("projected", lambda: attnkit.ProjectedAttention(8, 8, 6), _projected_peer),
     Mechanism("self", lambda: attnkit.SelfAttention(8, 6, bias=True), _self_peer),

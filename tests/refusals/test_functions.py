@@ -57,7 +57,7 @@ MASKS = [
         lambda: masks.padding([]),
         ValueError,
         "lengths",
-        "at least one length when max_len is left out",
+        "at least one length when max_len is omitted",
         "none",
     ),
     Wrong(lambda: masks.padding([1, 2.0]), TypeError, "lengths[1]", "an int", "float 2.0"),

@@ -10,7 +10,6 @@ from attnkit import (
     MultiHeadAttention,
     ProjectedAttention,
     SelfAttention,
-    time_first,
 )
 from tests.refusals.wrong_calls import Wrong, assert_refused
 
@@ -192,7 +191,6 @@ BUILDING = [
         "one without add_bias_kv and add_zero_attn",
         "add_zero_attn=True",
     ),
-    Wrong(call(time_first, None), TypeError, "attention", "a mechanism to call", "NoneType"),
 ]
 
 MECHANISMS = {"additive": additive, "general": general, "concat": concat, "projected": projected}
@@ -554,24 +552,6 @@ CALLS = [
         "leading dimensions that broadcast with the others",
         "query (2, 5, 8), key (3, 5, 8), value (3, 5, 8)",
     ),
-    Wrong(
-        call(time_first(additive), QUERY[0], SIX),
-        ValueError,
-        "query",
-        "shape (length, B, features)",
-        "shape (3, 4)",
-    ),
-    Wrong(
-        call(time_first(additive), QUERY, SIX[0]),
-        ValueError,
-        "key",
-        "shape (length, B, features)",
-        "shape (5, 6)",
-    ),
-    Wrong(
-        call(time_first(additive), QUERY, SIX, [2]), TypeError, "value", "a torch.Tensor", "list"
-    ),
-    Wrong(call(time_first(additive), None, SIX), TypeError, "query", "a torch.Tensor", "NoneType"),
 ]
 
 

@@ -18,7 +18,7 @@ WIDEST = {torch.float32: 128, torch.float16: 256, torch.bfloat16: 256}
 
 
 def find(name: str, *tensors: Tensor) -> ModuleType | None:
-    """The module `triton_NAME` when it can work on these tensors (..., length, features)."""
+    """The module `triton.NAME` when it can work on these tensors (..., length, features)."""
     if torch.compiler.is_compiling() or not all(x.is_cuda for x in tensors):
         return None
     return load(name) if fits(*tensors) else None
@@ -32,7 +32,7 @@ def fits(*tensors: Tensor) -> bool:
 
 @cache
 def load(name: str) -> ModuleType | None:
-    """The module `triton_NAME`; None without Triton."""
+    """The module `triton.NAME`; None without Triton."""
     if find_spec("triton") is None:
         return None
-    return importlib.import_module(f"attnkit.efficient.triton_{name}")
+    return importlib.import_module(f"attnkit.efficient.triton.{name}")

@@ -231,7 +231,9 @@ def test_a_recorder_sees_one_call_and_changes_nothing(short, monkeypatch):
 @pytest.mark.parametrize("seen, most", [("causal", 0.6), ("causal window", 0.25)])
 def test_hidden_blocks_are_not_worked_on(seen, most):
     query, key, _ = problem((1,), 64, 64)
-    seen = flash.spans(64, 64, causal=True, window=SEEN[seen].get("window"), offset=0, device="cpu")
+    seen = flash.key_ranges(
+        64, 64, causal=True, window=SEEN[seen].get("window"), offset=0, device="cpu"
+    )
     pairs = sum(
         (rows.stop - rows.start) * (keys.stop - keys.start)
         for rows, blocks in flash._blocks(query, key, None, seen)

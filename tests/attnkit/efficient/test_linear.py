@@ -11,22 +11,18 @@ from hypothesis import strategies as st
 from attnkit import masks, trace
 from attnkit.efficient import (
     LinearState,
-    RandomFeatures,
     elu_features,
     linear,
     linear_attention,
     linear_attention_recurrent,
     linear_attention_segment,
-    relu_features,
 )
-from attnkit.functional import masked_softmax
 from tests.attnkit.efficient.memory import largest_tensor
 from tests.refusals.wrong_calls import Wrong, assert_refused
 
 FEATURES = {
     "elu": elu_features,
-    "relu": relu_features,
-    "random": RandomFeatures(6, 11, generator=torch.Generator().manual_seed(0)),
+    "relu": torch.relu,
 }
 
 
@@ -188,7 +184,7 @@ def test_a_recorder_sees_one_call_and_changes_nothing():
 def test_features_that_meet_no_key_give_zero():
     query, key = torch.tensor([[1.0, -1.0]]), torch.tensor([[-1.0, 1.0], [-2.0, 3.0]])
     output, weights = linear_attention(
-        query, key, torch.ones(2, 3), feature_map=relu_features, need_weights=True
+        query, key, torch.ones(2, 3), feature_map=torch.relu, need_weights=True
     )
     assert (output == 0).all()
     assert (weights == 0).all()
@@ -240,43 +236,6 @@ def test_gradients_are_those_of_the_numbers():
 
 
 # Random features
-
-
-def test_random_features_estimate_the_softmax():
-    generator = torch.Generator().manual_seed(1)
-    query, key, value = torch.randn(3, 40, 8, generator=generator, dtype=torch.float64) / 2
-    exact = masked_softmax(query @ key.mT / math.sqrt(8)) @ value
-    errors = []
-    for features in (16, 256, 4096):
-        runs = [
-            linear_attention(
-                query, key, value, feature_map=RandomFeatures(8, features, generator=generator)
-            ).output
-            for _ in range(8)
-        ]
-        errors.append(torch.stack([(run - exact).square().mean() for run in runs]).mean().sqrt())
-    assert errors[0] > 2 * errors[1] > 4 * errors[2]
-    assert errors[2] < 0.05
-
-
-def test_random_features_are_unbiased():
-    generator = torch.Generator().manual_seed(2)
-    x, y = torch.randn(2, 4, generator=generator, dtype=torch.float64) / 2
-    estimates = []
-    for _ in range(2000):
-        features = RandomFeatures(4, 4, generator=generator)
-        estimates.append((features(x[None]) * features(y[None])).sum())
-    estimates = torch.stack(estimates)
-    exact = math.exp(float(x @ y) / 2)
-    assert abs(estimates.mean() - exact) < 4 * estimates.std() / math.sqrt(2000)
-
-
-def test_random_features_are_orthogonal_and_seeded():
-    make = [RandomFeatures(5, 8, generator=torch.Generator().manual_seed(3)) for _ in range(2)]
-    assert torch.equal(make[0].weight, make[1].weight)
-    gram = make[0].weight[:5] @ make[0].weight[:5].T
-    assert (gram - gram.diag().diag()).abs().max() < 1e-10
-    assert make[0](torch.randn(2, 3, 5)).shape == (2, 3, 8)
 
 
 Q, K, V = torch.randn(2, 5, 6), torch.randn(2, 7, 6), torch.randn(2, 7, 3)
@@ -340,13 +299,6 @@ WRONG = [
         "shape (7, 5)",
     ),
     Wrong(
-        call(feature_map=RandomFeatures(5, 8)),
-        ValueError,
-        "x",
-        "size 5 in dimension -1 (dim of these features)",
-        "shape (2, 5, 6)",
-    ),
-    Wrong(
         segment(query=Q),
         ValueError,
         "key",
@@ -363,10 +315,6 @@ WRONG = [
     ),
     Wrong(segment(key=None), TypeError, "key", "a torch.Tensor", "NoneType"),
     Wrong(segment(feature_map=None), TypeError, "feature_map", "a callable", "NoneType"),
-    Wrong(lambda: RandomFeatures(0, 3), ValueError, "dim", "an int of at least 1", "0"),
-    Wrong(lambda: RandomFeatures(3, 0), ValueError, "num_features", "an int of at least 1", "0"),
-    Wrong(lambda: RandomFeatures(3.0, 3), TypeError, "dim", "an int", "float 3.0"),
-    Wrong(lambda: RandomFeatures(3, "4"), TypeError, "num_features", "an int", "str '4'"),
 ]
 
 

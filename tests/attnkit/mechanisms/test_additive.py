@@ -8,6 +8,7 @@ import torch
 from torch.testing import assert_close
 
 from attnkit import AdditiveAttention, LuongAttention, ProjectedAttention, masks, trace
+from attnkit.call import Call
 from attnkit.functional import concat_scores
 from attnkit.mechanisms.scored import ScoredAttention
 
@@ -257,20 +258,18 @@ def test_many_pairs_take_the_tiled_form_and_few_the_plain_one(make, length, monk
     torch.manual_seed(0)
     module, x = make(), torch.randn(1, length, 4)
     home = sys.modules[type(module).__module__]
-    tiled, runs = home.tiled_additive_attention, []
-    monkeypatch.setattr(
-        home, "tiled_additive_attention", lambda *x, **how: runs.append(1) or tiled(*x, **how)
-    )
+    tiled, runs = home.attend_in_tiles, []
+    monkeypatch.setattr(home, "attend_in_tiles", lambda *x: runs.append(1) or tiled(*x))
     found = module(x, need_weights=True)
     assert len(runs) == (length == 256)
-    projected = module.project_query(x), module.project_key(x)
-    plain = ScoredAttention.attend(module, *projected, x, None, True)
-    assert_close(found, plain, rtol=0, atol=1e-5)
+    call = Call(module.project_query(x), module.project_key(x), x, lead=(1,))
+    plain = ScoredAttention.attend(module, call, True)
+    assert_close(tuple(found), plain, rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("score", ["dot", "general"])
 def test_only_an_additive_score_is_tiled(score, monkeypatch):
     home = sys.modules[LuongAttention.__module__]
-    monkeypatch.setattr(home, "tiled_additive_attention", None)
+    monkeypatch.setattr(home, "attend_in_tiles", None)
     x = torch.randn(1, 256, 64)
     assert LuongAttention(64, 64, score)(x).output.shape == x.shape

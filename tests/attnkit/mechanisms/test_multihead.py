@@ -206,11 +206,14 @@ def test_parameters(options, shapes, bias):
 def test_self_attention_projects_once_and_gives_the_same(attention):
     _, x, _ = tensors()
     calls = []
-    attention.in_proj.register_forward_hook(lambda *_: calls.append(1))
+    hook = attention.in_proj.register_forward_hook(lambda *_: calls.append(1))
     once = attention(x, need_weights=True)
     assert calls == [1]
+    watched = attention(x, x.clone(), x.clone(), need_weights=True)
+    assert calls == [1] * 4
+    hook.remove()
     apart = attention(x, x.clone(), x.clone(), need_weights=True)
-    assert calls == [1]
+    assert_close(once, watched, atol=1e-6, rtol=0)
     assert_close(once, apart, atol=1e-6, rtol=0)
     value = x.flip(1)
     half = attention(x, x, value, need_weights=True)
@@ -220,7 +223,7 @@ def test_self_attention_projects_once_and_gives_the_same(attention):
     assert not torch.equal(half.output, once.output)
 
 
-def test_one_object_stays_one_when_junk_is_set_aside(attention):
+def test_one_object_stays_one_when_junk_is_replaced(attention):
     _, x, _ = tensors()
     x[1, 3:] = math.nan
     calls = []

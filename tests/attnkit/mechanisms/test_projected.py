@@ -2,9 +2,7 @@
 
 import math
 
-import pytest
 import torch
-from torch import nn
 from torch.testing import assert_close
 
 from attnkit import (
@@ -12,8 +10,6 @@ from attnkit import (
     LuongAttention,
     MultiHeadAttention,
     ProjectedAttention,
-    masks,
-    time_first,
     trace,
 )
 
@@ -66,41 +62,3 @@ MECHANISMS = {
     "additive": lambda: AdditiveAttention(4, 4, 8),
     "multihead": lambda: MultiHeadAttention(4, 2),
 }
-
-
-@pytest.mark.parametrize("build", MECHANISMS.values(), ids=MECHANISMS)
-def test_time_first_is_batch_first_turned(build):
-    torch.manual_seed(0)
-    attention = build()
-    query, key, value = torch.randn(L, B, 4), torch.randn(S, B, 4), torch.randn(S, B, 4)
-    mask = masks.padding([S, 3], S)
-    turned = time_first(attention)
-    expected = attention(
-        *(x.transpose(0, 1) for x in (query, key, value)), mask=mask, need_weights=True
-    )
-    output, weights = turned(query, key, value, mask=mask, need_weights=True)
-    assert output.shape == (L, B, 4)
-    assert torch.equal(output, expected.output.transpose(0, 1))
-    assert torch.equal(weights, expected.weights)
-    assert turned(query, key, value).weights is None
-    x = query.transpose(0, 1)
-    for arguments in ((query,), (query, query), (query, query, query)):
-        assert torch.equal(turned(*arguments).output, attention(x).output.transpose(0, 1))
-    two = turned(query, key).output
-    assert torch.equal(two, turned(query, key, key).output)
-    assert torch.equal(two, attention(x, key.transpose(0, 1)).output.transpose(0, 1))
-
-
-def test_time_first_keeps_one_tensor_one_so_that_it_is_projected_once():
-    attention, calls = MultiHeadAttention(4, 2), []
-    attention.in_proj.register_forward_hook(lambda *_: calls.append(1))
-    x = torch.randn(L, B, 4)
-    time_first(attention)(x, x, x)
-    assert calls == [1]
-
-
-def test_time_first_takes_what_an_rnn_gives():
-    states, last = nn.GRU(3, 4)(torch.randn(S, B, 3))
-    attention = ProjectedAttention(4, 4, 8)
-    output = time_first(attention)(last, states, mask=masks.padding([S, 2])).output
-    assert output.shape == (1, B, 4)

@@ -1,4 +1,4 @@
-r"""tanh(q + k) of every pair of a query and a key, a tile at a time.
+r"""Tiles of additive attention: tanh(q + k) of the pairs of a query and a key, tile by tile.
 
 Tanh is not taken for every pair. One of two identities takes a function of each query and each
 key beforehand, and leaves a few products, sums and one division to the pair:
@@ -14,21 +14,86 @@ rounding of 1, up to where an exponential overflows. `PairTanh` chooses by the l
 
 import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from attnkit.efficient.tiles import Tile, Tiling
+from attnkit.softmax import any_visible
 
 # Elements of a tile for each thread, half a MiB in float32: it should stay in a core's own cache.
-# One thread alone takes two, since each call then has less to do for what it costs.
+# A single thread uses two tiles' worth, to amortise call overhead.
 TILE = 1 << 17
 # Queries of a tile at least, where there are as many: sums over a few long rows are slow.
 ROWS = 16
-# Tiles' worth of pairs in a band: enough that what is done once a band costs little.
+# Tiles per band.
 BAND = 8
 # Up to here tanh is far enough from 1 for its addition formula.
 SMALL = 1.0
+
+
+class Tile(NamedTuple):
+    """A range of batch, of queries and of keys; it indexes a tensor (N, L, S)."""
+
+    batch: slice
+    rows: slice
+    keys: slice
+
+    def within(self, band: "Tile") -> "Tile":
+        """The same tile counted from where `band` begins."""
+        return Tile(
+            *(slice(a.start - b.start, a.stop - b.start) for a, b in zip(self, band, strict=True))
+        )
+
+
+class Tiling:
+    """How the pairs (N, L, S) of a problem are cut, without the keys that a mask hides.
+
+    Args:
+        shape: N, L, S.
+        mask: boolean (N, L, S), or None.
+    """
+
+    def __init__(self, shape: tuple[int, int, int], mask: Tensor | None = None):
+        self.shape = shape
+        self.whole = Tile(*(slice(0, size) for size in shape))
+        self.visible = None if mask is None else visible_range(mask)
+
+    def split(self, whole: Tile, pairs: int, least_rows: int = 1) -> Iterator[Tile]:
+        """Cut `whole` into tiles of at most `pairs`, without keys that no query of a tile may see.
+
+        A tile has all keys, unless it would then have fewer queries than `least_rows`.
+        """
+        n, length, width = (x.stop - x.start for x in whole)
+        key_step = min(width, max(1, pairs // min(length, least_rows)))
+        row_step = min(length, pairs // key_step)
+        batch_step = max(1, min(n, pairs // (length * width)))
+        for batch in steps(whole.batch, batch_step):
+            for rows in steps(whole.rows, row_step):
+                for keys in steps(self.seen(batch, rows, whole.keys), key_step):
+                    yield Tile(batch, rows, keys)
+
+    def seen(self, batch: slice, rows: slice, keys: slice) -> slice:
+        if self.visible is None:
+            return keys
+        first, last = (x[batch, rows] for x in self.visible)
+        return slice(max(keys.start, int(first.min())), min(keys.stop, int(last.max())))
+
+
+def visible_range(mask: Tensor) -> tuple[Tensor, Tensor]:
+    """The first visible key of each query, and one past the last: two (N, L) tensors."""
+    shape, keys = mask.shape[:-1], mask.shape[-1]
+    for dim in (0, 1):  # look once at what was expanded
+        mask = mask.narrow(dim, 0, 1) if mask.stride(dim) == 0 else mask
+    bits, sees = mask.view(torch.uint8), any_visible(mask)[..., 0]
+    first = torch.where(sees, bits.argmax(-1), keys)
+    last = torch.where(sees, keys - bits.flip(-1).argmax(-1), 0)
+    return first.expand(shape), last.expand(shape)
+
+
+def steps(whole: slice, step: int) -> Iterator[slice]:
+    for start in range(whole.start, whole.stop, step):
+        yield slice(start, min(start + step, whole.stop))
 
 
 class PairTanh(Tiling):
@@ -100,7 +165,7 @@ class PairGrads:
         self.minus_one = -query.new_ones(())
 
     def add(self, tile: Tile, t: Tensor, grad: Tensor) -> None:
-        """Add what the scores' gradient (n, l, s) gives through t (n, l, s, A), which is used up.
+        """Add what the scores' gradient (n, l, s) gives through t (n, l, s, A), overwriting t.
 
         The slope of tanh is 1 - t^2. That it is multiplied by v can wait for the sums.
         """
@@ -115,5 +180,5 @@ class PairGrads:
 
 
 def dot(t: Tensor, v: Tensor) -> Tensor:
-    """t (n, l, s, A) times v (A,) -> (n, l, s); `t @ v` with less to find out before it."""
+    """t (n, l, s, A) times v (A,) -> (n, l, s); `t @ v` with less dispatch overhead."""
     return torch.mv(t.flatten(0, -2), v).view(t.shape[:-1])

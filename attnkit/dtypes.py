@@ -1,0 +1,58 @@
+"""Dtypes, autocast, and whether a tensor holds numbers or is only traced."""
+
+from contextlib import AbstractContextManager, nullcontext
+
+import torch
+from torch import Tensor
+
+HALF = (torch.float16, torch.bfloat16)
+_NOTHING = nullcontext()
+_PROXY = torch._C._TorchDispatchModeKey.PROXY
+
+
+def widen(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """Return the tensors in float32 where they were float16 or bfloat16."""
+    return tuple([x.float() if x.dtype in HALF else x for x in tensors])
+
+
+def narrow(tensor: Tensor, dtype: torch.dtype) -> Tensor:
+    """Return the tensor in `dtype`: the way back from `widen`, free where nothing was widened."""
+    return tensor if tensor.dtype == dtype else tensor.to(dtype)
+
+
+def autocasting(tensor: Tensor) -> bool:
+    """Whether autocast is on for the device of the tensor; the meta device has none."""
+    device = tensor.device.type
+    return device != "meta" and torch.is_autocast_enabled(device)
+
+
+def as_autocast(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """Cast as autocast casts the inputs of the fused kernel, so that both forms see the same."""
+    if not autocasting(tensors[0]):
+        return tensors
+    dtype = torch.get_autocast_dtype(tensors[0].device.type)
+    return tuple([x if x.dtype == torch.float64 else x.to(dtype) for x in tensors])
+
+
+def without_autocast(tensor: Tensor) -> AbstractContextManager:
+    """Keep autocast from narrowing what `widen` made wide; costs nothing where it is off."""
+    if not autocasting(tensor):
+        return _NOTHING
+    return torch.autocast(tensor.device.type, enabled=False)
+
+
+def transformed(tensor: Tensor) -> bool:
+    """Whether a call with this tensor is only traced or batched, so that it holds no numbers.
+
+    So it is while compiling or exporting, inside a transform of `torch.func`, for fake tensors and
+    on the meta device. Python cannot branch on its numbers then (on a GPU it could, at the price of
+    waiting for it), and forms that work block by block give way to plain ones, which a compiler
+    fuses by itself.
+    """
+    return (
+        torch.compiler.is_compiling()
+        or type(tensor) not in (Tensor, torch.nn.Parameter)
+        or tensor.is_meta
+        or torch._C._functorch.peek_interpreter_stack() is not None
+        or torch._C._get_dispatch_mode(_PROXY) is not None
+    )
