@@ -43,6 +43,7 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
         ValueError: `mask` does not broadcast to `scores`, or is on another device.
 
     Example:
+        >>> import torch
         >>> masked_softmax(torch.zeros(2, 3), torch.tensor([[True, True, False], [False] * 3]))
         tensor([[0.5000, 0.5000, 0.0000],
                 [0.0000, 0.0000, 0.0000]])
@@ -69,6 +70,7 @@ def attend(
             or `dropout_p` is not a probability.
 
     Example:
+        >>> import torch
         >>> scores, value = torch.tensor([[0.0, 0.0, 9.0]]), torch.tensor([[2.0], [4.0], [100.0]])
         >>> attend(scores, value, mask=torch.tensor([True, True, False]))
         Attended(output=tensor([[3.]]), weights=tensor([[0.5000, 0.5000, 0.0000]]))
@@ -139,6 +141,7 @@ def scaled_dot_product_attention(
         ValueError: shapes, devices, heads, `scale` or `dropout_p` do not fit.
 
     Example:
+        >>> import torch
         >>> query = torch.tensor([[2.0, 0.0]])
         >>> key = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
         >>> output, weights = scaled_dot_product_attention(query, key, key, need_weights=True)

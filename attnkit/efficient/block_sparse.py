@@ -13,7 +13,7 @@ from torch import Tensor
 from attnkit import checks
 from attnkit.call import Attended, Call, check
 from attnkit.dtypes import transformed, without_autocast
-from attnkit.efficient.key_ranges import joined, part_of
+from attnkit.efficient.key_ranges import joined, part_of, zeros
 from attnkit.softmax import kernel
 
 
@@ -150,7 +150,7 @@ def _sparse(call: Call, scale: float) -> Tensor:
         columns = (chosen[:, None] * size + within).flatten()
         columns = columns[columns < call.ranges.keys]  # (s,)
         if not len(columns):
-            outputs.append(call.value.new_zeros(*call.lead, query.shape[-2], call.value.shape[-1]))
+            outputs.append(zeros(call, query))
             continue
         near = None
         if call.mask is not None:

@@ -7,6 +7,8 @@ import torch
 from torch import Tensor
 
 from attnkit import checks
+from attnkit.call import Call
+from attnkit.softmax import repeat_heads
 
 
 class KeyRanges(NamedTuple):
@@ -105,6 +107,14 @@ def joined(pieces: Sequence[Tensor], chosen: Iterable[int]) -> Tensor:
 def keys_alone(mask: Tensor | None) -> bool:
     """Whether a mask says the same for every query: (..., 1, S)."""
     return mask is None or mask.shape[-2] == 1
+
+
+def zeros(call: Call, query: Tensor) -> Tensor:
+    """The output (*lead, l, Ev) of queries (..., l, E) that see nothing, with a gradient of 0."""
+    key, value = call.key[..., :0, :], call.value[..., :0, :]
+    if call.grouped:
+        key, value = repeat_heads(key, query.shape[-3]), repeat_heads(value, query.shape[-3])
+    return (query @ key.mT @ value).expand(*call.lead, -1, -1)
 
 
 def part_of(mask: Tensor, rows: slice, columns: slice | Tensor) -> Tensor:

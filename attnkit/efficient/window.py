@@ -18,7 +18,7 @@ from torch import Tensor
 from attnkit import checks
 from attnkit.call import Attended, Call, check
 from attnkit.dtypes import transformed, without_autocast
-from attnkit.efficient.key_ranges import joined, key_ranges, keys_alone, part_of
+from attnkit.efficient.key_ranges import joined, key_ranges, keys_alone, part_of, zeros
 from attnkit.softmax import kernel
 
 # Queries of a block: with fewer, calls cost more than work; with more, hidden keys are read.
@@ -114,7 +114,7 @@ def _in_blocks(call: Call, scale: float, block_rows: int) -> Tensor:
     keys, values = call.key.split(sizes, -2), call.value.split(sizes, -2)
     for block, visible, span, query in zip(rows, ranges, spans, queries, strict=True):
         if span.start == span.stop:
-            outputs.append(call.value.new_zeros(*call.lead, query.shape[-2], call.value.shape[-1]))
+            outputs.append(zeros(call, query))
             continue
         near = None if visible.covers(span) else visible.mask(span)  # (l, s)
         if call.mask is not None:
