@@ -68,11 +68,8 @@ async function host(sources) {
       addEventListener(name, () => { moved = true; });
     }
     const go = () => moved || target.scrollIntoView({ behavior: "instant" });
-    setTimeout(go);
-    addEventListener("load", () => {
-      setTimeout(go, 300);
-      window.MathJax?.startup?.promise?.then(go);
-    });
+    for (const ms of [50, 400]) setTimeout(go, ms);
+    addEventListener("load", () => window.MathJax?.startup?.promise?.then(go));
   }
 
   const modules = {};

@@ -4,7 +4,7 @@ import nbformat
 import pytest
 
 from attnkit.viz import AttentionExplorer
-from tests.browser.explorer_page import settle, snapshot, vectors, wait_for_widgets
+from tests.browser.explorer_page import settle, snapshot, vectors, wait_for_widgets, write_page
 from tests.browser.test_explorer_build import a_notebook, build
 
 pytestmark = pytest.mark.browser
@@ -35,3 +35,18 @@ def test_a_link_to_no_step_stops_the_build(tmp_path, address):
     done = build(tmp_path, with_links(f"[show me](#{address})"))
     assert done.returncode != 0
     assert f"index: no explorer on this page has #{address}" in done.stderr
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_an_address_below_widgets_is_where_the_reader_lands(open_page, tmp_path, width):
+    """The browser goes there before the widgets have drawn and grown."""
+    query = vectors(4, 12, 16)
+    widgets = [AttentionExplorer(query, query, title=str(n), head="all") for n in range(3)]
+    path = write_page(tmp_path, *widgets)
+    tail = '<h2 id="below">Below</h2><div style="height:3000px"></div></main>'
+    text = path.read_text().replace("</main>", tail)
+    path.write_text(text.replace("<style>", "<style>html{scroll-behavior:smooth}"))
+    page, _ = open_page(path.as_uri() + "#below", width=width)
+    wait_for_widgets(page, 3)
+    page.wait_for_timeout(900)
+    assert -2 <= page.locator("#below").bounding_box()["y"] <= 90

@@ -37,7 +37,9 @@ function readFrames(model, { heads }) {
       return (bits[k >> 3] >> (k & 7) & 1) === 1;
     } : null;
     const own = tokens[place] && { queries: placed(tokens[place][0]), keys: placed(tokens[place][1]) };
-    frames.set(length, { rows, cols, recorded, sees, names: tokens[place], labels: own });
+    const hides = sees && all.subarray(first, first + heads * size)
+      .some((_, k) => !(bits[(first + k) >> 3] >> ((first + k) & 7) & 1));
+    frames.set(length, { rows, cols, recorded, sees, hides, names: tokens[place], labels: own });
     start += heads * size;
   });
   return { frames, lengths: [...frames.keys()] };

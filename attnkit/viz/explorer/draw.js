@@ -176,13 +176,15 @@ function turned(pen, text, x, y, part) {
 }
 
 /** The words "key" and "query", once for all panels. */
-function drawAxes(pen, { panels, axis, left, top, title, cell, most, em }, hues) {
+function drawAxes(pen, { panels, axis, left, top, em }, hues) {
   const [{ x, y }] = panels;
   pen.font = fontOf(12, em);
-  pen.textAlign = "center";
+  // Beside the first key and query, which are there at every length.
   pen.fillStyle = hues.muted;
-  pen.fillText("key", x + most.cols * cell / 2, y - top - axis / 2);
-  turned(pen, "query", x - left - axis / 2, y + most.rows * cell / 2, 4);
+  pen.textAlign = "left";
+  pen.fillText("key", x, y - top - axis / 2);
+  pen.textAlign = "right";
+  turned(pen, "query", x - left - axis / 2, y, 4);
 }
 
 /** What large cells add: gaps, and the numbers, or a cross where there is none. */

@@ -349,7 +349,7 @@ class View {
     say(page.high, weights ? text : `+${text}`);
     const ramp = `linear-gradient(to right,${hues.map})`;
     if (this.ramp !== ramp) page.ramp.style.background = this.ramp = ramp;
-    page.masked.hidden = data.frames ? !shape.sees : s.mask === "none" || s.stage === "scores";
+    page.masked.hidden = data.frames ? !shape.hides : s.mask === "none" || s.stage === "scores";
     page.nan.hidden = !this.pixels.includes(packed(pixelOf(hues.nan)));
   }
 

@@ -72,7 +72,7 @@ class Tour {
       if (!this.visit(location.hash)) return;
       let moved = false;
       for (const name of ["wheel", "touchstart", "keydown"]) on(window, name, () => { moved = true; });
-      on(window, "load", () => setTimeout(() => moved || this.arrive("instant"), 300));
+      for (const wait of [50, 300, 900]) setTimeout(() => moved || this.arrive("instant"), wait);
     });
   }
 

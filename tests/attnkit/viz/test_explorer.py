@@ -270,3 +270,84 @@ def test_a_wrong_setting_later_leaves_the_old_one():
     with pytest.raises(TraitError, match="mask"):
         shown.mask = "diagonal"
     assert (shown.window, shown.mask) == (3, "causal")
+
+
+TOUR = [
+    {"say": "All words."},
+    {"say": "Three.", "seq_len": 3, "pinned": [0, 2, 1]},
+    {"say": "No mask.", "mask": "none", "head": "all"},
+]
+
+
+def test_a_step_of_the_tour_sets_all_settings():
+    shown = explorer(mask="causal", tour=TOUR)
+    shown.temperature = 7.0
+    shown.step = 1
+    assert (shown.seq_len, shown.pinned, shown.mask, shown.temperature) == (
+        3,
+        [0, 2, 1],
+        "causal",
+        1,
+    )
+    shown.step = 2
+    assert (shown.seq_len, shown.pinned, shown.mask, shown.head) == (6, [], "none", "all")
+    np.testing.assert_array_equal(shown.values(), explorer().values())
+
+
+def test_the_explorer_opens_on_the_first_step():
+    first = explorer(tour=[{"say": "Three.", "seq_len": 3}, {"say": "All."}])
+    assert first.seq_len == 3
+    first.step = 1
+    assert first.seq_len == L
+
+
+def test_a_front_end_sets_the_step_and_its_settings_in_one_message():
+    shown = explorer(tour=TOUR)
+    shown.set_state({"step": 1, **shown.tour[1]["set"]})
+    assert (shown.step, shown.seq_len, shown.pinned) == (1, 3, [0, 2, 1])
+    shown.set_state({"seq_len": 5})  # the reader goes on by hand
+    assert (shown.step, shown.seq_len) == (1, 5)
+
+
+@pytest.mark.parametrize(
+    "tour, words",
+    [
+        ("steps", "tour: expected a list of steps"),
+        ([{"mask": "none"}], r"tour\[0\]: expected a mapping with a sentence"),
+        ([{"say": "a"}, {"say": "b", "colour": 1}], r"tour\[1\]: expected settings.*colour"),
+        ([{"say": "a", "seq_len": 9}], r"tour\[0\]: seq_len: expected.*1 to 6"),
+    ],
+)
+def test_a_wrong_step_is_named(tour, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        explorer(tour=tour)
+
+
+def test_a_step_that_is_not_there_is_refused():
+    with pytest.raises(SettingError, match="step: expected 0 to 2, got 3"):
+        explorer(tour=TOUR).step = 3
+
+
+def test_output_is_weights_times_values():
+    query, key = qk()
+    value = torch.randn(H, S, 3, generator=torch.Generator().manual_seed(2))
+    shown = AttentionExplorer(query, key, value=value, mask="causal", seq_len=4)
+    expected = torch.nn.functional.scaled_dot_product_attention(
+        query[:, :4].double(), key[:, :4].double(), value[:, :4].double(), is_causal=True
+    )
+    np.testing.assert_allclose(shown.output(), expected, rtol=0, atol=1e-6, equal_nan=False)
+    with pytest.raises(ValueError, match="value: expected an explorer that was given values"):
+        explorer().output()
+
+
+def test_recorded_masks_come_back_as_they_were_given():
+    frames = {n: np.full((2, n, n), 1 / n, dtype=np.float32) for n in (3, 5)}
+    both = np.stack([np.tri(5, dtype=bool), np.eye(5, dtype=bool)])
+    shown = AttentionExplorer.from_frames(frames, mask=both, seq_len=3)
+    np.testing.assert_array_equal(shown.visible(), both[:, :3, :3])
+    shown.seq_len = 5
+    np.testing.assert_array_equal(shown.visible(), both)
+    by_length = AttentionExplorer.from_frames(frames, mask={3: "none", 5: "causal"})
+    np.testing.assert_array_equal(by_length.visible()[1], np.tri(5, dtype=bool))
+    by_length.seq_len = 3
+    assert by_length.visible().all()
