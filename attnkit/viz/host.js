@@ -61,14 +61,14 @@ async function host(sources) {
   // Widgets and formulas grow after the browser has gone to the address: go there again, unless
   // the reader has moved meanwhile.
   function arrive() {
-    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (!target) return;
+    const goal = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!goal) return;
     let moved;
     for (const name of ["wheel", "touchstart", "keydown"]) {
       addEventListener(name, () => { moved = true; });
     }
-    const go = () => moved || target.scrollIntoView({ behavior: "instant" });
-    for (const ms of [50, 400]) setTimeout(go, ms);
+    const go = () => moved || goal.scrollIntoView({ behavior: "instant" });
+    for (const ms of [50, 400, 1200]) setTimeout(go, ms);
     addEventListener("load", () => window.MathJax?.startup?.promise?.then(go));
   }
 

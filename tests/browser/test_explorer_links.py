@@ -48,5 +48,6 @@ def test_an_address_below_widgets_is_where_the_reader_lands(open_page, tmp_path,
     path.write_text(text.replace("<style>", "<style>html{scroll-behavior:smooth}"))
     page, _ = open_page(path.as_uri() + "#below", width=width)
     wait_for_widgets(page, 3)
-    page.wait_for_timeout(900)
-    assert -2 <= page.locator("#below").bounding_box()["y"] <= 90
+    page.wait_for_function(
+        "(y => -2 <= y && y <= 90)(document.getElementById('below').getBoundingClientRect().y)"
+    )
