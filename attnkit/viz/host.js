@@ -63,11 +63,11 @@ async function host(sources) {
   function arrive() {
     const goal = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (!goal) return;
-    let moved;
+    let held;
     for (const name of ["wheel", "touchstart", "keydown"]) {
-      addEventListener(name, () => { moved = true; });
+      addEventListener(name, () => { held = true; });
     }
-    const go = () => moved || goal.scrollIntoView({ behavior: "instant" });
+    const go = () => held || goal.scrollIntoView({ behavior: "instant" });
     for (const ms of [50, 400, 1200]) setTimeout(go, ms);
     addEventListener("load", () => window.MathJax?.startup?.promise?.then(go));
   }
