@@ -1,4 +1,4 @@
-"""The measured claims of the chapters: which sentence, on the strength of what.
+"""The measured claims of the chapters, and the output that supports each.
 
 A code cell that measures a claim carries it in its metadata, as an object or a list of them::
 
@@ -28,7 +28,7 @@ _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 @dataclass(frozen=True)
 class Claim:
-    """One row of the table: what is said, the number that bears it out, and where that is from."""
+    """One row of the table: the sentence, the number that supports it, and its source."""
 
     id: str
     sentence: str

@@ -1,4 +1,4 @@
-"""The first cell of every chapter: it sets Colab up and does nothing anywhere else."""
+"""The first cell of every chapter: installs attnkit on Colab, does nothing elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a committed notebook must be like before the book is built from it.
+"""Checks that a committed notebook must pass before the book is built from it.
 
 ``python -m booktools.gates`` checks every notebook; the Sphinx extension does the same at the
 start of a build, and a single fault stops it.

@@ -1,4 +1,4 @@
-"""One way to write a notebook, so that two runs differ only where their results do.
+"""The normal form of a notebook: two runs differ only where their results do.
 
 Everything here works on a notebook in memory and is idempotent: normalising twice gives
 what normalising once gave.

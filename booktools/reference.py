@@ -313,7 +313,7 @@ def resolve(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         link_code(app, doctree, docname)
 
 
-def mend_signatures(app: Sphinx, page: str, template: str, context: dict, doctree: object) -> None:
+def fix_signatures(app: Sphinx, page: str, template: str, context: dict, doctree: object) -> None:
     """Write the parameters of a long signature as lines of a term.
 
     Sphinx writes them as a list of definitions without terms, which a screen reader reads as one.
@@ -327,7 +327,7 @@ def _lines(match: re.Match) -> str:
     return f'<span class="sig-lines">{lines}</span>'
 
 
-def mend_documentation_links(
+def fix_documentation_links(
     app: Sphinx, page: str, template: str, context: dict, doctree: object
 ) -> None:
     """Lead the links from a module's source to the entries by the names that the entries have.
@@ -338,14 +338,14 @@ def mend_documentation_links(
         return
     module = page.removeprefix("_modules/").replace("/", ".")
 
-    def mend(match: re.Match) -> str:
+    def fix(match: re.Match) -> str:
         entry = documented(app.env, f"{module}.{match['name']}")
         if entry is None:
             return match["head"]
         uri = app.builder.get_relative_uri(page, entry.docname)
         return f'{match["head"]}{match["tag"]}href="{uri}#{entry.node_id}">{match["text"]}</a>'
 
-    context["body"] = DOCUMENTATION.sub(mend, context["body"])
+    context["body"] = DOCUMENTATION.sub(fix, context["body"])
 
 
 def skip_member(
@@ -371,6 +371,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # After the chapters' own references, which may hold literals.
     app.connect("doctree-resolved", resolve, priority=700)
     app.connect("autodoc-skip-member", skip_member)
-    app.connect("html-page-context", mend_signatures)
-    app.connect("html-page-context", mend_documentation_links)
+    app.connect("html-page-context", fix_signatures)
+    app.connect("html-page-context", fix_documentation_links)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""Serve the built book, with its own page for addresses that lead nowhere."""
+"""Serve the built book, with its own 404 page."""
 
 from __future__ import annotations
 

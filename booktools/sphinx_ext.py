@@ -1,4 +1,4 @@
-"""Sphinx's side of the book: the gates, the address, local maths, a quieter theme.
+"""The book's Sphinx extension: gates, address, local maths, changes to the theme.
 
 It runs on ``config-inited``, before the theme and the other extensions read their settings,
 so that a plain ``jupyter-book build .`` does all of it.
@@ -97,7 +97,7 @@ def remove_thebe(app: Sphinx, config: Config) -> None:
     ]
 
 
-def mend_roles(app: Sphinx, page: str, template: str, context: dict, doctree: object) -> None:
+def fix_roles(app: Sphinx, page: str, template: str, context: dict, doctree: object) -> None:
     """Give the entries of a bibliography a role that a ``role="list"`` may hold.
 
     docutils writes ``doc-biblioentry``, which ARIA has since withdrawn.
@@ -164,7 +164,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("config-inited", apply_address)
     app.connect("config-inited", remove_thebe, priority=900)
     app.add_js_file(None, body=WIDE_MATHS.read_text("utf8"))
-    app.connect("html-page-context", mend_roles)
+    app.connect("html-page-context", fix_roles)
     app.connect("html-page-context", remember_source, priority=1)
     # Connected late, it comes after its peers of priority 500 and before the buttons at 501.
     app.connect(
