@@ -17,6 +17,7 @@ from attnbook.drawings import (
     phases,
     places,
     plane,
+    scores,
     transformer,
 )
 from attnbook.drawings.drawing import Drawing
@@ -28,6 +29,7 @@ DRAWINGS: dict[str, Drawing] = {
         lookup.QUERY_KEY_VALUE,
         plane.DRAWING,
         decoder_step.DRAWING,
+        scores.DRAWING,
         lookup.ONE_QUERY,
         masks.ONE_PASS,
         masks.CORNERS,

@@ -100,11 +100,10 @@ PATTERNS = Drawing(
     name="patterns",
     title="Full attention, a window and blocks compare pairs; linear attention reads a state.",
     description=(
-        "Four tables of 12 queries by 12 keys. Full causal attention fills the lower "
-        "triangle, 78 pairs. A window of 4 keeps a band of 42 pairs along the diagonal. "
-        "Blocks of 2 keep each block's own triangle, the block before it and the first one: "
-        "54 pairs. Linear attention compares no pairs: each word is added to a state of "
-        "fixed size and reads it."
+        "Four tables of 12 queries by 12 keys. Full causal attention fills the lower triangle, "
+        "78 pairs. A window of 4 keeps a band of 42 pairs along the diagonal. Blocks of 2 keep "
+        "each block's own triangle, the block before it and the first one: 54 pairs. Linear "
+        "attention compares no pairs: each word is added to a state of fixed size and reads it."
     ),
     draw=patterns,
     two_layouts=True,
