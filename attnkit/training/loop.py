@@ -34,6 +34,7 @@ class Fit(NamedTuple):
     best_loss: float | None
 
 
+@checks.hints
 def fit(
     model: nn.Module,
     train: Any,
