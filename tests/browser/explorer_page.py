@@ -47,8 +47,9 @@ def saved_models(notebook: Path, widget: type) -> list[dict]:
 def saved_arrays(model: dict) -> dict[str, np.ndarray]:
     """The numbers of a saved state, flat, by trait."""
     return {
-        buffer["path"][0]: np.frombuffer(base64.b64decode(buffer["data"]), np.float32)
+        name: np.frombuffer(base64.b64decode(buffer["data"]), np.float32)
         for buffer in model["buffers"]
+        if (name := buffer["path"][0]) != "frame_masks"  # which are bits
     }
 
 
