@@ -23,8 +23,8 @@ def run(title: str) -> dict:
     return names
 
 
-def test_there_are_five_recipes_and_two_commands():
-    assert len(RECIPES) == 5 == README.count("```python")
+def test_there_are_six_recipes_and_two_commands():
+    assert len(RECIPES) == 6 == README.count("```python")
     assert re.findall(r"^make (\w+) ", README, re.M) == ["book", "test"]
 
 
@@ -42,6 +42,12 @@ def test_translate():
     assert translation.text
     rows, columns = translation.weights.shape
     assert (rows, columns) == (len(translation.target), len(translation.source))
+
+
+def test_load():
+    translator = run("Load a trained translator")["translator"]
+    assert translator("I don't like coffee.", beam_size=5) == "je n'aime pas le café."
+    assert "je n'aime pas le café." in RECIPES["Load a trained translator"]
 
 
 def test_record():
