@@ -34,9 +34,12 @@ SAME_NUMBERS = {
     "PYTHONHASHSEED": "0",
     # Nor on its make: each library would choose its kernels, and so the order of its sums, by the
     # processor. These are the widest that every x86 machine of the last ten years shares. oneDNN is
-    # left to choose: it computes the LSTM alone, and narrowed it has none in half precision.
+    # left to choose: it computes the LSTM alone, and narrowed it has none in half precision. Only
+    # AMX is kept from it, since PyTorch's own kernels, held to AVX2, raise an error where it is on
+    # (bfloat16 attention: "pack_vnni2 is only supported when avx512 is supported").
     "MKL_CBWR": "COMPATIBLE",
     "ATEN_CPU_CAPABILITY": "avx2",
+    "ONEDNN_MAX_CPU_ISA": "AVX512_CORE",
 }
 KERNEL_ENVIRONMENT = SAME_NUMBERS | {
     "PYDEVD_DISABLE_FILE_VALIDATION": "1",

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import nbformat
 import pytest
+import torch
 from torch import nn
+from torch.nn.functional import scaled_dot_product_attention
 
 from attnkit.training.loop import make_optimizer
 from booktools.notebooks import SAME_NUMBERS
@@ -41,3 +43,10 @@ def test_some_chapters_train():
 
 def test_fit_takes_them_too():
     assert make_optimizer(nn.Linear(2, 2), None, 0.1).defaults["fused"] is True
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_runs_under_the_one_arithmetic(dtype):
+    query = torch.randn(1, 2, 1000, 32, dtype=dtype)
+    assert scaled_dot_product_attention(query, query, query).isfinite().all()
+    assert nn.LSTM(8, 8).to(dtype)(torch.randn(5, 2, 8, dtype=dtype))[0].isfinite().all()
