@@ -93,6 +93,7 @@ def attend(
     return Attended(output, weights)
 
 
+@checks.hints
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,
@@ -104,6 +105,7 @@ def scaled_dot_product_attention(
     dropout_p: float = 0.0,
     enable_gqa: bool = False,
     need_weights: bool = False,
+    **guessed: object,
 ) -> Attended:
     r"""Average the values by how well their keys match each query.
 
@@ -150,6 +152,8 @@ def scaled_dot_product_attention(
         >>> scaled_dot_product_attention(query, key, key, mask=torch.tensor([False] * 3)).output
         tensor([[0., 0.]])
     """
+    if guessed:
+        checks.unknown("scaled_dot_product_attention", guessed)
     if mask is bias is scale is None and enable_gqa is need_weights is False and dropout_p == 0.0:
         output = _kernel_alone(query, key, value)
         if output is not None:

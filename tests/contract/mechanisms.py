@@ -8,6 +8,7 @@ measure of what error a dtype allows below that.
 
 import math
 from collections.abc import Callable
+from contextlib import contextmanager
 from typing import NamedTuple
 from unittest.mock import patch
 
@@ -60,20 +61,27 @@ def _explicit_only(query, key, value, *, mask, need_weights, **options):
     return attnkit.Attended(output, weights if need_weights else None)
 
 
+@contextmanager
+def small_tiles():
+    """Make every tiled form work in many small tiles, however small the problem."""
+    with (
+        patch.multiple(tiled_additive, WORTH_TILING=0, FEW_PAIRS=0),
+        patch.multiple(additive_tiles, TILE=64, BAND=2, ROWS=2),
+        patch.multiple(flash, ROWS=2, KEYS=3, SHORT=0),
+        patch.multiple(window, MIN_ROWS=2, MAX_ROWS=2, SHORT=0),
+    ):
+        yield
+
+
 class InTiles(nn.Module):
-    """A mechanism made to work in many small tiles, however small the problem."""
+    """A mechanism made to work in many small tiles."""
 
     def __init__(self, module: nn.Module):
         super().__init__()
         self.module = module
 
     def forward(self, *inputs, **options):
-        with (
-            patch.multiple(tiled_additive, WORTH_TILING=0, FEW_PAIRS=0),
-            patch.multiple(additive_tiles, TILE=64, BAND=2, ROWS=2),
-            patch.multiple(flash, ROWS=2, KEYS=3, SHORT=0),
-            patch.multiple(window, MIN_ROWS=2, MAX_ROWS=2, SHORT=0),
-        ):
+        with small_tiles():
             return self.module(*inputs, **options)
 
 

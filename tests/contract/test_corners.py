@@ -1,0 +1,326 @@
+"""Corners that once were wrong: under the mask, odd shapes, refused calls, numbers of NumPy."""
+
+import inspect
+import math
+
+import numpy as np
+import pytest
+import torch
+
+import attnkit
+from attnkit import efficient, masks
+from attnkit.efficient import KVCache
+from attnkit.efficient.online_softmax import finish, online_attention
+
+from .test_contract import close
+
+SDPA = attnkit.scaled_dot_product_attention
+
+
+def randn(*shape, seed=0, dtype=torch.float32):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
+
+
+# ---------------------------------------------------------------- under the mask
+
+
+class Filled:
+    """A cache that begins with keys and values of its own."""
+
+    def __init__(self, key, value):
+        self.key, self.value, self.length = key, value, key.shape[-2]
+
+    def update(self, key, value):
+        return torch.cat((self.key, key), -2), torch.cat((self.value, value), -2)
+
+
+@pytest.mark.parametrize("junk", [math.nan, math.inf])
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("kv_heads", [2, 1])
+def test_junk_in_the_cache_under_the_mask_is_harmless(junk, need_weights, kv_heads):
+    torch.manual_seed(0)
+    attention = attnkit.MultiHeadAttention(8, 2, num_kv_heads=kv_heads)
+    key, value, x = randn(1, kv_heads, 3, 4), randn(1, kv_heads, 3, 4, seed=1), randn(1, 2, 8)
+    mask = torch.tensor([True, False, True, True, True])
+    options = {"mask": mask, "need_weights": need_weights}
+    clean = attention(x, cache=Filled(key, value), **options).output
+    key[:, :, 1], value[:, :, 1] = junk, junk
+    output = attention(x, cache=Filled(key, value), **options).output
+    close(output, clean, 1e-6)
+    output.sum().backward()
+    assert all(p.grad.isfinite().all() for p in attention.parameters())
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize(
+    "build", [lambda: attnkit.MultiHeadAttention(8, 2), lambda: attnkit.SelfAttention(8)]
+)
+def test_a_projection_that_overflows_under_the_mask_is_harmless(build, need_weights):
+    torch.manual_seed(0)
+    attention = build().half()
+    with torch.no_grad():
+        for parameter in attention.parameters():
+            parameter.mul_(4)
+    x = randn(1, 5, 8).half()
+    mask = masks.padding([4], 5)
+    clean = attention(x, mask=mask, need_weights=need_weights).output
+    x[:, 4] = 60_000  # finite, but not what a projection makes of it
+    output = attention(x, mask=mask, need_weights=need_weights).output
+    close(output[:, :4], clean[:, :4], 1e-2)
+
+
+def test_a_masked_nan_token_with_a_cache_leaves_gradients_finite_and_is_not_forgotten():
+    torch.manual_seed(0)
+    attention = attnkit.MultiHeadAttention(8, 2)
+    x = randn(1, 3, 8)
+    x[0, 1] = math.nan
+    cache = KVCache()
+    mask = torch.tensor([[True, False, False], [False] * 3, [True, False, True]])
+    output = attention(x, cache=cache, mask=mask).output
+    assert output.isfinite().all()
+    output.sum().backward()
+    assert all(p.grad.isfinite().all() for p in attention.parameters())
+    assert attention(randn(1, 1, 8), cache=cache).output.isnan().all()  # now it is seen
+
+
+FORMS = {
+    "sdpa": lambda q, k, mask, **how: SDPA(q, k, k, mask=mask, **how),
+    "flash": lambda q, k, mask, **how: efficient.flash_attention(q, k, k, mask=mask, **how),
+    "linear": lambda q, k, mask, **how: efficient.linear_attention(q, k, k, mask=mask, **how),
+    "window": lambda q, k, mask, **how: efficient.sliding_window_attention(
+        q, k, k, window=9, causal=False, offset=0, mask=mask, **how
+    ),
+    "blocks": lambda q, k, mask, **how: efficient.block_sparse_attention(
+        q, k, k, torch.ones(2, 2, dtype=torch.bool), block_size=2, mask=mask, **how
+    ),
+}
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
+def test_a_fully_masked_query_with_nan_gives_zero_and_finite_gradients(form, need_weights):
+    query, key = randn(2, 3, 4), randn(2, 3, 4, seed=1).requires_grad_()
+    query[:, 0] = math.nan
+    query.requires_grad_()
+    mask = torch.ones(3, 3, dtype=torch.bool)
+    mask[0] = False
+    output, weights = form(query, key, mask, need_weights=need_weights)
+    assert (output[:, 0] == 0).all()
+    assert weights is None or (weights[:, 0] == 0).all()
+    output.sum().backward()
+    assert key.grad.isfinite().all()
+    assert query.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_features_that_overflow_under_the_mask_are_harmless(need_weights):
+    query, key, value = randn(3, 4), randn(5, 4), randn(5, 2, seed=2)
+    mask = masks.padding([4], 5)[0]
+    options = {"mask": mask, "feature_map": torch.exp, "need_weights": need_weights}
+    clean = efficient.linear_attention(query, key, value, **options).output
+    key[4] = 200
+    close(efficient.linear_attention(query, key, value, **options).output, clean, 1e-6)
+
+
+# ---------------------------------------------------------------- shapes
+
+MODULES = {
+    "additive": lambda: attnkit.AdditiveAttention(8, 8, 4),
+    "luong": lambda: attnkit.LuongAttention(8, 8),
+    "concat": lambda: attnkit.LuongAttention(8, 8, "concat"),
+    "projected": lambda: attnkit.ProjectedAttention(8, 8, 4),
+    "self": lambda: attnkit.SelfAttention(8),
+    "multihead": lambda: attnkit.MultiHeadAttention(8, 2),
+}
+
+
+@pytest.mark.parametrize("seen", [True, False])
+@pytest.mark.parametrize("build", MODULES.values(), ids=MODULES.keys())
+def test_a_mask_without_dimensions(build, seen):
+    module, x = build(), randn(2, 3, 8)
+    output = module(x, mask=torch.tensor(seen)).output
+    close(output, module(x).output * seen, 1e-6)
+
+
+def test_a_mask_without_dimensions_in_functions():
+    scores = randn(2, 3)
+    close(attnkit.masked_softmax(scores, torch.tensor(True)), scores.softmax(-1), 1e-6)
+    close(attnkit.masked_softmax(scores[0], torch.tensor(True)), scores[0].softmax(-1), 1e-6)
+    got = attnkit.functional.attend(scores, randn(3, 2), mask=torch.tensor(False))
+    assert (got.output == 0).all()
+    value = randn(3, 2)
+    got = efficient.tiled_additive_attention(
+        randn(2, 4), randn(3, 4), randn(4), value, mask=torch.tensor(False)
+    )
+    assert (got.output == 0).all()
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("build", MODULES.values(), ids=MODULES.keys())
+def test_a_mask_may_have_the_leading_dimensions_of_the_value(build, need_weights):
+    module, query, key, value = build(), randn(1, 2, 8), randn(1, 4, 8, seed=1), randn(3, 4, 8)
+    mask = randn(3, 2, 4, seed=5) > 0
+    mask[..., 0] = True
+    output, weights = module(query, key, value, mask=mask, need_weights=need_weights)
+    whole = module(query.expand(3, 2, 8), key.expand(3, 4, 8), value, mask=mask, need_weights=True)
+    close(output, whole.output, 1e-6)
+    if need_weights:
+        close(weights, whole.weights, 1e-6)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_weights_have_the_leading_dimensions_of_the_value(masked):
+    mask = masks.causal(2, 4, offset=1) if masked else None
+    got = SDPA(randn(1, 2, 8), randn(1, 4, 8), randn(3, 4, 5), mask=mask, need_weights=True)
+    assert got.output.shape == (3, 2, 5)
+    assert got.weights.shape == (3, 2, 4)
+
+
+@pytest.mark.parametrize("length", [100, 200])
+def test_linear_attention_broadcasts_a_key_with_more_dimensions(length):
+    query, key, value = randn(length, 3), randn(2, length, 3, seed=1), randn(length, 5, seed=2)
+    got = efficient.linear_attention(query, key, value, causal=True).output
+    expected = efficient.linear_attention(
+        query.expand_as(key), key, value.expand(2, length, 5), causal=True
+    ).output
+    close(got, expected, 1e-6)
+    close(efficient.linear_attention_segment(query, key, value)[0], expected, 1e-5)
+    close(efficient.linear_attention_recurrent(query, key, value)[0], expected, 1e-5)
+
+
+def test_an_empty_batch_on_a_large_memory():
+    attention = attnkit.AdditiveAttention(8, 8, 8)
+    assert attention(torch.empty(0, 3000, 8), randn(1, 3000, 8)).output.shape == (0, 3000, 8)
+
+
+@pytest.mark.parametrize("sizes", [(0, 4, 5), (2, 0, 5), (2, 4, 0)])
+def test_flex_with_nothing_to_do(sizes):
+    batch, queries, keys = sizes
+    query, key = torch.empty(batch, 1, queries, 8), torch.empty(batch, 1, keys, 8)
+    options = {"window": 2, "offset": 0, "backend": "flex"}
+    output = efficient.sliding_window_attention(query, key, key, **options).output
+    assert torch.equal(output, torch.zeros(batch, 1, queries, 8))
+
+
+def test_rotate_may_not_change_the_size():
+    attention, cache = attnkit.MultiHeadAttention(8, 2), KVCache()
+    with pytest.raises(ValueError, match=r"^rotate: expected .*\(1, 2, 3, 4\), got \(1, 2, 3, 2\)"):
+        attention(randn(1, 3, 8), rotate=lambda x, offset: x[..., :2], cache=cache)
+    assert cache.length == 0
+
+
+# ---------------------------------------------------------------- caches
+
+
+def test_a_refused_call_leaves_the_cache_as_it_was():
+    attention, cache = attnkit.MultiHeadAttention(8, 2), KVCache()
+    attention(randn(1, 4, 8), cache=cache)
+    for options in ({"mask": torch.ones(9, 9, dtype=torch.bool)}, {"bias": torch.zeros(9, 9)}):
+        with pytest.raises(ValueError, match="broadcasts"):
+            attention(randn(1, 1, 8), cache=cache, **options)
+        assert cache.length == cache.kept == 4
+
+
+def test_a_cache_filled_in_inference_mode_goes_on_without_it():
+    attention, x = attnkit.MultiHeadAttention(8, 2), randn(1, 6, 8)
+    cache, plain = KVCache(), KVCache()
+    with torch.inference_mode():
+        attention(x[:, :4], cache=cache)
+    with torch.no_grad():
+        attention(x[:, :4], cache=plain)
+        for step in (4, 5):
+            one = x[:, step : step + 1]
+            close(attention(one, cache=cache).output, attention(one, cache=plain).output, 1e-6)
+
+
+# ---------------------------------------------------------------- online softmax
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_online_attention_sums_in_float32(dtype):
+    query, key, value = (randn(32, 48, 16, seed=n).to(dtype) for n in range(3))
+    exact = SDPA(query.double(), key.double(), value.double()).output
+    torchs = torch.nn.functional.scaled_dot_product_attention(query, key, value)
+    *_, last = online_attention(query, key, value)
+    ours = (finish(last)[0].to(dtype).double() - exact).square().mean().sqrt()
+    assert ours <= 2 * (torchs.double() - exact).square().mean().sqrt()
+
+
+def test_online_attention_without_keys_yields_once():
+    states = list(online_attention(randn(2, 3), randn(0, 3), randn(0, 4)))
+    assert len(states) == 1
+    output, logsumexp = finish(states[0])
+    assert torch.equal(output, torch.zeros(2, 4))
+    assert (logsumexp == -math.inf).all()
+
+
+# ---------------------------------------------------------------- numbers of other kinds
+
+
+def test_numpy_numbers_and_arrays_are_taken():
+    assert torch.equal(masks.causal(np.int64(5)), masks.causal(5))
+    window = masks.sliding_window(np.int32(5), window=np.int64(2))
+    assert torch.equal(window, masks.sliding_window(5, window=2))
+    assert torch.equal(masks.padding(np.array([3, 2])), masks.padding([3, 2]))
+    assert torch.equal(masks.padding([np.int64(3), 2]), masks.padding([3, 2]))
+    torch.manual_seed(0)
+    attention, x = attnkit.MultiHeadAttention(np.int64(8), np.int32(2)), randn(2, 3, 8)
+    assert type(attention.embed_dim) is type(attention.num_heads) is type(attention.head_dim) is int
+    mask = np.tril(np.ones((3, 3), dtype=bool))
+    for call in (attention, lambda x, **how: SDPA(x, x, x, **how), attnkit.LuongAttention(8, 8)):
+        close(call(x, mask=mask).output, call(x, mask=torch.from_numpy(mask)).output, 1e-7)
+    close(
+        SDPA(x, x, x, scale=np.float32(0.5), dropout_p=np.float64(0.0)).output,
+        SDPA(x, x, x, scale=0.5).output,
+        1e-7,
+    )
+    with pytest.raises(TypeError, match="mask: expected"):
+        SDPA(x, x, x, mask=mask.astype(float))
+
+
+# ---------------------------------------------------------------- guessed names
+
+
+@pytest.mark.parametrize(
+    "name, says",
+    [
+        ("attn_mask", "mask="),
+        ("key_padding_mask", "from_torch_padding"),
+        ("is_causal", r"masks\.causal"),
+    ],
+)
+def test_names_of_other_libraries_get_a_hint(name, says):
+    x = randn(1, 3, 8)
+    calls = [module() for module in MODULES.values()]
+    calls = [*calls, lambda x, **how: SDPA(x, x, x, **how)]
+    for call in calls:
+        with pytest.raises(TypeError, match=f"^{name}: expected .*{says}"):
+            call(x, **{name: None})
+        with pytest.raises(TypeError, match="unexpected keyword argument 'nonsense'"):
+            call(x, nonsense=None)
+
+
+def test_names_of_other_constructors_get_a_hint():
+    with pytest.raises(TypeError, match=r"^d_model: expected embed_dim="):
+        attnkit.MultiHeadAttention(d_model=8, num_heads=2)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'nonsense'"):
+        attnkit.MultiHeadAttention(8, 2, nonsense=1)
+
+
+def test_hints_leave_signatures_alone():
+    forwards = [module().forward for module in MODULES.values()]
+    for item in (*forwards, SDPA, attnkit.MultiHeadAttention):
+        kinds = {x.kind for x in inspect.signature(item).parameters.values()}
+        assert inspect.Parameter.VAR_KEYWORD not in kinds
+        assert inspect.Parameter.VAR_POSITIONAL not in kinds
+
+
+# ---------------------------------------------------------------- tensors of other layouts
+
+
+@pytest.mark.parametrize("build", MODULES.values(), ids=MODULES.keys())
+def test_nested_and_sparse_tensors_are_refused_by_name(build):
+    nested = torch.nested.nested_tensor([randn(2, 8), randn(3, 8)], layout=torch.jagged)
+    for odd in (nested, randn(2, 3, 8).to_sparse()):
+        with pytest.raises(TypeError, match=r"^query: expected a dense tensor"):
+            build()(odd)
