@@ -50,6 +50,8 @@ class Call:
         lead: the leading dimensions of the output, heads included.
         ranges: keys visible to each query, on top of `mask`.
         grouped: whether dimension -3 of key and value has fewer heads than that of the query.
+        output_only: nothing but the output of `dot_product` is wanted: without a gradient, the NaN
+            of a query then stays in its own row by itself, and is not looked for.
     """
 
     __slots__ = (
@@ -67,6 +69,7 @@ class Call:
         lead: tuple[int, ...],
         ranges: Ranges | None = None,
         grouped: bool = False,
+        output_only: bool = False,
     ):
         if autocasting(query):
             query, key, value = as_autocast(query, key, value)
@@ -74,8 +77,15 @@ class Call:
         self.mask, self.bias, self.ranges = mask, bias, ranges
         self.lead, self.grouped = lead, grouped
         self.dtype, self.nan_rows = value.dtype, None
-        if (mask is not None or ranges is not None) and not all_finite(query, key, value):
-            self._replace_nonfinite()
+        if mask is not None or ranges is not None:
+            if output_only and not (
+                query.requires_grad or key.requires_grad or value.requires_grad
+            ):
+                finite = all_finite(key, value)
+            else:
+                finite = all_finite(query, key, value)
+            if not finite:
+                self._replace_nonfinite()
 
     @property
     def whole_mask(self) -> Tensor | None:
@@ -114,7 +124,7 @@ class Call:
         query, key = widen(self.query, self.key)
         if self.grouped:
             key = softmax.repeat_heads(key, query.shape[-3])
-        scores = scale * query @ key.mT
+        scores = softmax.scaled_product(scale, query, key.mT)
         return scores if self.bias is None else scores + self.bias.to(scores.dtype)
 
     def record(self, output: Tensor, weights: Tensor | None, scores: Callable[[], Tensor]) -> None:

