@@ -2,8 +2,18 @@
 
 import os
 
+import pytest
 import torch
 
 if not torch.cuda.is_available():
     # Triton decides at its import whether its kernels are compiled or interpreted.
     os.environ.setdefault("TRITON_INTERPRET", "1")
+
+
+@pytest.fixture(autouse=True)
+def gradients_stay_on():
+    """A test that turned them off for those after it fails by itself."""
+    yield
+    left_on = torch.is_grad_enabled()
+    torch.set_grad_enabled(True)
+    assert left_on, "the test left gradients turned off"

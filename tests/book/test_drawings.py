@@ -11,6 +11,7 @@ import matplotlib
 import matplotlib.style
 import numpy as np
 import pytest
+import torch
 from docutils import nodes
 from sphinx.errors import ExtensionError
 
@@ -290,8 +291,9 @@ def cells(chapter: str, *names: str, until: str = "") -> dict:
     found: dict = {"__name__": "__main__"}
     if until:
         source[names[-1]], _ = source[names[-1]].split(f"\n{until}", 1)
-    for name in names:
-        exec(source[name], found)
+    with torch.enable_grad():  # chapter 13 turns gradients off, and the next test wants them
+        for name in names:
+            exec(source[name], found)
     return found
 
 

@@ -199,7 +199,7 @@ def translate(texts=("the cat",), **options):
             lambda: Translator.load("/nowhere"),
             FileNotFoundError,
             "folder",
-            "translator.json",
+            "a folder with translator.json, or …",
             "none in /nowhere",
         ),
     ],
