@@ -122,8 +122,8 @@ def scaled_dot_product_attention(
         query: (..., L, E).
         key: (..., S, E).
         value: (..., S, Ev).
-        mask: boolean, broadcastable to (..., L, S); True where the query may attend. A query that
-            may see nothing gives weights 0, output 0 and finite gradients. Masked keys and values
+        mask: boolean, broadcastable to (..., L, S); True where the query may attend. A fully
+            masked query gives weights 0, output 0 and finite gradients. Masked keys and values
             never reach the output, even when they hold NaN or Inf; a query that does see a key or
             value with NaN or Inf gives NaN whenever a mask is in use.
         bias: floating, broadcastable to (..., L, S), added to the scaled scores (ALiBi, relative

@@ -62,7 +62,7 @@ def padding(lengths: Tensor | Sequence[int], max_len: int | None = None) -> Tens
 
     Args:
         lengths: B numbers of real keys, an integer tensor (B,) or a sequence of ints. A length of
-            0 is allowed: every query of that sequence then sees nothing and gives 0.
+            0 is allowed: every query of that sequence is then fully masked and gives 0.
         max_len: S; the longest length when omitted.
 
     Raises:

@@ -113,7 +113,7 @@ def flash_with_logsumexp(
     """`flash_attention`, returning also the logsumexp (..., L), float32 or wider.
 
     With it the results for two sets of keys can be joined, and the weights be made anew:
-    exp(score - logsumexp). It is -inf for a query that sees nothing. Gradients flow through both.
+    exp(score - logsumexp). It is -inf for a fully masked query. Gradients flow through both.
 
     Raises:
         TypeError, ValueError: as `flash_attention`.

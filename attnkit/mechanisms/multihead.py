@@ -213,7 +213,7 @@ class MultiHeadAttention(nn.Module):
             value: (..., S, vdim); `key` when omitted.
             mask: boolean, broadcastable to (..., L, S), the same for every head, or, with one
                 dimension more than query, to (..., H, L, S). True where the query may attend. A
-                head that may see nothing gives weights 0 and adds nothing; a query for which that
+                fully masked head gives weights 0 and adds nothing; a query for which that
                 is so in every head gives output 0, without the bias of the last projection.
                 Masked keys and values never reach the output or a gradient, even when they hold
                 NaN or Inf; a query that sees one of those gives NaN.
