@@ -1,15 +1,15 @@
 """Attention mechanisms in PyTorch, small and tested, with the pictures that explain them.
 
-The map, from the bottom up. A module imports only from the rooms above it in this list and from
+The map, from the bottom up. A file imports only from the packages above it in this list and from
 its own; `LAYERS` holds the order, and a test holds the imports to it.
 
     checks          what a bad argument is told
-    dtypes          dtypes, autocast, and whether numbers may be looked at
+    dtypes          dtypes, autocast, and whether values can be read
     masks           who may attend to whom
     trace           record what attention computes inside a model
     softmax         the mathematics: equation 1, the masked softmax, PyTorch's kernel
     scores          how well each key answers each query
-    call            one door: a call checked, made safe, recorded, finished
+    call            what all calls share: check, replace NaN, compute, record, restore
     functional      the masked softmax and scaled dot-product attention
     device          choose a device; which kernel ran
     positions       sinusoidal, learned, rotary and relative positions

@@ -1,4 +1,4 @@
-"""The door of every attention call: checked once, made safe to compute with, and finished.
+"""The steps that all attention calls share: check once, replace NaN and Inf, compute, restore.
 
 A function or module checks its arguments with `check` or `check_module`, opens a `Call`, computes
 with `call.query`, `call.key` and `call.value` (`attnkit.softmax` has the mathematics, and expects
@@ -128,7 +128,10 @@ class Call:
         return scores if self.bias is None else scores + self.bias.to(scores.dtype)
 
     def record(self, output: Tensor, weights: Tensor | None, scores: Callable[[], Tensor]) -> None:
-        """Tell those who record; `scores` is asked, and missing weights made, only for them."""
+        """Report the call to active recorders.
+
+        `scores` is called, and missing weights are computed, only if there are any.
+        """
         if not watching():
             return
         with torch.no_grad(), without_autocast(output):
@@ -180,7 +183,7 @@ class Call:
 
 
 def all_finite(*tensors: Tensor) -> bool:
-    """Whether all numbers are surely finite; False where numbers may not be looked at."""
+    """True if every element is known to be finite; False if not, or if it cannot be checked."""
     if not tensors[0].is_cpu or transformed(tensors[0]):
         return False
     for tensor in tensors:

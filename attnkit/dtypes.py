@@ -35,19 +35,18 @@ def as_autocast(*tensors: Tensor) -> tuple[Tensor, ...]:
 
 
 def without_autocast(tensor: Tensor) -> AbstractContextManager:
-    """Keep autocast from narrowing what `widen` made wide; costs nothing where it is off."""
+    """Disable autocast, so that float32 tensors from `widen` are not cast back."""
     if not autocasting(tensor):
         return _NOTHING
     return torch.autocast(tensor.device.type, enabled=False)
 
 
 def transformed(tensor: Tensor) -> bool:
-    """Whether a call with this tensor is only traced or batched, so that it holds no numbers.
+    """Whether the values of this tensor cannot be read in Python.
 
-    So it is while compiling or exporting, inside a transform of `torch.func`, for fake tensors and
-    on the meta device. Python cannot branch on its numbers then (on a GPU it could, at the price of
-    waiting for it), and forms that work block by block give way to plain ones, which a compiler
-    fuses by itself.
+    That is so under torch.compile and export, inside a transform of `torch.func`, for fake tensors
+    and on the meta device. Forms that work block by block then give way to plain ones, which a
+    compiler fuses by itself.
     """
     return (
         torch.compiler.is_compiling()

@@ -129,8 +129,8 @@ def scaled_dot_product_attention(
         bias: floating, broadcastable to (..., L, S), added to the scaled scores (ALiBi, relative
             positions). Where it is -inf it masks.
         scale: factor of the scores; 1/sqrt(E) when omitted.
-        dropout_p: probability of dropping a weight. Functions know no train or eval: pass 0 in
-            eval.
+        dropout_p: probability of dropping a weight. Unlike a module, a function has no
+            training mode: pass 0 during evaluation.
         enable_gqa: let `query` have H heads in dimension -3 and `key` and `value` H_kv, a divisor
             of H; query head h reads key head h // (H // H_kv).
         need_weights: return the weights (..., L, S), per head and before dropout.
@@ -171,7 +171,7 @@ def scaled_dot_product_attention(
 
 
 def _kernel_alone(query: Tensor, key: Tensor, value: Tensor) -> Tensor | None:
-    """PyTorch's kernel where it is all there is to do; None where a check or a recorder waits.
+    """Call PyTorch's kernel directly if no argument needs handling; return None otherwise.
 
     On a small call every check is felt (`benchmarks/dot_product.py`, L=S=16), so what the kernel
     refuses by itself is checked only when it has refused.

@@ -78,7 +78,7 @@ def kernel(
     lead: tuple[int, ...],
     grouped: bool = False,
 ) -> Tensor:
-    """The output of equation 1 by PyTorch's kernel, which holds no weights.
+    """The output of equation 1 by F.scaled_dot_product_attention, which returns no weights.
 
     Args:
         query, key, value, mask, bias, scale: as in `attention`; scale None is 1/sqrt(E).
@@ -120,7 +120,7 @@ def four_dims(x: Tensor, lead: tuple[int, ...]) -> Tensor:
 
 
 def repeat_heads(x: Tensor, heads: int) -> Tensor:
-    """Each head of (..., H_kv, S, E) as often as queries read it: (..., H, S, E), interleaved."""
+    """Repeat each of H_kv heads (..., H_kv, S, E) H // H_kv times: (..., H, S, E), interleaved."""
     return x.repeat_interleave(heads // x.shape[-3], dim=-3)
 
 
@@ -133,7 +133,7 @@ def any_visible(mask: Tensor) -> Tensor:
 
 
 def no_row_is_empty(mask: Tensor) -> bool:
-    """Whether every query surely sees a key: where numbers cannot be looked at, it is unknown."""
+    """True if every query is known to see a key; False if one does not, or it cannot be checked."""
     if not mask.is_cpu or transformed(mask):
         return False
     return mask.shape[-1] > 0 and bool(mask.view(torch.uint8).amax(-1).all())

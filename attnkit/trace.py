@@ -57,10 +57,10 @@ class Call(dict[str, Tensor]):
 def record(module: nn.Module | None = None) -> Iterator[list[Call]]:
     """Record every attention call made inside the `with` block, in order.
 
-    Those of torch are recorded as well: `F.scaled_dot_product_attention` and
-    `nn.MultiheadAttention` (which runs without its fused form meanwhile, so its output may differ
-    in the last bits). Their scores hold a float mask, as those of attnkit hold `bias`. A compiled
-    model runs uncompiled meanwhile. Calls in other threads are not recorded.
+    PyTorch's own calls are recorded too: `F.scaled_dot_product_attention` and
+    `nn.MultiheadAttention` (whose fast path is disabled while recording, so its output may differ
+    in the last bits). Their scores include a float mask, as attnkit's include `bias`. A compiled
+    model runs uncompiled while it is recorded. Calls in other threads are not recorded.
 
     Args:
         module: names the calls by their place in it; calls outside it are recorded too.
@@ -116,8 +116,8 @@ def _name_while_running(module: nn.Module, running: list[str]) -> list[Removable
 
 
 class _TorchCalls(TorchFunctionMode):
-    """Shows an observer the calls of torch's own attention. Those that attnkit makes it shows
-    itself."""
+    """Reports the calls of PyTorch's own attention. Those made by attnkit are skipped: attnkit
+    reports them itself."""
 
     def __init__(self, observe: Callable[..., None]):
         super().__init__()

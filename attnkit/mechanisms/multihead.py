@@ -253,7 +253,7 @@ class MultiHeadAttention(nn.Module):
             key, value = cache.update(key, value)
         dropout_p = self.dropout if self.training else 0.0
         if need_weights or dropout_p:
-            # The products are slower on heads that lie apart (benchmarks/multihead.py, weights on).
+            # Products are slower on non-contiguous heads (benchmarks/multihead.py, weights on).
             query, key, value = query.contiguous(), key.contiguous(), value.contiguous()
         grouped = self.num_kv_heads != self.num_heads
         call = Call(
@@ -356,7 +356,7 @@ def _is_bare(layer: nn.Module) -> bool:
 
 
 def _zero_empty(output: Tensor, mask: Tensor | None, key: Tensor) -> Tensor:
-    """Undo the bias of the last projection in rows (..., L, E) that no head could fill."""
+    """Set the output, `out_proj`'s bias included, to 0 where every head is fully masked."""
     if key.shape[-2] == 0:
         return output * 0
     if mask is None:

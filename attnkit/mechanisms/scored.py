@@ -49,7 +49,7 @@ class ScoredAttention(nn.Module):
     def attend(self, call: Call, need_weights: bool) -> tuple[Tensor, Tensor | None]:
         """Output and weights of a call that was checked and projected, in at least float32.
 
-        The weights come back whether needed or not; a subclass that can do without them may.
+        A subclass may return None for the weights when `need_weights` is False.
         """
         query, key, value = widen(call.query, call.key, call.value)
         with without_autocast(value):
