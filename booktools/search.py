@@ -10,6 +10,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+from sphinx.util.index_entries import split_index_msg
 
 GLOSSARY = "appendices/glossary"
 
@@ -41,9 +42,27 @@ def merge(app: Sphinx, env: BuildEnvironment, docnames: set[str], other: BuildEn
         env.taught_terms = other.taught_terms
 
 
+def restore(app: Sphinx) -> None:
+    """Index anew the entries of pages that this build did not write.
+
+    Sphinx forgets them: a build after a change would lose the entries of all other pages.
+    """
+    indexer = app.builder.indexer
+    for page, entries in app.env.get_domain("index").entries.items():
+        if page not in indexer._index_entries and page in app.env.found_docs:
+            found = {
+                (word, target or "", main or "")
+                for kind, value, target, main, _ in entries
+                for word in split_index_msg(kind, value)
+            }
+            indexer._index_entries[page] = sorted(found)
+
+
 def index(app: Sphinx) -> list:
     """Index each chapter under the terms that it teaches, before the index is written."""
     indexer = getattr(app.builder, "indexer", None)
+    if indexer is not None:
+        restore(app)
     for page, terms in getattr(app.env, "taught_terms", {}).items():
         if indexer is not None and page in app.env.found_docs:
             entries = set(indexer._index_entries.get(page, ()))

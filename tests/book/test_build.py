@@ -72,8 +72,9 @@ def book(tmp_path_factory) -> Path:
     (folder / f"{HOW}.md").write_text(
         "# How\n\nSee {chapter}`01`, then {chapter}`02`.\n\nOne and one is {claim}`01-sum`.\n"
     )
+    (folder / "plain.md").write_text("# Plain\n\n```{index} ! trial word\n```\n\nA sentence.\n")
     with open(folder / "_toc.yml", "a") as contents:
-        contents.write(f"  - file: {CLAIMS}\n")
+        contents.write(f"  - file: {CLAIMS}\n  - file: plain\n")
     write(folder, stale(sound_notebook(ADDRESS)), "chapters/02_draft")
     built(folder)
     return folder
@@ -177,6 +178,8 @@ def test_the_table_of_claims_follows_a_change(book):
     assert len(rows) == 2
     assert "Two is one and one." in rows[0]
     assert "One and one is two." not in rows[0]
+    # The plain page was not written anew; the search still finds it by its index entry.
+    assert '"trial word"' in (html(book) / "searchindex.js").read_text("utf8")
 
 
 def test_a_chapters_number_becomes_a_link_when_its_chapter_comes(book):

@@ -6,6 +6,7 @@ that take `visit` share the first of these; each sets theme, width and medium fo
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
@@ -131,6 +132,8 @@ def test_page_is_as_easy_to_read_in_the_dark(visit):
     page = visit.look(theme="dark")
     page.evaluate(ONE_TOKEN_OF_A_KIND)
     page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
+    # The theme's search button fades from one colour to the other.
+    page.evaluate("Promise.all(document.getAnimations().map((fade) => fade.finished))")
     assert axe_violations(page, rules=("color-contrast",)) == []
 
 
@@ -165,9 +168,20 @@ def parsed(site_dir) -> dict[str, lxml.html.HtmlElement]:
     }
 
 
+def steps(tree) -> Iterator[str]:
+    """The addresses of the steps of a page's explorers, as ``explorer-05-1=3``."""
+    for text in tree.xpath("//script[contains(@type, 'widget-state')]/text()"):
+        for model in json.loads(text)["state"].values():
+            state = model["state"]
+            for number in range(1, len(state.get("tour", ())) + 1):
+                yield f"{state['anchor']}={number}"
+
+
 def test_every_link_within_the_book_leads_somewhere(parsed, site_dir):
     """Each ``href`` and ``src`` names a file that is there, each anchor an element that is."""
-    anchors = {site_dir / name: {"", *tree.xpath("//@id")} for name, tree in parsed.items()}
+    anchors = {
+        site_dir / name: {"", *tree.xpath("//@id"), *steps(tree)} for name, tree in parsed.items()
+    }
     broken = []
     for name, tree in parsed.items():
         for tag in tree.iter("a", "link", "script", "img", "iframe", "source"):

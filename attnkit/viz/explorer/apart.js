@@ -74,6 +74,7 @@ class Apart {
     });
     // The table stands from the beginning, so that opening it needs no more than its numbers.
     apart.innerHTML = APART;
+    keepKeys(apart);
     this.stage = stagesOf(view.data, view.settings).length - 1;
   }
 
