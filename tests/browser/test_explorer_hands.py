@@ -268,8 +268,10 @@ def test_a_small_map_opens_large_by_mouse_and_by_keyboard(show):
     root.get_by_role("button", name="Open head 1 large").click()
     assert snapshot(root)["head"] == 1
     root.get_by_role("button", name="Show all").click()
+    settle(page)
     box = root.locator(".ak-cursor").bounding_box()
     page.mouse.click(box["x"] + 100, box["y"] + 8)  # the title of the first
+    settle(page)
     assert snapshot(root)["head"] == 0
 
 
@@ -376,6 +378,7 @@ def test_a_row_can_be_read_as_a_table(show):
     page, root, _ = show(an_explorer(mask="causal", pinned=[0, 2, 1]))
     root.get_by_text("This row as a table").click()
     rows = root.locator(".ak-data tbody tr")
+    rows.first.wait_for()  # the table is filled when it has opened
     assert rows.count() == LENGTH
     weights = snapshot(root)["weights"][2]
     cells = rows.nth(1).locator("td").all_inner_texts()
