@@ -24,15 +24,11 @@ FIRST = ("slow", "notebook", "build", "browser")
 
 @pytest.hookimpl(tryfirst=True)  # before pytest takes out what -m leaves out
 def pytest_collection_modifyitems(items):
-    """Mark notebooks' cells and what may be run again, and put the files with long tests first."""
+    """Mark the cells of notebooks, and put the files with long tests first."""
     rank = {}
     for item in items:
         if isinstance(item, IPyNbCell):
             item.add_marker("notebook")
-        if item.get_closest_marker("browser"):
-            # Pages fade, scroll and lay out in their own time: a test that met one in between is
-            # run once more, and named in the summary. What is broken fails twice.
-            item.add_marker(pytest.mark.flaky(reruns=1))
         own = (place for place, name in enumerate(FIRST) if item.get_closest_marker(name))
         rank[item.path] = min(rank.get(item.path, len(FIRST)), *own, len(FIRST))
     items.sort(key=lambda item: rank[item.path])

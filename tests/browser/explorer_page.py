@@ -87,7 +87,8 @@ def move(explorer, label: str, value) -> None:
 
 
 def snapshot(explorer) -> dict:
-    """What `snapshot()` of the explorer's root element returns."""
+    """What `snapshot()` of the explorer's root element returns, when it has been drawn."""
+    settle(explorer.page)
     return explorer.evaluate("element => element.snapshot()")
 
 
