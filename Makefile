@@ -24,11 +24,12 @@ help: ## list the targets
 
 setup: $(READY) ## make .venv and install what the book needs
 
-$(READY): $(REQUIREMENTS) constraints.txt pyproject.toml
+$(READY): $(REQUIREMENTS) requirements-alone.txt constraints.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version.split()[0]; sys.exit(None if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, this is " + v + "; name another with: make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
 	@echo "Installing $(REQUIREMENTS) into $(VENV): the first time this downloads PyTorch ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(REQUIREMENTS)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-alone.txt
 	@touch $@
 
 book: $(READY) ## build the book into _build/html and print its address

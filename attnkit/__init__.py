@@ -21,6 +21,7 @@ its own; `LAYERS` holds the order, and a test holds the imports to it.
     rnn             recurrent encoders, and decoders with attention
     transformer     layers, stacks, the translation model, the language model
     training        fit, evaluate, save and load
+    pretrained      published models in attnkit's layers, with their tokenizers
     applications    a translator and a summarizer
     viz             heat maps and the widgets
 """
@@ -38,6 +39,7 @@ from attnkit import (
     mechanisms,
     metrics,
     positions,
+    pretrained,
     rnn,
     tasks,
     trace,
@@ -79,6 +81,7 @@ LAYERS = (
     "rnn",
     "transformer",
     "training",
+    "pretrained",
     "applications",
     "viz",
 )
@@ -108,6 +111,7 @@ __all__ = [
     "mechanisms",
     "metrics",
     "positions",
+    "pretrained",
     "rnn",
     "scaled_dot_product_attention",
     "tasks",

@@ -38,6 +38,7 @@ CONTENTS = [
     "pyproject.toml",
     "references.bib",
     "requirements.txt",
+    "requirements-alone.txt",
     "results",
     "tests",
 ]

