@@ -23,6 +23,7 @@ its own; `LAYERS` holds the order, and a test holds the imports to it.
     training        fit, evaluate, save and load
     pretrained      published models in attnkit's layers, with their tokenizers
     applications    a translator and a summarizer
+    testing         checks for anybody's attention
     viz             heat maps and the widgets
 """
 
@@ -42,6 +43,7 @@ from attnkit import (
     pretrained,
     rnn,
     tasks,
+    testing,
     trace,
     training,
     transformer,
@@ -83,6 +85,7 @@ LAYERS = (
     "training",
     "pretrained",
     "applications",
+    "testing",
     "viz",
 )
 
@@ -115,6 +118,7 @@ __all__ = [
     "rnn",
     "scaled_dot_product_attention",
     "tasks",
+    "testing",
     "trace",
     "training",
     "transformer",

@@ -23,8 +23,8 @@ def run(title: str) -> dict:
     return names
 
 
-def test_there_are_six_recipes_and_two_commands():
-    assert len(RECIPES) == 6 == README.count("```python")
+def test_there_are_seven_recipes_and_two_commands():
+    assert len(RECIPES) == 7 == README.count("```python")
     assert re.findall(r"^make (\w+) ", README, re.M) == ["book", "test"]
 
 
@@ -54,6 +54,13 @@ def test_record():
     calls = run("Record the weights")["calls"]
     assert [call["weights"].shape for call in calls] == [(1, 4, 6, 6)] * 2
     assert len({call.module for call in calls}) == 2
+
+
+def test_test():
+    run("Test")  # silent, since PyTorch's own module is right
+    wrong = RECIPES["Test"].replace("nn.MultiheadAttention(16, num_heads=4)", "lambda q, k, v: v")
+    with pytest.raises(AssertionError, match="assert_causal: query 1 does not see key 0"):
+        exec(wrong, {})
 
 
 def test_explore():

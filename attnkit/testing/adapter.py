@@ -1,0 +1,379 @@
+"""One form for every attention: the adapter that the checks of `attnkit.testing` call."""
+
+import copy
+import inspect
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from attnkit import checks
+
+#: Attributes under which modules keep their width, in the order in which they are tried.
+WIDTHS = ("embed_dim", "query_dim", "d_model", "hidden_size", "dim")
+MASKS = ("mask", "attn_mask", "attention_mask")
+
+
+class NotApplicable(ValueError):
+    """Raised where a check cannot be asked of an attention; the message says what it would need.
+
+    Example:
+        >>> from attnkit import testing
+        >>> try:
+        ...     testing.assert_padding_invariant(lambda query, key, value: value)
+        ... except testing.NotApplicable as reason:
+        ...     print(reason)
+        assert_padding_invariant: <lambda> takes no mask
+    """
+
+
+class Adapted:
+    """An attention in the one form that the checks call. `adapt` makes it.
+
+    `adapted(query, key, value, mask)` returns `(output, weights)`, weights None where the
+    attention gives none. The mask is boolean, True means "may attend", shape (B, L, S), or
+    (B, 1, L, S) for functions on heads. Modules are put into eval mode, or into train mode with
+    `train=True`, and back.
+
+    Example:
+        >>> import torch.nn.functional as F
+        >>> attention = adapt(F.scaled_dot_product_attention)
+        >>> query, key, value = attention.inputs(batch=1, queries=2, keys=3)
+        >>> attention(query, key, value)[0].shape  # two heads of size 8
+        torch.Size([1, 2, 2, 8])
+    """
+
+    def __init__(
+        self,
+        run: Callable[..., Any],
+        *,
+        subject: Any,
+        name: str,
+        dims: tuple[int, int, int],
+        heads: int | None,
+        kv_heads: int | None,
+        self_attention: bool,
+        causal: bool,
+        takes_mask: bool,
+        asks_weights: bool,
+        project: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]] | None,
+        dtype: torch.dtype,
+        device: torch.device,
+        copied: Callable[[torch.dtype], "Adapted"] | None,
+    ):
+        self.run = run
+        self.subject = subject
+        self.name = name
+        self.dims = dims
+        self.heads = heads
+        self.kv_heads = kv_heads
+        self.self_attention = self_attention
+        self.causal = causal
+        self.takes_mask = takes_mask
+        self.asks_weights = asks_weights
+        self.project = project
+        self.dtype = dtype
+        self.device = device
+        self.copied = copied
+
+    def __repr__(self) -> str:
+        return f"Adapted({self.name})"
+
+    def __call__(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | None = None,
+        *,
+        train: bool = False,
+        need_weights: bool = True,
+        seed: int = 0,
+    ) -> tuple[Tensor, Tensor | None]:
+        if mask is not None and self.heads is not None:
+            mask = mask.unsqueeze(1)  # (B, 1, L, S)
+        if self.self_attention:
+            key = value = query
+        devices = [self.device] if self.device.type == "cuda" else []
+        with torch.random.fork_rng(devices), self._mode(train):
+            torch.manual_seed(seed)
+            answer = self.run(query, key, value, mask, train, need_weights)
+        output, weights = answer if isinstance(answer, tuple) else (answer, None)
+        if not isinstance(output, Tensor):
+            checks.fail("attention", "a tensor, or (output, weights)", repr(type(output)))
+        return output, weights
+
+    @contextmanager
+    def _mode(self, train: bool):
+        if not isinstance(self.subject, nn.Module) or _is_keras(self.subject):
+            yield
+            return
+        before = {module: module.training for module in self.subject.modules()}
+        self.subject.train(train)
+        try:
+            yield
+        finally:
+            for module, training in before.items():
+                module.training = training
+
+    def inputs(
+        self, batch: int, queries: int, keys: int | None = None, *, std: float = 1.0, seed: int = 0
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Random query, key and value of this attention's sizes; one tensor for self-attention."""
+        generator = torch.Generator().manual_seed(seed)
+        keys = queries if keys is None else keys
+
+        def draw(length: int, size: int, heads: int | None) -> Tensor:
+            lead = (batch,) if heads is None else (batch, heads)
+            x = std * torch.randn(*lead, length, size, generator=generator, dtype=torch.float64)
+            return x.to(self.device, self.dtype)
+
+        query = draw(queries, self.dims[0], self.heads)
+        if self.self_attention:
+            return query, query, query
+        return (
+            query,
+            draw(keys, self.dims[1], self.kv_heads),
+            draw(keys, self.dims[2], self.kv_heads),
+        )
+
+
+def adapt(
+    attention: Any,
+    call: Callable[..., Any] | None = None,
+    *,
+    embed_dim: int | tuple[int, int, int] | None = None,
+    heads: int | None = None,
+    kv_heads: int | None = None,
+    self_attention: bool | None = None,
+    causal: bool = False,
+    project: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]] | None = None,
+    dtype: torch.dtype | None = None,
+) -> Adapted:
+    """Bring an attention into the one form that the checks call.
+
+    Recognized as they are: `nn.MultiheadAttention`, `F.scaled_dot_product_attention` and functions
+    of its form, the mechanisms and functions of `attnkit`, Keras's `MultiHeadAttention` and
+    `GroupQueryAttention` on its torch backend, and any module or function that is called
+    `attention(query, key, value, mask=...)` or `attention(x, mask=...)`, whose mask (or
+    `attn_mask`, `attention_mask`) is boolean with True for "may attend", and that returns the
+    output or (output, weights). Everything else is one function away::
+
+        adapt(module, lambda query, key, value, mask: module(query, mask=~mask)[0])
+
+    Args:
+        attention: a module, a layer or a function.
+        call: a function (query, key, value, mask) -> output or (output, weights) that calls
+            `attention` in its own words; `mask` is None or boolean (B, L, S), True where the
+            query may attend. Without the fourth argument the attention is one that takes no mask;
+            with a fifth, `need_weights`, it is told whether weights are wanted.
+        embed_dim: features of a query, or of (query, key, value). Read from the module where it
+            can be. 8 for functions.
+        heads: for functions on (B, H, L, E): H, 2 when omitted; 0 for (B, L, E). The mask of a
+            function on heads has shape (B, 1, L, S).
+        kv_heads: number of key heads of such a function; `heads` when omitted.
+        self_attention: whether there is one sequence that gives queries, keys and values. True
+            when the attention is called with one.
+        causal: whether the attention is causal by itself. It is then given no causal mask.
+        project: a function (query, key) -> (queries, keys) with the projected heads,
+            (B, H, L, D) each, from which a module computes its scores. `assert_scale` and
+            `assert_heads_independent` need it; known for PyTorch's, Keras's and attnkit's.
+        dtype: of the inputs; that of the module's parameters, or float32.
+
+    Returns:
+        `Adapted`, which every check takes in place of the attention.
+
+    Raises:
+        TypeError: `attention` cannot be called.
+        ValueError: the width of a module is not known and not given.
+
+    Example:
+        >>> import torch
+        >>> from attnkit.testing import adapt
+        >>> attention = adapt(torch.nn.MultiheadAttention(16, 4))
+        >>> output, weights = attention(*attention.inputs(batch=2, queries=3, keys=5))
+        >>> output.shape, weights.shape
+        (torch.Size([2, 3, 16]), torch.Size([2, 4, 3, 5]))
+    """
+    if isinstance(attention, Adapted):
+        return attention
+    if not callable(attention):
+        checks.fail("attention", "a module or a function", type(attention).__name__, TypeError)
+    is_module = isinstance(attention, nn.Module) or _is_keras(attention)
+    asks_weights, takes_mask, alone = False, True, False
+    if call is not None:
+        names = _parameters(call)
+        takes_mask, asks_weights = len(names) > 3, len(names) > 4
+
+        def run(query, key, value, mask, train, need_weights):
+            given = (query, key, value, mask, need_weights)
+            return call(*given[: len(names)])
+    elif isinstance(attention, nn.MultiheadAttention):
+        run, asks_weights = _torch_run(attention), True
+        project = project or _torch_heads(attention)
+    elif _is_keras(attention):
+        run, asks_weights = _keras_run(attention), True
+        project = project or _keras_heads(attention)
+    else:
+        run, asks_weights, takes_mask, alone = _run_by_name(attention)
+        if project is None and hasattr(attention, "_heads") and hasattr(attention, "head_dim"):
+            project = _our_heads(attention)
+    parameter = next(attention.parameters(), None) if isinstance(attention, nn.Module) else None
+    if dtype is None:
+        floating = parameter is not None and parameter.is_floating_point()
+        dtype = parameter.dtype if floating else torch.float32
+    if is_module:
+        heads = kv_heads = None
+    else:
+        heads = 2 if heads is None else heads or None
+        kv_heads = heads if kv_heads is None else kv_heads
+
+    def copied(kind: torch.dtype) -> Adapted:
+        return adapt(
+            copy.deepcopy(attention).to(kind),
+            embed_dim=embed_dim,
+            self_attention=self_attention,
+            causal=causal,
+        )
+
+    return Adapted(
+        run,
+        subject=attention,
+        name=getattr(attention, "__name__", type(attention).__name__),
+        dims=_dims(attention, embed_dim, is_module),
+        heads=heads,
+        kv_heads=kv_heads,
+        self_attention=alone if self_attention is None else self_attention,
+        causal=causal,
+        takes_mask=takes_mask,
+        asks_weights=asks_weights,
+        project=project if is_module else project or (lambda query, key: (query, key)),
+        dtype=dtype,
+        device=torch.device("cpu") if parameter is None else parameter.device,
+        copied=copied if call is None else None,
+    )
+
+
+def _is_keras(attention: Any) -> bool:
+    return any(kind.__module__.startswith("keras.") for kind in type(attention).__mro__)
+
+
+def _parameters(function: Callable[..., Any]) -> list[str]:
+    """The arguments that a caller may give by position."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    signature = inspect.signature(function)
+    return [name for name, each in signature.parameters.items() if each.kind in kinds]
+
+
+def _run_by_name(attention: Any) -> tuple[Callable[..., Any], bool, bool, bool]:
+    """How to call it, and whether it can be asked for weights, takes a mask and one sequence."""
+    try:
+        forward = attention.forward if isinstance(attention, nn.Module) else attention
+        parameters = inspect.signature(forward).parameters
+    except ValueError:  # a built-in function: F.scaled_dot_product_attention
+        parameters = dict.fromkeys(("query", "key", "value", "attn_mask"))
+    mask_name = next((name for name in MASKS if name in parameters), None)
+    asks_weights = "need_weights" in parameters
+    required = [
+        name
+        for name, each in parameters.items()
+        if each is None or (each.default is each.empty and each.kind == each.POSITIONAL_OR_KEYWORD)
+    ]
+    required = [name for name in required if name not in MASKS]
+    alone = len(required) == 1 and not {"key", "k", "keys", "memory"} & set(parameters)
+
+    def run(query, key, value, mask, train, need_weights):
+        options = {} if mask is None else {mask_name: mask}
+        if asks_weights:
+            options["need_weights"] = need_weights
+        given = (query,) if alone else (query, key, value)
+        answer = attention(*given, **options)
+        return tuple(answer) if isinstance(answer, tuple) else answer
+
+    return run, asks_weights, mask_name is not None, alone
+
+
+def _torch_run(attention: nn.MultiheadAttention) -> Callable[..., Any]:
+    def run(query, key, value, mask, train, need_weights):
+        if mask is not None:  # its True means "not allowed", and heads lie in the batch
+            mask = ~mask.expand(len(query), query.shape[1], key.shape[1])
+            mask = mask.repeat_interleave(attention.num_heads, 0)
+        first = attention.batch_first
+        given = [x if first else x.transpose(0, 1) for x in (query, key, value)]
+        output, weights = attention(
+            *given, attn_mask=mask, need_weights=need_weights, average_attn_weights=False
+        )
+        return output if first else output.transpose(0, 1), weights
+
+    return run
+
+
+def _torch_heads(attention: nn.MultiheadAttention) -> Callable[..., Any]:
+    def project(query, key):
+        size = attention.embed_dim
+        if attention.in_proj_weight is None:
+            weights = attention.q_proj_weight, attention.k_proj_weight
+        else:
+            weights = attention.in_proj_weight[:size], attention.in_proj_weight[size : 2 * size]
+        bias = attention.in_proj_bias
+        biases = (None, None) if bias is None else (bias[:size], bias[size : 2 * size])
+        return tuple(
+            nn.functional.linear(x, weight, bias)
+            .unflatten(-1, (attention.num_heads, -1))
+            .transpose(1, 2)
+            for x, weight, bias in zip((query, key), weights, biases, strict=True)
+        )
+
+    return project
+
+
+def _keras_run(attention: Any) -> Callable[..., Any]:
+    def run(query, key, value, mask, train, need_weights):
+        answer = attention(
+            query,
+            value,  # Keras takes the value before the key
+            key,
+            attention_mask=mask,
+            return_attention_scores=need_weights,
+            training=train,
+        )
+        return tuple(answer) if need_weights else answer
+
+    return run
+
+
+def _keras_heads(attention: Any) -> Callable[..., Any]:
+    def project(query, key):
+        heads = [attention._query_dense(query), attention._key_dense(key)]  # (B, L, H, D)
+        queries, keys = (x.transpose(1, 2) for x in heads)
+        return queries, keys.repeat_interleave(queries.shape[1] // keys.shape[1], 1)
+
+    return project
+
+
+def _our_heads(attention: nn.Module) -> Callable[..., Any]:
+    def project(query, key):
+        queries, keys, _ = attention._heads(query, key, key, None)
+        return queries, keys.repeat_interleave(queries.shape[1] // keys.shape[1], 1)
+
+    return project
+
+
+def _dims(
+    attention: Any, embed_dim: int | tuple[int, int, int] | None, is_module: bool
+) -> tuple[int, int, int]:
+    if isinstance(embed_dim, tuple):
+        return embed_dim
+    if embed_dim is None:
+        embed_dim = next((n for x in WIDTHS if (n := getattr(attention, x, None))), None)
+    if not isinstance(embed_dim, int) and (not is_module or _is_keras(attention)):
+        embed_dim = 8
+    if not isinstance(embed_dim, int):
+        names = ", ".join(WIDTHS)
+        checks.fail("embed_dim", f"a number, or a module with one of {names}", "neither")
+    key = getattr(attention, "kdim", None) or getattr(attention, "key_dim", None)
+    key = key if isinstance(key, int) and is_module and not _is_keras(attention) else embed_dim
+    value = getattr(attention, "vdim", None)
+    return embed_dim, key, value if isinstance(value, int) and is_module else key
