@@ -14,7 +14,8 @@ Training takes label smoothing (Szegedy et al. 2016). The learning rate rises al
 with the square root of the updates (Vaswani et al. 2017), and in the last quarter falls to zero
 along a line, so runs of different lengths agree until the shorter one begins to end. The model is
 the mean of the weights at the end of the last epochs, and is scored once more after its weights
-were rounded to eight bits. A run that was stopped goes on when the
+were rounded to eight bits. How much a beam forgives length (Wu et al. 2016) is chosen by BLEU on
+the validation split. A run that was stopped goes on when the
 command is given again, from `--folder`.
 
 BLEU and chrF are sacrebleu's, in lower case, on the test split, with all translations that Tatoeba
@@ -51,6 +52,7 @@ from experiments._training import parameters
 PAIRS = {"tatoeba": ("en-fr", "fr-en"), "multi30k": ("de-en", "en-de", "fr-en", "en-fr")}
 MODELS = ("transformer", "additive", "dot", "fixed")
 BEAM, SMOOTHING, COOL_DOWN = 5, 0.1, 0.25
+PENALTIES = (0.6, 1.0, 1.4, 1.8)
 # First and last number of source words.
 LENGTHS = {"tatoeba": ((1, 4), (5, 6), (7, 8), (9, 99)), "multi30k": ((1, 9), (10, 13), (14, 99))}
 RUNS = Path(__file__).resolve().parent.parent / "runs"
@@ -86,12 +88,16 @@ def recipe(data: str, model: str) -> Recipe:
 
 
 class Data(NamedTuple):
-    """Pairs to learn from and to validate on, and the test: sources with their references."""
+    """Pairs to learn from and to validate on, and the test: sources with their references.
+
+    `validation` has the sources and references of the validation split in their place.
+    """
 
     train: list[Pair]
     valid: list[Pair]
     sources: list[str]
     references: list[list[str]]
+    validation: tuple[list[str], list[list[str]]]
 
 
 @functools.lru_cache(maxsize=1)
@@ -101,8 +107,8 @@ def data_of(data: str, pair: str, most: int | None = None) -> Data:
     languages = pair.split("-")
     train, valid, test = (load(split, *languages)[:most] for split in ("train", "valid", "test"))
     # A caption that comes twice counts twice, as in all that is published.
-    test = tasks.references(test) if data == "tatoeba" else _alone(test)
-    return Data(tasks.text_pairs(train), tasks.text_pairs(valid), *test)
+    texts = tasks.references if data == "tatoeba" else _alone
+    return Data(tasks.text_pairs(train), tasks.text_pairs(valid), *texts(test), texts(valid))
 
 
 def _alone(lines: Sequence[tuple[str, str]]) -> tuple[list[str], list[list[str]]]:
@@ -216,13 +222,28 @@ def history_of(folder: Path) -> list[dict[str, float]]:
     return storage.load_tensors(path)[1]["numbers"]["history"] if path.is_file() else []
 
 
-def translate(translator: Translator, data: Data, beam_size: int = 1) -> list[str]:
+def translate(
+    translator: Translator, data: Data, beam_size: int = 1, length_penalty: float = PENALTIES[0]
+) -> list[str]:
     """Translate the test's sources."""
     pairs = [Pair(tuple(tasks.tokenize(source)), ()) for source in data.sources]
     longest = max(len(translator.source_vocab.encode(pair.source)) for pair in pairs)
     batches = translator.batches(pairs, batch_size=100, shuffle=False)
-    said = predict(translator.model, batches, max_len=2 * longest + 10, beam_size=beam_size)
+    options = {"beam_size": beam_size, "length_penalty": length_penalty}
+    said = predict(translator.model, batches, max_len=2 * longest + 10, **options)
     return [tasks.detokenize(words) for words in said]
+
+
+def by_penalty(translator: Translator, data: Data) -> dict[float, float]:
+    """BLEU of a beam on the validation split, for each length penalty."""
+    sources, references = data.validation
+    validation = data._replace(sources=sources, references=references)
+    found = {}
+    for penalty in PENALTIES:
+        said = translate(translator, validation, BEAM, penalty)
+        score = metrics.bleu(hypotheses=said, references=references, lowercase=True).score
+        found[penalty] = round(score, 2)
+    return found
 
 
 def scores(said: Sequence[str], data: Data, lengths: Sequence[tuple[int, int]]) -> dict:
@@ -267,7 +288,9 @@ def measure(
     if processes.place()[0]:
         return None
     lengths = LENGTHS[setting["data"]]
-    greedy, beam = translate(translator, data), translate(translator, data, BEAM)
+    validation = by_penalty(translator, data)
+    penalty = max(validation, key=validation.get)
+    greedy, beam = translate(translator, data), translate(translator, data, BEAM, penalty)
     valid_loss = training.evaluate(translator.model, valid, loss=loss_of())
     translator.save(folder / "translator")
     translator.save(folder / "eight_bits", eight_bits=True)
@@ -282,7 +305,12 @@ def measure(
         ],
         "valid_loss": round(valid_loss, 4),
         "greedy": scores(greedy, data, lengths),
-        "beam": {"size": BEAM} | scores(beam, data, lengths),
+        "beam": {
+            "size": BEAM,
+            "length_penalty": penalty,
+            "validation_bleu": {str(each): score for each, score in validation.items()},
+            **scores(beam, data, lengths),
+        },
         "eight_bits": {
             "bytes": sum(file.stat().st_size for file in (folder / "eight_bits").iterdir()),
             "changed": sum(one != other for one, other in zip(greedy, rounded, strict=True)),

@@ -17,7 +17,12 @@ Span = tuple[int, int]
 
 
 def predict(
-    model: SequenceModel, batches: Batches, *, max_len: int | None = None, beam_size: int = 1
+    model: SequenceModel,
+    batches: Batches,
+    *,
+    max_len: int | None = None,
+    beam_size: int = 1,
+    length_penalty: float = 0.6,
 ) -> list[list[str]]:
     """Decode every source, greedily or with a beam.
 
@@ -26,6 +31,7 @@ def predict(
         batches: the data. Their order does not matter.
         max_len: most tokens to write; default twice the longest target of a batch, plus 10.
         beam_size: 1 decodes greedily.
+        length_penalty: of a beam, as in `beam_search`: the larger, the longer what is written.
 
     Returns:
         Tokens without the end symbol, in the order of `batches.pairs`.
@@ -52,7 +58,8 @@ def predict(
         if beam_size == 1:
             decoded = model.greedy(batch.source, batch.source_lengths, limit)
         else:
-            decoded = model.beam(batch.source, batch.source_lengths, limit, beam_size=beam_size)
+            options = {"beam_size": beam_size, "length_penalty": length_penalty}
+            decoded = model.beam(batch.source, batch.source_lengths, limit, **options)
         for index, tokens in zip(batch.index.tolist(), decoded.tokens.cpu(), strict=True):
             predicted[index] = batches.target_vocab.decode(tokens)
     return predicted

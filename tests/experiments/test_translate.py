@@ -147,9 +147,8 @@ def test_the_loss_is_smoothed_in_training_alone(vocab):
 
 
 def test_the_scores_know_all_references_and_the_lengths():
-    data = translate.Data(
-        [], [], ["a b", "a b c d e"], [["un deux"], ["x", "une deux trois quatre"]]
-    )
+    sources, references = ["a b", "a b c d e"], [["un deux"], ["x", "une deux trois quatre"]]
+    data = translate.Data([], [], sources, references, (sources, references))
     said = ["un deux", "une deux trois quatre"]
     got = translate.scores(said, data, ((1, 4), (5, 6), (7, 99)))
     assert got["bleu"] == 100
@@ -159,6 +158,22 @@ def test_the_scores_know_all_references_and_the_lengths():
         "5-6": 1,
     }
     assert "case:lc" in got["bleu_signature"]
+
+
+def test_the_length_penalty_is_chosen_on_the_validation_split(monkeypatch):
+    validation = (["a", "b"], [["un deux trois quatre"], ["cinq six sept huit"]])
+    data = translate.Data([], [], ["never"], [["seen"]], validation)
+
+    def said(translator, given, beam_size, length_penalty):
+        assert (given.sources, given.references) == validation
+        right = [texts[0] for texts in given.references]
+        return right if length_penalty == 1.4 else [text[:-7] for text in right]
+
+    monkeypatch.setattr(translate, "translate", said)
+    found = translate.by_penalty(None, data)
+    assert tuple(found) == translate.PENALTIES
+    assert max(found, key=found.get) == 1.4
+    assert found[1.4] == 100
 
 
 @pytest.mark.parametrize("model", translate.MODELS)
