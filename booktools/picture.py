@@ -36,7 +36,6 @@ def draw(page_file: Path, target: Path) -> None:
         page.goto(page_file.as_uri())
         explorer = page.locator(".attnkit-explorer").first
         explorer.wait_for()
-        page.evaluate("window.MathJax?.startup?.promise")
         explorer.evaluate("e => e.scrollIntoView({block: 'center', behavior: 'instant'})")
         page.wait_for_timeout(1000)
         target.parent.mkdir(exist_ok=True)

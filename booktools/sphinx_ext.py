@@ -1,4 +1,4 @@
-"""The book's Sphinx extension: gates, address, local maths, changes to the theme.
+"""The book's Sphinx extension: gates, address, maths, icons, pictures, changes to the theme.
 
 It runs on ``config-inited``, before the theme and the other extensions read their settings,
 so that a plain ``jupyter-book build .`` does all of it.
@@ -7,23 +7,18 @@ so that a plain ``jupyter-book build .`` does all of it.
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 from pathlib import Path
 
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.errors import ExtensionError
-from sphinx.util.fileutil import copy_asset
 from sphinx_external_toc.parsing import parse_toc_yaml
 
 from booktools import gates
 from booktools.address import BRANCH, Address, read_address
 
-WIDE_MATHS = Path(__file__).with_name("wide_maths.js")
+PRINT_LIGHT = Path(__file__).with_name("print_light.js")
 COLAB = "https://colab.research.google.com"
-# tex-svg draws maths as outlines: fonts, which a browser refuses to load from file:, are not
-# needed. The extensions are what \boldsymbol, \cancel and the like load when they are met.
-MATHJAX_PARTS = ("tex-svg.js", "input/tex/extensions")
 
 
 def hold_to_gates(app: Sphinx, config: Config) -> None:
@@ -106,6 +101,18 @@ def fix_roles(app: Sphinx, page: str, template: str, context: dict, doctree: obj
         context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
 
 
+def name_first_widget(
+    app: Sphinx, page: str, template: str, context: dict, doctree: object
+) -> None:
+    """Name the first widget of a page, so that the link at the page's top can skip to it."""
+    if "body" in context:
+        context["body"] = context["body"].replace(
+            '<div class="attnkit-view',
+            '<div id="first-widget" tabindex="-1" class="attnkit-view',
+            1,
+        )
+
+
 SOURCE_KEYS = ("sourcename", "page_source_suffix")
 
 
@@ -123,25 +130,12 @@ def restore_source(app: Sphinx, page: str, template: str, context: dict, doctree
     context.update(app.env.temp_data.pop("booktools_source", {}))
 
 
-def copy_mathjax(app: Sphinx, error: Exception | None) -> None:
-    """Put the parts of MathJax that the pages load beside them."""
-    if error is not None or app.builder.format != "html":
-        return
-    package = importlib.util.find_spec("sphinx-mathjax-offline")
-    if package is None or package.origin is None:
-        raise ExtensionError("sphinx-mathjax-offline is not installed; see requirements.txt")
-    source = Path(package.origin).parent / "static" / "mathjax"
-    for part in MATHJAX_PARTS:
-        target = Path(app.outdir) / "_static" / "mathjax" / part
-        copy_asset(source / part, target if (source / part).is_dir() else target.parent)
-
-
 def digest(folder: Path) -> str:
     """A hash of this folder's code and of ``_static``: a change to either writes every page anew.
 
     Sphinx alone would see that no page's source has changed and copy nothing.
     """
-    files = sorted(Path(__file__).parent.glob("*.*")) + sorted((folder / "_static").glob("*"))
+    files = sorted(Path(__file__).parent.rglob("*.*")) + sorted((folder / "_static").glob("*"))
     content = b"".join(path.read_bytes() for path in files if path.is_file())
     return hashlib.sha256(content).hexdigest()[:16]
 
@@ -149,7 +143,9 @@ def digest(folder: Path) -> str:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension; Sphinx calls it."""
     app.add_config_value("booktools_digest", digest(Path(app.srcdir)), "html")
-    app.setup_extension("sphinx.ext.mathjax")
+    app.setup_extension("booktools.maths")
+    app.setup_extension("booktools.icons")
+    app.setup_extension("booktools.pictures")
     app.setup_extension("booktools.chapter_links")
     app.setup_extension("booktools.claims_table")
     app.setup_extension("booktools.reference")
@@ -159,16 +155,15 @@ def setup(app: Sphinx) -> dict[str, bool]:
         # Without a site address there is nothing that a sitemap could list.
         app.setup_extension("sphinx_sitemap")
         app.config.sitemap_url_scheme = "{link}"
-    app.config.mathjax_path = "mathjax/tex-svg.js"
     app.connect("config-inited", hold_to_gates)
     app.connect("config-inited", apply_address)
     app.connect("config-inited", remove_thebe, priority=900)
-    app.add_js_file(None, body=WIDE_MATHS.read_text("utf8"))
+    app.add_js_file(None, body=PRINT_LIGHT.read_text("utf-8"))
     app.connect("html-page-context", fix_roles)
+    app.connect("html-page-context", name_first_widget)
     app.connect("html-page-context", remember_source, priority=1)
     # Connected late, it comes after its peers of priority 500 and before the buttons at 501.
     app.connect(
         "builder-inited", lambda app: app.connect("html-page-context", restore_source) and None
     )
-    app.connect("build-finished", copy_mathjax)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

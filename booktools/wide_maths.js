@@ -7,6 +7,6 @@ addEventListener("load", () => {
       else box.removeAttribute("tabindex");
     }
   };
-  window.MathJax?.startup?.promise.then(mark);
+  mark();
   addEventListener("resize", mark);
 });

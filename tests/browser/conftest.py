@@ -129,8 +129,6 @@ def pages(browser) -> Iterator[Callable]:
                 ),
             )
             page.goto(url, wait_until="load")
-            if options.get("java_script_enabled", True):
-                wait_for_maths(page)
             return page, record
 
         yield open_
@@ -152,10 +150,3 @@ def show(open_page, tmp_path):
         return page, wait_for_widgets(page, len(widgets)), record
 
     return show_
-
-
-def wait_for_maths(page) -> None:
-    """Wait until MathJax, where the page has it, has drawn everything."""
-    if page.evaluate("document.querySelector('script[src*=mathjax]') !== null"):
-        page.wait_for_function("window.MathJax?.startup?.promise !== undefined")
-        page.evaluate("MathJax.startup.promise")

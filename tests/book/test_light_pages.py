@@ -1,0 +1,126 @@
+"""Light pages: formulas set at build time, a small font of icons, pictures with a place."""
+
+from __future__ import annotations
+
+import re
+
+import lxml.html
+import pytest
+from PIL import Image
+from sphinx.errors import ExtensionError
+
+from booktools import icons, maths, pictures, weigh
+
+
+def test_a_formula_is_drawn_and_can_be_heard():
+    tree = lxml.html.fromstring(maths.formula(r"\frac{q \cdot k}{\sqrt{d}}", display=True))
+    assert (tree.tag, tree.get("display")) == ("mjx-container", "true")
+    (drawing,) = tree.iter("svg")
+    assert drawing.get("aria-hidden") == "true"
+    letters = [path.get("data-c") for path in drawing.iter("path")]
+    assert letters == ["1D45E", "22C5", "1D458", "1D451", "221A"]
+    (mathml,) = tree.iter("math")
+    assert [node.tag for node in mathml.iter("mfrac", "msqrt")] == ["mfrac", "msqrt"]
+    assert mathml.text_content() == "q⋅kd"
+
+
+def test_a_formula_has_no_ids_and_no_words_without_outlines():
+    """A page repeats formulas, and ids must not repeat; a letter drawn as text needs a font."""
+    html = maths.formula(
+        r"\operatorname{softmax}(\mathbf{x})_i = \sum_j e^{x_j} \text{ for all } i"
+    )
+    assert " id=" not in html
+    assert "<text" not in html
+
+
+def test_the_same_formula_is_set_alike_whatever_came_before():
+    first = maths.formula.__wrapped__("a^2 + b^2", display=False)
+    maths.formula(r"\begin{align} x &= 1 \\ y &= 2 \end{align}", display=True)
+    assert maths.formula.__wrapped__("a^2 + b^2", display=False) == first
+
+
+@pytest.mark.parametrize("source", [r"\nosuchmacro", r"\frac{1}{", "a^b^c"])
+def test_a_formula_that_cannot_be_set_stops_the_build(source):
+    with pytest.raises(ValueError, match="a formula cannot be set"):
+        maths.formula(source)
+
+
+def test_lines_and_equations_stand_below_each_other():
+    assert maths._aligned("a = b") == "a = b"
+    assert maths._aligned("a \\\\ b") == r"\begin{split}a \\ b\end{split}"
+    two = maths._aligned("a = 1\n\nb = 2")
+    assert two == r"\begin{align}\begin{aligned}a = 1\\b = 2\end{aligned}\end{align}"
+    rows = lxml.html.fromstring(maths.formula(two, display=True)).iter("mtr")
+    assert len(list(rows)) >= 2
+
+
+def test_every_icon_is_in_the_small_font():
+    sheet = icons.style()
+    for name in (*icons.ICONS, *icons.BRANDS):
+        assert f".fa-{name}:before" in sheet, name
+    assert len(sheet) < 20_000
+    assert "http" not in sheet
+
+
+def test_the_font_holds_the_icon_and_no_other(tmp_path):
+    from fontTools.ttLib import TTFont
+
+    file = tmp_path / "few.woff"
+    folder = icons.vendor()
+    file.write_bytes(icons.cut(folder / "webfonts" / "fa-solid-900.ttf", [0xF185]))
+    font = TTFont(file)
+    assert list(font.getBestCmap()) == [0xF185]
+    assert font["glyf"][font.getBestCmap()[0xF185]].numberOfContours > 0
+
+
+def test_an_unknown_icon_stops_the_build():
+    with pytest.raises(ExtensionError, match="no icon 'no-such-thing'"):
+        icons.code_points(("no-such-thing",), '.fa-sun:before{content:"\\f185"}')
+
+
+def test_only_the_themes_icons_leave_the_head():
+    head = (
+        '<link href="_static/vendor/fontawesome/6.5.2/css/all.min.css" rel="stylesheet" />\n'
+        '<link rel="preload" as="font" href="_static/vendor/fontawesome/6.5.2/webfonts/a.woff2" />'
+        '<link rel="stylesheet" href="_static/styles/theme.css" />'
+        '<script src="_static/vendor/fontawesome/6.5.2/js/all.min.js"></script>'
+        '<script src="_static/scripts/bootstrap.js"></script>'
+    )
+    left = icons.without_font_awesome(head)
+    assert re.findall(r'_static/[^"]*', left) == [
+        "_static/styles/theme.css",
+        "_static/scripts/bootstrap.js",
+    ]
+
+
+def test_a_picture_keeps_its_place_and_waits(tmp_path):
+    file = tmp_path / "a.png"
+    Image.new("RGB", (30, 20)).save(file)
+    body = '<p><img alt="words" src="../_images/a.png" /><img src="../_images/b.png" /></p>'
+    placed = lxml.html.fromstring(pictures.place(body, {"a.png": file}))
+    first, second = placed.iter("img")
+    assert (first.get("width"), first.get("height"), first.get("loading")) == ("30", "20", "lazy")
+    assert first.get("alt") == "words"
+    assert second.get("width") is None
+    once = pictures.place(body, {"a.png": file})
+    assert pictures.place(once, {"a.png": file}) == once
+
+
+def test_blocking_is_what_tasks_take_beyond_fifty_milliseconds():
+    """Of the busiest renderer's main thread, in its own time."""
+
+    def task(tid, milliseconds):
+        return {"name": "RunTask", "pid": 1, "tid": tid, "tdur": milliseconds * 1000}
+
+    def thread(tid, name):
+        return {"name": "thread_name", "pid": 1, "tid": tid, "args": {"name": name}}
+
+    events = [thread(1, "CrRendererMain"), thread(2, "Compositor"), task(2, 900)]
+    events += [task(1, 20), task(1, 80), task(1, 130)]
+    assert weigh.from_trace(events) == weigh.Times(110, 130, 230)
+    assert weigh.from_trace(events[:2]) == weigh.Times(0, 0, 0)
+
+
+def test_what_is_packed_travels_as_it_is():
+    assert weigh.sent(b"a" * 10_000, "x.js") < 100
+    assert weigh.sent(b"a" * 10_000, "x.png") == 10_000
