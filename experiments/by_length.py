@@ -12,6 +12,7 @@ sources as long as those they were trained on. Some models of seed 0 are kept in
 """
 
 import sys
+from bisect import bisect_left
 from collections.abc import Sequence
 from functools import lru_cache, partial
 
@@ -68,12 +69,16 @@ def plan(name: str, task: str, sizes: tuple[int, int]) -> tuple[str, dict]:
         return {"source_vocab": sizes[0], "target_vocab": sizes[1], "embed_dim": EMBED_DIM,
                 "hidden_dim": hidden_dim, **options}  # fmt: skip
 
-    def off_budget(hidden_dim: int) -> int:
+    def over_budget(hidden_dim: int) -> int:
         with torch.device("meta"):
             model = recorded.build(kind, arguments(hidden_dim))
-        return abs(parameters(model) - PARAMETERS[task])
+        return parameters(model) - PARAMETERS[task]
 
-    return kind, arguments(min(range(16, 257, 4), key=off_budget))
+    sizes_to_try = range(16, 257, 4)
+    # The number of parameters grows with the size: the closest is beside the first that exceeds.
+    above = bisect_left(sizes_to_try, 0, key=over_budget)
+    beside = sizes_to_try[max(0, above - 1) : above + 1]
+    return kind, arguments(min(beside, key=lambda hidden_dim: abs(over_budget(hidden_dim))))
 
 
 def examples(setting: dict) -> tuple[list[Pair], list[Pair]]:

@@ -45,6 +45,7 @@ def trained(vocab, folder, made):
     return translator.model.state_dict(), history
 
 
+@pytest.mark.slow  # five programs; `test_the_shares_of_a_batch...` is the same in one
 def test_two_processes_train_as_one(tmp_path):
     curves = []
     for start in (

@@ -73,8 +73,13 @@ def test_saved_and_loaded_translates_the_same(kind, tmp_path):
     assert "noir" in saved["tokens"]
 
 
-def test_pieces_of_words_go_in_and_words_come_out(tmp_path):
-    subwords = Subwords.build((side for pair in PAIRS for side in pair[:2]), max_size=80)
+@pytest.fixture(scope="module")
+def subwords():
+    return Subwords.build((side for pair in PAIRS for side in pair[:2]), max_size=80)
+
+
+@pytest.mark.build
+def test_a_translator_of_pieces_learns_forty_sentences(subwords):
     torch.manual_seed(0)
     translator = Translator(subwords, subwords, "dot", share_embeddings=True, **SIZES)
     batches = translator.batches(PAIRS, batch_size=20)
@@ -82,6 +87,15 @@ def test_pieces_of_words_go_in_and_words_come_out(tmp_path):
     found = translator.translate(TEXTS)
     wanted = [tasks.detokenize(pair.target) for pair in PAIRS]
     assert sum(item.text == text for item, text in zip(found, wanted, strict=True)) > 30
+
+
+def test_pieces_of_words_go_in_and_words_come_out(subwords, tmp_path):
+    torch.manual_seed(0)
+    translator = Translator(subwords, subwords, "dot", share_embeddings=True, **SIZES)
+    batches = translator.batches(PAIRS, batch_size=20)
+    # It has learned to end a sentence, and what it says is made of words.
+    training.fit(translator.model, batches, steps=15, lr=0.01, progress=False)
+    found = translator.translate(TEXTS)
     for pair, item in zip(PAIRS, found, strict=True):
         assert item.source == subwords.pieces(pair.source)
         whole = item.by_word()
@@ -89,6 +103,7 @@ def test_pieces_of_words_go_in_and_words_come_out(tmp_path):
         assert tasks.detokenize(whole.target) == item.text
         assert whole.weights.shape == (len(whole.target), len(whole.source))
         assert torch.allclose(whole.weights.sum(-1), torch.ones(len(whole.target)))
+    assert any(item.text for item in found)
     assert any(len(item.source) > len(item.source_words) for item in found)
     assert translator.translate(["the zzz cat"])[0].by_word().source == ["the", "zzz", "cat"]
     translator.save(tmp_path)

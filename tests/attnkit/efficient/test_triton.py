@@ -88,15 +88,14 @@ def flash_results(inputs, *, in_float64, **options):
 @pytest.mark.parametrize("seen", SEEN.values(), ids=SEEN.keys())
 @pytest.mark.parametrize("L, S", [(1, 1), (1, 7), (7, 129), (129, 7), (70, 100)])
 def test_flash_equals_the_form_in_pytorch(L, S, seen, in_kernels):
-    inputs = make((1, 2, L, 16), (1, 2, S, 16), (1, 2, S, 16))
+    inputs = make((1, 1, L, 16), (1, 1, S, 16), (1, 1, S, 16))
     mine = flash_results(inputs, in_float64=False, **seen)
     assert in_kernels == ["flash"]
     assert_close(mine, flash_results(inputs, in_float64=True, **seen), 2e-5)
     assert in_kernels == ["flash"]  # float64 has no kernel
 
 
-@pytest.mark.parametrize("kv_heads", [1, 2, 4])
-@pytest.mark.parametrize("width, value_width", [(8, 24), (40, 5)])
+@pytest.mark.parametrize("kv_heads, width, value_width", [(1, 8, 24), (2, 40, 5), (4, 8, 24)])
 def test_flash_with_grouped_heads_and_odd_widths(kv_heads, width, value_width, in_kernels):
     inputs = make((2, 4, 33, width), (2, kv_heads, 40, width), (2, kv_heads, 40, value_width))
     options = {"enable_gqa": True, "causal": True, "offset": 7, "scale": 0.3}

@@ -416,7 +416,7 @@ def test_many_alignments_cross(corpus):
 
 def test_one_english_sentence_has_one_french_one():
     seen = {}
-    for seed in range(4):
+    for seed in range(2):
         for pair in tasks.toy_french(3000, max_words=6, seed=seed):
             assert seen.setdefault(pair.source, pair) == pair
 
