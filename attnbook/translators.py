@@ -1,13 +1,26 @@
 """The translators that the book's pages show, as `LiveTranslator` and the build take them."""
 
+from typing import Any
+
 from attnbook import recorded
-from attnkit import Translator
+from attnkit import Translator, tasks
+from attnkit.viz import LiveTranslator
 
 MODELS = {"GRU with additive attention": "additive", "Transformer": "transformer"}
 SENTENCES = (
     "the black cat did not sleep",
     "our girl's cat was old",
     "my friend often eats a red apple",
+)
+REAL_MODELS = {
+    "Transformer": "tatoeba-en-fr",
+    "GRU with additive attention (Bahdanau)": "tatoeba-en-fr-additive",
+}
+REAL_SENTENCES = (
+    "I don't know what you want.",
+    "She has never read this book.",
+    "My little brother is looking for his red shoes.",
+    "Why didn't you tell me the truth?",
 )
 
 
@@ -25,3 +38,31 @@ def translator(name: str) -> Translator:
     """A recorded model with its vocabularies: see `recorded.model`."""
     model, source_vocab, target_vocab, _ = recorded.model(name)
     return Translator(source_vocab, target_vocab, model)
+
+
+def real_translator(**options: Any) -> LiveTranslator:
+    """The widget that translates real English: both models that come with attnkit, and what they
+    have met in training.
+
+    Args:
+        options: arguments of `LiveTranslator`, in place of those that are set here.
+
+    Example:
+        >>> live = real_translator(text="Thank you.")
+        >>> live.translate().by_word()[1]
+        ['merci', '.']
+    """
+    return LiveTranslator(
+        {name: Translator.load(folder) for name, folder in REAL_MODELS.items()},
+        **{
+            "sentences": REAL_SENTENCES,
+            "files": "tatoeba",
+            "precision": "int8",
+            "longest": 48,
+            "max_len": 60,
+            "trained_on": [english for english, _ in tasks.tatoeba("train")],
+            "on_demand": True,
+            "length_page": ("Chapter 07", "chapters/07_self_attention_and_order.html"),
+        }
+        | options,
+    )

@@ -68,13 +68,18 @@ class Translation(NamedTuple):
         weights = self.weights
         if weights is not None:
             weights = word_weights(weights, self.target_words, self.source_words)
-        source = _joined(self.source, self.source_words)
-        target = _joined(self.target, self.target_words)
+        source = whole_words(self.source, self.source_words)
+        target = whole_words(self.target, self.target_words)
         words = [[(n, n + 1) for n in range(len(side))] for side in (source, target)]
         return Translation(self.text, source, target, self.score, weights, *words)
 
 
-def _joined(pieces: list[str], words: list[tuple[int, int]]) -> list[str]:
+def whole_words(pieces: Sequence[str], words: Sequence[tuple[int, int]]) -> list[str]:
+    """Join pieces into the words that begin and end where `Vocab.spans` says.
+
+    >>> whole_words(["▁le", "▁ch", "at"], [(0, 1), (1, 3)])
+    ['le', 'chat']
+    """
     return ["".join(pieces[first:end]).removeprefix(START) for first, end in words]
 
 
@@ -193,7 +198,9 @@ class Translator:
                 is the rounded model.
         """
         weights = self.model.state_dict()
-        weights = {name: weights[name] for name, first in _places(weights).items() if name == first}
+        weights = {
+            name: weights[name] for name, first in first_names(weights).items() if name == first
+        }
         if checks.flag("eight_bits", eight_bits):
             weights = quantization.pack(weights)
         storage.save_tensors(Path(folder) / "weights.safetensors", weights)
@@ -232,7 +239,7 @@ class Translator:
         loaded = cls(*vocabs, saved["model"] if model is None else model, **saved["options"])
         weights, _ = storage.load_tensors(folder / "weights.safetensors")
         weights = quantization.unpack(weights) if _is_packed(weights) else weights
-        for name, first in _places(loaded.model.state_dict()).items():
+        for name, first in first_names(loaded.model.state_dict()).items():
             if first in weights:
                 weights.setdefault(name, weights[first])
         storage.put_weights(loaded.model, weights)
@@ -277,8 +284,13 @@ def _is_packed(weights: dict[str, Tensor]) -> bool:
     return any(name.endswith(quantization.SCALE) for name in weights)
 
 
-def _places(weights: dict[str, Tensor]) -> dict[str, str]:
-    """For each name, the first of all names that share its memory."""
+def first_names(weights: dict[str, Tensor]) -> dict[str, str]:
+    """Return for each name the first of all names that share its memory.
+
+    >>> matrix = torch.ones(2, 2)
+    >>> first_names({"source": matrix, "bias": torch.ones(2), "target": matrix})
+    {'source': 'source', 'bias': 'bias', 'target': 'source'}
+    """
     firsts: dict[tuple[int, torch.Size], str] = {}
     return {
         name: firsts.setdefault((value.data_ptr(), value.shape), name)

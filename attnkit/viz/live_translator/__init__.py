@@ -1,19 +1,25 @@
 """A translator to play with: type a sentence, hide a word, and see what the model writes then."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import traitlets as t
 
 from attnkit import checks
 from attnkit.applications import Translator
+from attnkit.tasks.vocab import EOS
 from attnkit.viz import arrays as inputs
 from attnkit.viz.explorer.settings import SettingError
 from attnkit.viz.live_translator import picture, shown
+from attnkit.viz.live_translator.familiar import Familiar, familiar
 from attnkit.viz.live_translator.shown import Shown
 from attnkit.viz.live_translator.weights import PRECISIONS, description, payload
 from attnkit.viz.widget import Widget, source
 
 __all__ = ["LiveTranslator", "Shown"]
+
+ENGINE = ("tensors.js", "gru.js", "transformer.js", "words.js", "engine.js")
+"""The files that translate, without a page."""
 
 _FOLDER = "live_translator/"
 _PROVENANCE = (
@@ -26,12 +32,15 @@ class LiveTranslator(Widget):
     """A sentence and its translation, word by word, with lines for the attention between them.
 
     The reader types, presses a source word to hide it from the attention, and presses a target
-    word, or drags the scrubber, to see where that step looked and what else it could have written.
+    word, or drags the scrubber, to see where that step looked and what else it could have written;
+    pressing one of those words writes it, and the model goes on from there. The weights are lines
+    between the words, or a map, of every layer and head.
     All of it is computed by an engine on the page, which gives what torch gives: the same words,
     and the same weights.
 
     A hidden word is a masked key of the attention from target to source. The encoder has read it
-    all the same, so what its neighbours' states know of it is still there.
+    all the same, so what its neighbours' states know of it is still there. With `tasks.Subwords`
+    the pieces of a word are drawn, and hidden, as one word.
 
     Args:
         translator: an `attnkit.Translator` with additive attention between GRUs, or with a
@@ -41,6 +50,12 @@ class LiveTranslator(Widget):
         languages: names and codes (BCP 47) of the source and the target language.
         longest: most source tokens that are read; the rest of a text is left out.
         max_len: most tokens of a translation.
+        trained_on: the source texts of the training. Tokens that are in none of them are marked,
+            and a text longer than all of them is said to be.
+        on_demand: load the weights only when the reader presses a button that says how many bytes
+            they are. Otherwise they are loaded when the reader comes near.
+        length_page: a page of the book that says why long texts fail, as (words of the link, path
+            from the book's root).
         precision: of the weights that the page gets: "float32", "float16" (half the bytes; weights
             of attention within 1e-3), or "int8" (`training.quantization.pack`).
         files: the name under which a built book holds the weights, as the Sphinx extension wrote
@@ -69,8 +84,8 @@ class LiveTranslator(Widget):
     _modules = (
         "common.js",
         "maps.js",
-        *(_FOLDER + name for name in ("tensors.js", "gru.js", "transformer.js", "engine.js")),
-        _FOLDER + "translator.js",
+        *(_FOLDER + name for name in ENGINE),
+        *(_FOLDER + name for name in ("changes.js", "files.js", "map.js", "translator.js")),
     )
     _esm = source(*_modules)
     _css = source(_FOLDER + "translator.css")
@@ -78,7 +93,8 @@ class LiveTranslator(Widget):
     names = t.List(t.Unicode()).tag(sync=True)  # of the models
     model = t.Int(0).tag(sync=True)  # the one in use
     text = t.Unicode().tag(sync=True)
-    hidden = t.List(t.Int()).tag(sync=True)  # places of source tokens
+    hidden = t.List(t.Int()).tag(sync=True)  # places of source words
+    forced = t.List(t.Int()).tag(sync=True)  # ids that are written first, whatever the model says
     sentences = t.List(t.Unicode()).tag(sync=True)
     languages = t.List(t.List(t.Unicode())).tag(sync=True)  # names and codes
     longest = t.Int(24).tag(sync=True)
@@ -86,6 +102,10 @@ class LiveTranslator(Widget):
     files = t.List(t.Unicode()).tag(sync=True)  # where a built book holds the weights
     weights = t.Bytes().tag(sync=True)  # the files of the models, one after another
     sizes = t.List(t.Int()).tag(sync=True)  # their bytes, when they are in `weights`
+    on_demand = t.List(t.Int()).tag(sync=True)  # bytes to load when the reader says so; or at once
+    seen = t.List(t.Unicode()).tag(sync=True)  # `Familiar.bits` of the source side of each model
+    trained = t.List(t.Int()).tag(sync=True)  # most source tokens in training, of each model
+    length_page = t.List(t.Unicode()).tag(sync=True)  # words of a link and its path
 
     def __init__(
         self,
@@ -99,6 +119,9 @@ class LiveTranslator(Widget):
         precision: str = "float32",
         files: str | None = None,
         embed: bool = False,
+        trained_on: Sequence[str] = (),
+        on_demand: bool = False,
+        length_page: tuple[str, str] | None = None,
         title: str = "",
         caption: str = "",
     ):
@@ -108,6 +131,7 @@ class LiveTranslator(Widget):
         sentences = inputs.strings("sentences", sentences)
         embedded = self._payloads() if checks.flag("embed", embed) else []
         count = " or ".join(f"{one['parameters']:,}" for one in described)
+        met = self._familiar(inputs.strings("trained_on", trained_on))
         super().__init__(
             names=list(self._translators),
             text=text if text is not None else next(iter(sentences), ""),
@@ -116,12 +140,23 @@ class LiveTranslator(Widget):
             longest=checks.integer("longest", longest, minimum=1),
             max_len=checks.integer("max_len", max_len, minimum=1),
             files=[] if files is None else file_names(files, len(described)),
+            on_demand=self._bytes() if checks.flag("on_demand", on_demand) else [],
+            seen=[one.bits() for one in met],
+            trained=[one.longest for one in met],
+            length_page=[]
+            if length_page is None
+            else inputs.strings("length_page", length_page, 2),
             weights=b"".join(embedded),
             sizes=[len(one) for one in embedded],
             title=title,
             note=inputs.note(caption, _PROVENANCE.format(count=count)),
         )
         self.on_msg(self._answer)
+
+    @property
+    def translators(self) -> dict[str, Translator]:
+        """All of them, by name."""
+        return self._translators
 
     @property
     def translator(self) -> Translator:
@@ -133,15 +168,14 @@ class LiveTranslator(Widget):
         tokens = self._source()
         if not tokens:
             checks.fail("text", "at least one word", repr(self.text))
-        return shown.translate(self.translator, tokens, self.hidden, self.max_len)
+        return shown.translate(self.translator, tokens, self.hidden, self.max_len, self.forced)
 
     def figure(self):
-        tokens = self._source()
-        now = self.translate() if tokens else None
+        source, target, weights = self._drawn()
         return picture.translation(
-            tokens or [" "],
-            now.target if now and now.target else [" "],
-            now.mean_weights().numpy() if now and now.target else [[0.0] * max(1, len(tokens))],
+            source or [" "],
+            target or [" "],
+            weights if target else [[0.0] * max(1, len(source))],
             hidden=self.hidden,
             names=tuple(name for name, _ in self.languages),
             title=self.title,
@@ -157,11 +191,18 @@ class LiveTranslator(Widget):
         return (
             f"{source_name} words above, {target_name} words below, and lines for the attention "
             f"between them: “{' '.join(tokens)}”{without} becomes "
-            f"“{' '.join(self.translate().target)}”."
+            f"“{' '.join(self._drawn()[1])}”."
         )
 
     def _source(self) -> list[str]:
-        return shown.read_source(self.translator, self.text)[: self.longest]
+        return shown.read_source(self.translator, self.text, self.longest)
+
+    def _drawn(self) -> tuple[list[str], list[str], Any]:
+        """Source words, target words, and the weights between them."""
+        if not self._source():
+            return [], [], None
+        source, target, weights = self.translate().by_word()
+        return source, target, weights.numpy()
 
     @t.validate("model")
     def _valid_model(self, proposal):
@@ -180,9 +221,28 @@ class LiveTranslator(Widget):
             )
         return sorted(set(proposal.value))
 
+    @t.validate("forced")
+    def _valid_forced(self, proposal):
+        most = len(self.translator.target_vocab) - 1
+        if any(not EOS <= token <= most for token in proposal.value):
+            raise SettingError(f"forced: expected ids from {EOS} to {most}, got {proposal.value!r}")
+        return proposal.value
+
     @t.observe("text")
     def _show_all(self, change):
-        self.hidden = []
+        self.hidden, self.forced = [], []
+
+    @t.observe("model")
+    def _let_it_choose(self, change):
+        self.forced = []
+
+    def _familiar(self, texts: list[str]) -> list[Familiar]:
+        if not texts:
+            return []
+        return [familiar(one.source_vocab, texts) for one in self._translators.values()]
+
+    def _bytes(self) -> list[int]:
+        return [len(one) for one in self._payloads()]
 
     def _payloads(self) -> list[bytes]:
         return [payload(one, self._precision) for one in self._translators.values()]

@@ -13,23 +13,24 @@ function gruCell(tensors, name, part, x, hidden) {
 }
 
 /** One direction of one layer: the state at every place. */
-function gruLayer(tensors, name, part, xs) {
+function* gruLayer(tensors, name, part, xs) {
   const states = [], order = [...xs.keys()];
   let hidden = new Float32Array(tensors[`${name}.weight_hh_${part}`].shape[1]);
   for (const at of part.endsWith("_reverse") ? order.reverse() : order) {
     states[at] = hidden = gruCell(tensors, name, part, xs[at], hidden);
+    yield;
   }
   return states;
 }
 
 /** rnn.Encoder: the outputs of the last layer, and the last state of each layer. */
-function encodeRecurrent({ tensors, config }, source) {
+function* encodeRecurrent({ tensors, config }, source) {
   let xs = source.map((id) => row(tensors["encoder.embedding.weight"], id));
   const last = [];
   for (let layer = 0; layer < config.num_layers; layer++) {
-    const forward = gruLayer(tensors, "encoder.rnn", `l${layer}`, xs);
+    const forward = yield* gruLayer(tensors, "encoder.rnn", `l${layer}`, xs);
     const backward = config.bidirectional
-      ? gruLayer(tensors, "encoder.rnn", `l${layer}_reverse`, xs)
+      ? yield* gruLayer(tensors, "encoder.rnn", `l${layer}_reverse`, xs)
       : forward.map(() => new Float32Array(0));
     last.push(concat(forward.at(-1), backward[0]));
     xs = forward.map((state, at) => concat(state, backward[at]));
@@ -51,10 +52,19 @@ function additiveAttention(tensors, query, keys, values, mask) {
   return { output: average(weights, values), weights };
 }
 
+/** The logits: of one matrix, or of Decoder.share's two with a tanh between them. */
+function readout(tensors, x) {
+  const part = (name) => [tensors[`decoder.readout${name}.weight`], tensors[`decoder.readout${name}.bias`]];
+  const [weight, bias] = part("");
+  if (weight) return linear(weight, x, bias);
+  const [[narrow, shift], [words]] = [part(".0"), part(".2")];
+  return linear(words, linear(narrow, x, shift).map(Math.tanh));
+}
+
 /** Seq2Seq.begin with a BahdanauDecoder: read the source, return `step`, from a token to logits
  * and weights. `mask` says which source tokens the attention may look at. */
-function beginRecurrent(model, source, mask) {
-  const { tensors, config } = model, { outputs, last } = encodeRecurrent(model, source);
+function* beginRecurrent(model, source, mask) {
+  const { tensors } = model, { outputs, last } = yield* encodeRecurrent(model, source);
   const keys = outputs.map((output) => linear(tensors["decoder.attention.key_proj.weight"], output));
   const bridge = (state) =>
     linear(tensors["decoder.bridge.weight"], state, tensors["decoder.bridge.bias"]).map(Math.tanh);
@@ -66,8 +76,6 @@ function beginRecurrent(model, source, mask) {
     let input = concat(x, context);
     hidden = hidden.map((state, layer) =>
       (input = gruCell(tensors, "decoder.rnn", `l${layer}`, input, state)));
-    const logits = linear(tensors["decoder.readout.weight"], concat(input, context, x),
-      tensors["decoder.readout.bias"]);
-    return { logits, weights: [[weights]] };
+    return { logits: readout(tensors, concat(input, context, x)), weights: [[weights]] };
   };
 }

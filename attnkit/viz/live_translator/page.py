@@ -29,7 +29,8 @@ def write_models(folder: Path, named: Mapping[str, str]) -> list[Path]:
 
     Args:
         folder: the book's `_static`.
-        named: where each translator comes from, "module:function", by name.
+        named: where each comes from, "module:function", by name: a function that returns
+            translators by name, or a `LiveTranslator` of them.
     """
     written = []
     for name, origin in named.items():
@@ -48,24 +49,36 @@ def write_models(folder: Path, named: Mapping[str, str]) -> list[Path]:
 
 @lru_cache
 def translators(origin: str) -> dict[str, Translator]:
-    """What the function "module:function" returns: translators by name.
+    """The translators by name that the function "module:function" returns, or whose widget.
+
+    Raises:
+        ExtensionError: there is no such function.
+    """
+    made = made_by(origin)
+    return made.translators if isinstance(made, LiveTranslator) else made
+
+
+def made_by(origin: str) -> dict[str, Translator] | LiveTranslator:
+    """Call the function "module:function".
 
     Raises:
         ExtensionError: there is no such function.
     """
     module, _, function = origin.partition(":")
     try:
-        return getattr(importlib.import_module(module), function)()
+        make = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError, ValueError) as error:
         expected = "live_translators: expected module:function"
         raise ExtensionError(f"{expected}, got {origin!r}: {error}") from error
+    return make()
 
 
 class LiveTranslatorDirective(SphinxDirective):
     """`live-translator`: the widget on a page that is no notebook.
 
     The argument is a name of `live_translators` in the configuration, the content sentences to
-    choose from, one a line, of which the first is translated at once.
+    choose from, one a line, of which the first is translated at once. A name whose function returns
+    a whole `LiveTranslator` takes neither content nor options.
     """
 
     required_arguments = 1
@@ -79,9 +92,17 @@ class LiveTranslatorDirective(SphinxDirective):
             raise self.error(
                 f"live-translator: expected one of live_translators ({names}), got {name!r}"
             )
+        sentences = [line.strip() for line in self.content if line.strip()]
+        made = made_by(known[name])
+        if isinstance(made, LiveTranslator):
+            if set(self.options) or sentences:
+                raise self.error(
+                    f"live-translator: {name!r} comes whole: expected neither options nor sentences"
+                )
+            return [nodes.raw("", part, format="html") for part in view(made)]
         widget = LiveTranslator(
-            translators(known[name]),
-            sentences=[line.strip() for line in self.content if line.strip()],
+            made,
+            sentences=sentences,
             files=name,
             title=self.options.get("title", ""),
             caption=self.options.get("caption", ""),
@@ -102,8 +123,10 @@ def view(widget: LiveTranslator) -> tuple[str, str, str]:
     inert = data.replace("</", "<\\/")
     alt = html.escape(widget.description(), quote=True)
     picture = f'<img alt="{alt}" src="data:image/png;base64,{png(widget.figure())}">'
+    # Room is kept for what comes by itself; what the reader asks for may push the page down.
+    room = "" if widget.on_demand else " attnkit-live"
     return (
-        '<div class="attnkit-view attnkit-live">',
+        f'<div class="attnkit-view{room}">',
         f'<script type="{VIEW_MIME}">{inert}</script>',
         f"<noscript>{picture}</noscript></div>",
     )

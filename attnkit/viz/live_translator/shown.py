@@ -1,17 +1,20 @@
 """What a live translator shows, by torch: the same translation, with the same words hidden."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from attnkit.applications import Translator
+from attnkit.applications.translator import whole_words
 from attnkit.decoding import Stepped
 from attnkit.decoding.base import evaluating
+from attnkit.decoding.predictions import word_weights
 from attnkit.decoding.step import Symbols
 from attnkit.rnn import Seq2Seq
+from attnkit.tasks.subwords import Subwords
 from attnkit.tasks.vocab import EOS, UNK, tokenize
 
 BEST = 5
@@ -21,13 +24,16 @@ _SIGN = re.compile(r'[.,;:!?"“”«»()]')
 class Shown(NamedTuple):
     """A translation with its steps: `source` and `target` tokens; `weights` (T, ..., S), for a
     Transformer (T, layers, H, S); `candidates`, for each step the likeliest tokens with their
-    probabilities; and whether the end was reached."""
+    probabilities; whether the end was reached; and where each word begins and ends among the
+    tokens, which are pieces of words with `tasks.Subwords`."""
 
     source: list[str]
     target: list[str]
     weights: Tensor
     candidates: list[list[tuple[str, float]]]
     ended: bool
+    source_words: list[tuple[int, int]]
+    target_words: list[tuple[int, int]]
 
     def mean_weights(self) -> Tensor:
         """The weights (T, S), the mean over layers and heads where there are any."""
@@ -35,28 +41,60 @@ class Shown(NamedTuple):
             return self.weights
         return self.weights.mean((1, 2))
 
+    def by_word(self) -> tuple[list[str], list[str], Tensor]:
+        """Source words, target words, and the mean weights between them, as they are drawn."""
+        source = whole_words(self.source, self.source_words)
+        target = whole_words(self.target, self.target_words)
+        return (
+            source,
+            target,
+            word_weights(self.mean_weights(), self.target_words, self.source_words),
+        )
 
-def read_source(translator: Translator, text: str) -> list[str]:
-    """Tokens of a text, without the signs between words that the vocabulary lacks."""
-    known = translator.source_vocab
-    return [token for token in tokenize(text) if token in known or not _SIGN.fullmatch(token)]
+
+def read_source(translator: Translator, text: str, longest: int | None = None) -> list[str]:
+    """Words of a text, as many as have no more than `longest` pieces together.
+
+    Signs between words that a vocabulary of words lacks are omitted: it was made without signs. A
+    first word that is too long by itself is cut.
+    """
+    vocab, kept, count = translator.source_vocab, [], 0
+    for word in tokenize(text):
+        if not isinstance(vocab, Subwords) and word not in vocab and _SIGN.fullmatch(word):
+            continue
+        size = len(vocab.pieces([word]))
+        if longest is not None and count + size > longest:
+            return kept or [word[: longest - 1]]
+        kept.append(word)
+        count += size
+    return kept
 
 
 def translate(
-    translator: Translator, source: list[str], hidden: Collection[int] = (), max_len: int = 40
+    translator: Translator,
+    source: list[str],
+    hidden: Collection[int] = (),
+    max_len: int = 40,
+    forced: Sequence[int] = (),
 ) -> Shown:
-    """Translate greedily while the attention may not look at some source tokens.
+    """Translate greedily while the attention may not look at some source words.
 
-    The encoder reads them nevertheless, so the states of the other tokens know of them.
+    The encoder reads them nevertheless, so the states of the other words know of them.
 
     Args:
         translator: with attention.
-        source: tokens, at least one.
+        source: words, at least one.
         hidden: places in `source`.
         max_len: most tokens of the translation.
+        forced: ids of the first tokens to write, whatever the model would have written.
     """
+    pieces = translator.source_vocab.pieces(source)
+    spans = translator.source_vocab.spans(pieces)
     ids = torch.tensor([translator.source_vocab.encode(source)])
-    visible = torch.tensor([[[place not in hidden for place in range(len(source))]]])  # (1, 1, S)
+    seen = [
+        place not in hidden for place, (first, end) in enumerate(spans) for _ in range(first, end)
+    ]
+    visible = torch.tensor([[seen]])  # (1, 1, S)
     model, vocab = translator.model, translator.target_vocab
     symbols = Symbols(model.pad, model.bos, model.eos)
     target, weights, candidates = [], [], []
@@ -67,17 +105,18 @@ def translate(
             stepped = step(token)
             chances = symbols.log_probs(stepped.logits, may_end=True)[0].exp()  # (V,)
             best = chances.topk(min(BEST, len(vocab) - 2))
-            token = int(best.indices[0])
+            at = len(target)
+            token = forced[at] if at < len(forced) else int(best.indices[0])
             if ended := token == EOS:
                 break
-            seen = stepped.weights[0]  # (..., S)
-            weights.append(seen)
+            look = stepped.weights[0]  # (..., S)
+            weights.append(look)
             pairs = zip(best.indices.tolist(), best.values.tolist(), strict=True)
             candidates.append([(vocab.tokens[place], chance) for place, chance in pairs])
-            looked = int(seen.reshape(-1, len(source)).mean(0).argmax())
-            target.append(source[looked] if token == UNK else vocab.tokens[token])
-    stacked = torch.stack(weights) if weights else torch.zeros(0, len(source))
-    return Shown(source, target, stacked, candidates, ended)
+            looked = int(look.reshape(-1, len(pieces)).mean(0).argmax())
+            target.append(pieces[looked] if token == UNK else vocab.tokens[token])
+    stacked = torch.stack(weights) if weights else torch.zeros(0, len(pieces))
+    return Shown(pieces, target, stacked, candidates, ended, spans, vocab.spans(target))
 
 
 def _begin(model: Any, source: Tensor, visible: Tensor):

@@ -75,18 +75,21 @@ const lastNorm = ({ tensors }, name, x) =>
 const everyone = (memory) => memory.map(() => true);
 
 /** transformer.Encoder: what the last layer gives at every place. */
-function encodeTransformer(model, source) {
+function* encodeTransformer(model, source) {
   const { tensors, config } = model;
   let xs = source.map((id, place) => placed(model, "source", id, place));
   for (let layer = 0; layer < config.num_layers; layer++) {
     const name = `encoder.layers.${layer}`, attention = `${name}.attention`;
     const before = config.norm_first ? xs.map((x) => layerNorm(tensors, `${name}.norm1`, x)) : xs;
-    const memory = before.map((x) => keysAndValues(model, attention, x));
-    xs = xs.map((x) => {
+    const memory = before.map((x) => keysAndValues(model, attention, x)), next = [];
+    const mask = everyone(memory);
+    for (const x of xs) {
       const attended = sublayer(model, `${name}.norm1`, x, (x) =>
-        multiHeadAttention(model, attention, x, memory, everyone(memory)).output);
-      return sublayer(model, `${name}.norm2`, attended, (x) => feedForward(tensors, name, x));
-    });
+        multiHeadAttention(model, attention, x, memory, mask).output);
+      next.push(sublayer(model, `${name}.norm2`, attended, (x) => feedForward(tensors, name, x)));
+      yield;
+    }
+    xs = next;
   }
   return xs.map((x) => lastNorm(model, "encoder", x));
 }
@@ -110,8 +113,8 @@ function decoderLayer(model, name, x, { cache, memory, mask }) {
 
 /** Transformer.begin: read the source, return `step`, from a token to logits and the weights of
  * every layer and head. `mask` says which source tokens the cross-attention may look at. */
-function beginTransformer(model, source, mask) {
-  const { tensors, config } = model, outputs = encodeTransformer(model, source);
+function* beginTransformer(model, source, mask) {
+  const { tensors, config } = model, outputs = yield* encodeTransformer(model, source);
   const names = Array.from({ length: config.num_layers }, (_, layer) => `decoder.layers.${layer}`);
   const held = names.map((name) => ({ cache: [], mask,
     memory: outputs.map((output) => keysAndValues(model, `${name}.cross_attention`, output)) }));

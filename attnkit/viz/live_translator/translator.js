@@ -11,66 +11,25 @@ spellcheck="false"><label class="lt-which">Model<select class="lt-model">
 </select></label></div>
 <div class="lt-tries" role="group" aria-label="Sentences to try"></div>
 <p class="lt-flag"></p>
-<div class="lt-stage"><svg class="lt-lines" aria-hidden="true"></svg>
+<div class="lt-fetch"><button class="lt-load" type="button"></button>
+<span class="lt-promise">It then runs here, in your browser: what you type goes nowhere.</span></div>
+<p class="lt-output"></p>
+<div class="lt-tabs" role="tablist" aria-label="How the weights are drawn">
+<button class="lt-as-lines" type="button" role="tab" aria-selected="true">Lines</button>
+<button class="lt-as-map" type="button" role="tab" aria-selected="false">Map</button></div>
+<div class="lt-stage" role="tabpanel"><svg class="lt-lines" aria-hidden="true"></svg>
 <div class="lt-from"><p class="lt-from-name"></p><ol class="lt-source"></ol></div>
 <div class="lt-to"><p class="lt-to-name"></p><ol class="lt-target"></ol></div></div>
+<div class="lt-map" role="tabpanel"><div class="lt-scroll"><table class="lt-table"></table></div>
+<div class="lt-all-heads" role="group" aria-label="Layers and heads"></div></div>
 <p class="lt-said"></p>
 <div class="lt-walk"><button class="lt-play" type="button">Play</button>
 <input class="lt-step" type="range" min="0" aria-label="Word being written">
-<span class="lt-where"></span><label class="lt-heads">Lines of<select class="lt-head">
+<span class="lt-where"></span><label class="lt-heads"><span class="lt-heads-name"></span><select class="lt-head">
 </select></label></div>
 <div class="lt-why"><div><p class="lt-looked-name"></p><ol class="lt-looked"></ol></div>
 <div><p class="lt-other-name"></p><ol class="lt-other"></ol></div></div>
 <p class="lt-note"></p><p class="lt-live" role="status"></p>`;
-
-// ---- What changed: the old and the new tokens, in step.
-
-/** For each new token whether it is new and which old ones it took the place of; and the old ones
- * that nothing took the place of, with where they stood. By the longest common subsequence. */
-function compare(before, now) {
-  const [n, m] = [before.length, now.length];
-  const same = Array.from({ length: n + 1 }, () => new Uint16Array(m + 1));
-  for (let i = n - 1; i >= 0; i--) {
-    for (let j = m - 1; j >= 0; j--) {
-      same[i][j] = before[i] === now[j]
-        ? same[i + 1][j + 1] + 1 : Math.max(same[i + 1][j], same[i][j + 1]);
-    }
-  }
-  const marks = [], gone = [];
-  let lost = [], fresh = [];
-  const settle = (at) => {
-    fresh.forEach((j, k) => { marks[j] = { was: lost[k] === undefined ? [] : [lost[k]] }; });
-    const left = lost.slice(fresh.length);
-    if (fresh.length) marks[fresh.at(-1)].was.push(...left);
-    else if (left.length) gone.push({ at, tokens: left });
-    [lost, fresh] = [[], []];
-  };
-  for (let i = 0, j = 0; i < n || j < m;) {
-    if (i < n && j < m && before[i] === now[j]) {
-      settle(j);
-      marks[j] = null;
-      i++, j++;
-    } else if (j === m || (i < n && same[i + 1][j] >= same[i][j + 1])) lost.push(before[i++]);
-    else fresh.push(j++);
-    if (i === n && j === m) settle(j);
-  }
-  return { marks, gone };
-}
-
-/** Text of tokens as nodes, those at `marked` places in an element `tag`. */
-function sentence(tokens, marked, tag) {
-  const nodes = [];
-  tokens.forEach((token, at) => {
-    const joined = at > 0 && detokenize([tokens[at - 1], token]) === tokens[at - 1] + token;
-    if (at > 0 && !joined) nodes.push(" ");
-    nodes.push(marked.has(at) ? make(tag, { textContent: token }) : token);
-  });
-  return nodes;
-}
-
-/** Places in `before` that are not in `now`. */
-const lostPlaces = (before, now) => new Set(
-  compare(now, before).marks.flatMap((mark, place) => (mark ? [place] : [])));
 
 const listed = (words) => words.map(quoted).join(words.length > 2 ? ", " : " and ");
 const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
@@ -82,14 +41,25 @@ function fill(list, items, makeOne, fillOne) {
   items.forEach((item, at) => fillOne(list.children[at], item, at));
 }
 
-function setBar(item, text, share) {
-  const [label, bar, number] = item.children;
+function setBar({ firstChild: line }, text, share) {
+  const [label, bar, number] = line.children;
   label.textContent = text;
   bar.style.setProperty("--lt-share", `${100 * share}%`);
   number.textContent = fixed(share, 2);
 }
 
-const makeBar = () => make("li", {}, make("span"), make("i"), make("span"));
+const bar = () => [make("span"), make("i"), make("span")];
+const makeBar = () => make("li", {}, make("div", {}, ...bar()));
+
+const NAMES = { true: "piece", false: "word" }; // of a token
+const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
+
+/** Text of a token as the reader sees it; what goes on in a word begins with dots. */
+function shownToken(token, inPieces) {
+  if (token === "<eos>") return "(the end)";
+  if (!inPieces || token === START) return token;
+  return token.startsWith(START) ? token.slice(START.length) : `…${token}`;
+}
 
 // ---- The view.
 
@@ -100,12 +70,15 @@ class View {
     this.asked = new Set();
     this.at = null; // the step on show; null for all of them
     this.head = "mean";
+    this.asMap = false;
+    this.willing = !this.trait("on_demand").length; // to load weights
     const page = this.page = buildPage(model, "attnkit-translator", PAGE, "A live translator");
     page["from-name"].textContent = `${this.languages[0][0]}, read`;
     page["to-name"].textContent = `${this.languages[1][0]}, written`;
     this.buildControls();
     page.root.snapshot = () => this.snapshot();
     page.root.hide = (place) => this.hide(place);
+    this.showAs(false);
     this.listen();
     el.append(page.root);
     this.update();
@@ -115,17 +88,28 @@ class View {
 
   get engine() { return this.loaded[this.model.get("model")]; }
 
+  /** A list that states saved by an older attnkit lack. */
+  trait(name) { return this.model.get(name) ?? []; }
+
+  /** Whether tokens of one side, 0 for the source, are pieces of words. */
+  inPieces(side) { return this.now.engine.pieces[side]; }
+
   buildControls() {
     const { page, languages } = this, names = this.model.get("names");
     page.lead.append("Press ", make("b", { textContent: `a word in ${languages[0][0]}` }),
       " to hide it from the translator’s attention. Press ",
-      make("b", { textContent: `a word in ${languages[1][0]}` }), " to see where it looked.");
+      make("b", { textContent: `a word in ${languages[1][0]}` }), " to see where it looked and what else it could have written; press one of those to write it.");
     Object.assign(page.text, { lang: languages[0][1], ariaLabel: `Sentence in ${languages[0][0]}`,
       placeholder: `Write a sentence in ${languages[0][0]}` });
     page.source.lang = languages[0][1];
+    page.output.lang = languages[1][1];
     page.target.lang = languages[1][1];
     page.model.append(...names.map((name, value) => make("option", { textContent: name, value })));
     page.which.hidden = names.length < 2;
+    page.stage.ariaLabel = "Weights as lines";
+    page.map.ariaLabel = "Weights as a map";
+    page.scroll.tabIndex = 0;
+    Object.assign(page.scroll, { role: "group", ariaLabel: "Map" });
     fill(page.tries, this.model.get("sentences"), () => this.button("lt-try"), (one, text) => {
       Object.assign(one, { textContent: text, lang: languages[0][1],
         onclick: () => this.write(text) });
@@ -140,12 +124,31 @@ class View {
 
   listen() {
     const { page, model } = this, update = () => this.update();
-    const { on, end } = follow(model, ["text", "hidden", "model"], page.root, update);
+    const traits = ["text", "hidden", "forced", "model"];
+    const { on, end } = follow(model, traits, page.root, update);
     on(page.text, "input", () => this.write(page.text.value));
-    on(page.model, "change", () => write(model, { model: Number(page.model.value) }));
+    on(page.model, "change", () => {
+      if (this.trait("forced").length) model.set("forced", []);
+      write(model, { model: Number(page.model.value) });
+    });
     on(page.head, "change", () => { this.head = page.head.value; this.draw(); });
     on(page.step, "input", () => { this.pause(); this.show(this.placeOf(page.step.value)); });
     on(page.play, "click", () => (this.timer ? this.pause() : this.play()));
+    on(page.load, "click", () => {
+      this.willing = true;
+      this.load();
+      this.draw();
+      page.text.focus({ preventScroll: true });
+    });
+    for (const [one, asMap] of [[page["as-lines"], false], [page["as-map"], true]]) {
+      on(one, "click", () => { this.showAs(asMap); this.draw(); });
+      on(one, "keydown", ({ key }) => {
+        if (!["ArrowLeft", "ArrowRight", "Home", "End"].includes(key)) return;
+        this.showAs(key === "End" || (key !== "Home" && !asMap));
+        this.draw();
+        page[this.asMap ? "as-map" : "as-lines"].focus();
+      });
+    }
     on(matchMedia("print"), "change", update);
     const heard = (content, buffers) => this.receive(content, buffers);
     model.on("msg:custom", heard);
@@ -159,6 +162,7 @@ class View {
     near.observe(page.root);
     this.close = () => {
       this.pause();
+      this.job?.stop();
       clearTimeout(this.speaking);
       sized.disconnect();
       near.disconnect();
@@ -171,8 +175,9 @@ class View {
 
   load() {
     const place = this.model.get("model"), sizes = this.model.get("sizes");
-    if (!this.seen || this.loaded[place] || this.asked.has(place)) return;
+    if (!this.seen || !this.willing || this.loaded[place] || this.asked.has(place)) return;
     this.asked.add(place);
+    this.failed = false;
     const book = bookScript();
     if (sizes.length) {
       const start = sizes.slice(0, place).reduce((a, b) => a + b, 0);
@@ -198,6 +203,7 @@ class View {
   fail(place) {
     this.asked.delete(place);
     this.failed = true;
+    this.willing = !this.trait("on_demand").length;
     this.draw();
   }
 
@@ -206,20 +212,54 @@ class View {
   write(text) {
     this.pause();
     this.at = null;
-    if (this.model.get("hidden").length) this.model.set("hidden", []);
+    for (const name of ["hidden", "forced"]) if (this.trait(name).length) this.model.set(name, []);
     write(this.model, { text });
     this.speakLater(() => this.spoken());
   }
 
   hide(place) {
-    if (!this.engine || !(place in this.now.source)) return;
+    this.job?.finish();
+    if (!this.now || !(place in this.now.source)) return;
     const hidden = new Set(this.model.get("hidden"));
     if (!hidden.delete(place)) hidden.add(place);
     this.at = null;
     this.pause();
     write(this.model, { hidden: [...hidden].sort((a, b) => a - b) });
-    this.speak(this.page.said.textContent);
+    this.whenDone(() => this.speak(this.page.said.textContent));
   }
+
+  /** Write a token at a step whatever the model would, and let it go on from there. */
+  force(at, id) {
+    const ids = [...this.now.steps.slice(0, at).map((step) => step.id), id];
+    const own = this.now.steps.map(({ candidates }) => candidates[0].id);
+    // What it would have written anyway need not be forced.
+    while (ids.length && ids.at(-1) === own[ids.length - 1]) ids.pop();
+    this.pause();
+    this.at = null;
+    write(this.model, { forced: ids });
+    this.whenDone(() => this.speak(this.page.said.textContent));
+  }
+
+  /** As lines, or as a map. */
+  showAs(asMap) {
+    const { page } = this;
+    this.asMap = asMap;
+    for (const [name, chosen] of [["as-lines", !asMap], ["as-map", asMap]]) {
+      page[name].ariaSelected = String(chosen);
+      page[name].tabIndex = chosen ? 0 : -1;
+    }
+    page["heads-name"].textContent = asMap ? "Map of" : "Lines of";
+  }
+
+  /** Press a word that was written: show its step; with several pieces one after the other. */
+  pressTarget(word) {
+    const [from, to] = this.now.spans[word], { at } = this;
+    this.pause();
+    this.show(at === null || at < from || at >= to ? from : at + 1 < to ? at + 1 : null);
+  }
+
+  /** The written word that step `at` belongs to. */
+  wordAt(at) { return this.now.spans.findIndex(([from, to]) => from <= at && at < to); }
 
   /** Show step `at` alone; null for all of them. */
   show(at) {
@@ -263,20 +303,22 @@ class View {
   spoken() {
     const { steps, source } = this.now ?? {};
     if (!source?.length || !this.engine) return this.page.flag.textContent;
-    const written = detokenize(steps.map(({ token }) => token));
+    const written = detokenize(this.now.words);
     return `${this.page.flag.textContent} ${this.languages[1][0]}: ${written}.`.trim();
   }
 
   spokenStep(at) {
-    const { token, candidates } = this.now.steps[at], [first] = this.looked(at);
-    const others = candidates.slice(1, 3).map(([text]) => text).join(", ");
-    return `Word ${at + 1}, ${quoted(token)}: it looked at ${first ? quoted(first.text) : "nothing"}` +
+    const { id, token, candidates } = this.now.steps[at], [first] = this.looked(at);
+    const text = (token) => shownToken(token, this.inPieces(1));
+    const others = candidates.filter((other) => other.id !== id).slice(0, 2)
+      .map(({ token }) => text(token)).join(", ");
+    return `${this.inPieces(1) ? "Piece" : "Word"} ${at + 1}, ${quoted(text(token))}: it looked at ${first ? quoted(first.text) : "nothing"}` +
       `${first ? ` with ${fixed(first.weight, 2)}` : ""}. It could have written ${others}.`;
   }
 
   /** Source tokens by the weight that step `at` gave them. */
   looked(at) {
-    const { source } = this.now, weights = this.rows[at];
+    const { source, read } = this.now, [weights] = rowsOfWords([this.rowsOfSteps[at]], [[0, 1]], read.spans);
     return source.map((text, j) => ({ text, weight: weights[j] }))
       .filter(({ weight }) => weight > 0).sort((a, b) => b.weight - a.weight);
   }
@@ -295,139 +337,251 @@ class View {
     this.draw();
   }
 
-  /** Translate what is there, and what would be there if nothing were hidden. */
+  /** Whether what is on show was written by the model that is chosen. */
+  get ready() { return Boolean(this.engine && this.now?.engine === this.engine); }
+
+  /** Translate what is there, and what would be there if nothing were hidden or forced. */
   compute() {
-    const { engine, model } = this, text = model.get("text");
-    const all = readSource(engine, text), source = all.slice(0, model.get("longest"));
-    const hidden = new Set(model.get("hidden").filter((place) => place < source.length));
-    const asked = JSON.stringify([model.get("model"), source, [...hidden]]);
-    if (this.asked.last === asked) return;
-    const plainly = JSON.stringify([model.get("model"), source]);
-    const run = (without) => source.length
-      ? translate(engine, source, without, model.get("max_len")) : { steps: [], ended: true };
-    if (this.plain?.key !== plainly) this.plain = { key: plainly, ...run(new Set()) };
-    const result = hidden.size ? run(hidden) : this.plain;
-    this.asked.last = asked;
-    this.now = { ...result, all, source, hidden };
-    if (this.at !== null && this.at >= result.steps.length) this.at = null;
+    const { engine, model } = this, place = model.get("model"), longest = model.get("max_len");
+    const read = readSource(engine, model.get("text"), model.get("longest")), { words } = read;
+    const hidden = new Set(model.get("hidden").filter((place) => place < words.length));
+    const forced = this.trait("forced"), plainly = JSON.stringify([place, words]);
+    const wanted = JSON.stringify([place, words, [...hidden], forced]);
+    if (this.wanted === wanted) return;
+    this.wanted = wanted;
+    this.job?.stop();
+    const view = this;
+    function* work() {
+      const run = function* (options) {
+        if (!words.length) return { steps: [], ended: true, spans: [], words: [] };
+        return yield* translating(engine, read, { longest, ...options });
+      };
+      if (view.plain?.key !== plainly) {
+        view.plain = { key: plainly, ...(yield* run({ hidden: new Set() })) };
+      }
+      return hidden.size || forced.length ? yield* run({ hidden, forced }) : view.plain;
+    }
+    this.job = inSlices(work(), (result) => {
+      this.job = null;
+      this.now = { ...result, engine, read, source: words, hidden, place };
+      if (this.at !== null && this.at >= result.steps.length) this.at = null;
+      if (this.waited) this.draw();
+      this.done?.();
+      this.done = null;
+    });
+    this.waited = false;
+    this.job.start();
+    this.waited = true;
+  }
+
+  /** Call `action` when the translation that is being made has been drawn. */
+  whenDone(action) {
+    if (this.job) this.done = action;
+    else action();
   }
 
   draw() {
     const { page } = this;
-    readStyle(page.root);
-    page.flag.textContent = this.flag();
+    const style = readStyle(page.root), asking = !this.willing && !this.engine;
+    page.flag.replaceChildren(...this.flag());
     page.flag.hidden = !page.flag.textContent;
-    page.root.toggleAttribute("data-waiting", !this.engine);
-    if (!this.engine) return;
+    page.fetch.hidden = !asking;
+    if (asking) {
+      const bytes = this.trait("on_demand")[this.model.get("model")];
+      page.load.textContent = `Load the model, ${megabytes(bytes)}`;
+    }
+    page.root.toggleAttribute("data-asking", asking);
+    page.root.ariaBusy = String(Boolean(this.job));
+    page.root.toggleAttribute("data-waiting", !asking && !this.ready);
+    if (!this.ready) return;
     this.chooseHeads();
-    const before = this.plain.steps.map(({ token }) => token);
-    const now = this.now.steps.map(({ token }) => token);
-    const changed = compare(before, now);
+    const before = this.plain.words, now = this.now.words, changed = compare(before, now);
+    page.output.hidden = !this.inPieces(1) || !now.length;
+    page.output.textContent = detokenize(now.filter(Boolean));
+    page.stage.hidden = this.asMap;
+    page.map.hidden = !this.asMap;
     this.drawSource();
     this.drawTarget(now, changed);
     this.drawSaid(before, now, changed);
     this.drawWalk();
     this.drawWhy();
-    this.layOut();
+    if (this.asMap) this.drawMap(style);
+    else this.layOut();
   }
 
-  /** What is in the way of a good translation, or none yet. */
+  /** What is in the way of a good translation, or none yet: text, and perhaps a link. */
   flag() {
+    const { model } = this;
     if (this.failed && !this.engine) {
-      return this.model.get("files").length ? "The model could not be loaded."
-        : "This needs a kernel: run the notebook to translate.";
+      return [model.get("files").length ? "The model could not be loaded."
+        : "This needs a kernel: run the notebook to translate."];
     }
-    if (!this.engine) return this.seen ? "The model is on its way…" : "";
-    const { all, source, ended } = this.now, { ids } = this.engine;
-    if (!all.length) return `Write a sentence in ${this.languages[0][0]}.`;
-    const parts = [], unknown = [...new Set(source.filter((token) => !ids.has(token)))];
-    if (all.length > source.length) {
-      parts.push(`That is ${plural(all.length, "word")}: only the first ${source.length} are read.`);
+    if (!this.engine) return [this.seen && this.willing ? "The model is on its way…" : ""];
+    if (!this.ready) return [""];
+    const { read: { words, tokens, count }, steps, ended, engine } = this.now;
+    if (!count) return [`Write a sentence in ${this.languages[0][0]}.`];
+    const parts = [], [inPieces] = engine.pieces;
+    if (count > words.length) {
+      parts.push(`That is ${plural(count, "word")}: only the first ${words.length} ` +
+        `${words.length === 1 ? "is" : "are"} read.`);
     }
+    parts.push(...this.flagLength(tokens.length, inPieces));
+    const unknown = [...new Set(tokens.filter((token) => !this.met(token)))];
     if (unknown.length) {
-      const shown = unknown.length > 6 ? [...unknown.slice(0, 6), "…"] : unknown;
-      parts.push(`Not among the ${ids.size - 4} words it has learned: ${shown.join(", ")}.`);
+      const few = unknown.map((token) => shownToken(token, inPieces)).slice(0, 6);
+      const listed = (unknown.length > 6 ? [...few, "…"] : few).join(", ");
+      parts.push(inPieces ? `In no sentence that it learned from: ${listed}.`
+        : `Not among the ${engine.ids.size - 4} words it has learned: ${listed}.`);
     }
-    if (!ended) parts.push(`It found no end, and was stopped after ${this.now.steps.length} words.`);
-    return parts.join(" ");
+    if (inPieces && this.isStrange()) {
+      parts.push(`It has hardly met such words. Are they ${this.languages[0][0]}?`);
+    }
+    if (!ended) {
+      parts.push(`It found no end, and was stopped after ${plural(steps.length, NAMES[engine.pieces[1]])}.`);
+    }
+    return parts.flatMap((part, at) => (at ? [" ", part] : [part]));
+  }
+
+  /** That a text is longer than all that the model learned from, and where the book says more. */
+  flagLength(count, inPieces) {
+    const longest = this.trait("trained")[this.now.place];
+    if (!longest || count <= longest) return [];
+    const said = `It learned from sentences of up to ${plural(longest, NAMES[inPieces])}, and this ` +
+      `has ${count}: expect mistakes.`;
+    const [text, path] = this.trait("length_page"), href = text && pageOfBook(path);
+    if (!text) return [said];
+    const page = href ? make("a", { href, textContent: text }) : text;
+    return [said, make("span", {}, page, " says why.")];
+  }
+
+  /** Whether a source token was in the training, as far as that is known. */
+  met(token) {
+    const { engine, place } = this.now, id = engine.ids.get(token), bits = this.trait("seen")[place];
+    if (id === undefined || !bits) return id !== undefined;
+    if (this.bits?.from !== bits) {
+      this.bits = { from: bits, bytes: Uint8Array.from(atob(bits), (letter) => letter.charCodeAt(0)) };
+    }
+    return Boolean(this.bits.bytes[id >> 3] & (1 << (id & 7)));
+  }
+
+  /** Whether a text falls into twice as many pieces as words, or a third of its words have pieces
+   * that were never met: so do words of another language, and rare ones. */
+  isStrange() {
+    const { words, tokens, spans } = this.now.read;
+    const real = spans.filter((_, place) => /\p{L}/u.test(words[place]));
+    const sizes = real.map(([from, to]) => to - from);
+    const odd = real.filter(([from, to]) => !tokens.slice(from, to).every((one) => this.met(one)));
+    return real.length > 1 && (total(sizes) >= 2 * real.length || 3 * odd.length >= real.length);
   }
 
   drawSource() {
-    const { source, hidden } = this.now, { ids } = this.engine;
+    const { source, hidden, read: { tokens, spans } } = this.now, inPieces = this.inPieces(0);
     const makeOne = (at) => {
       const one = this.button("lt-word");
       one.onclick = () => this.hide(at);
       return make("li", {}, one);
     };
-    fill(this.page.source, source, makeOne, ({ firstChild: one }, token, at) => {
-      const known = ids.has(token), off = hidden.has(at);
-      one.replaceChildren(token);
+    fill(this.page.source, source, makeOne, ({ firstChild: one }, word, at) => {
+      const parts = tokens.slice(...spans[at]), off = hidden.has(at);
+      const met = parts.map((part) => this.met(part)), known = met.every(Boolean);
+      one.replaceChildren(...(inPieces ? drawPieces(parts, (node, part) =>
+        node.classList.toggle("lt-unmet", !met[part])) : [word]));
       if (!known) one.append(make("sup", { textContent: "?", ariaHidden: "true" }));
       one.classList.toggle("lt-unknown", !known);
       one.setAttribute("aria-pressed", off);
-      one.ariaLabel = `${token}${known ? "" : ", unknown"}, hide`;
-      one.title = known ? (off ? "Show it again" : "Hide it") : "Not among the words it has learned";
+      const unknown = known ? "" : inPieces ? ", never met in training" : ", unknown";
+      one.ariaLabel = `${word}${spokenPieces(parts)}${unknown}, hide`;
+      one.title = !known ? (inPieces ? "A part of it was never met in training"
+        : "Not among the words it has learned") : off ? "Show it again" : "Hide it";
     });
   }
 
   drawTarget(now, { marks, gone }) {
     const makeOne = (at) => {
       const one = this.button("lt-word");
-      one.onclick = () => { this.pause(); this.show(this.at === at ? null : at); };
+      one.onclick = () => this.pressTarget(at);
       return make("li", {}, one);
     };
+    const { steps, spans } = this.now, chosen = this.at === null ? -1 : this.wordAt(this.at);
     fill(this.page.target, now, makeOne, (item, token, at) => {
+      const mine = steps.slice(...spans[at]), [first] = spans[at];
+      const forced = mine.some(({ id, candidates }) => id !== candidates[0].id);
       const one = item.firstChild, mark = marks[at], was = mark?.was.join(" ") ?? "";
       const before = gone.find((lost) => lost.at === at)?.tokens;
       const after = at === now.length - 1 && gone.find((lost) => lost.at === now.length)?.tokens;
       item.replaceChildren(...ghost(before), one, ...ghost(after));
       const fresh = Boolean(mark) && !one.classList.contains("lt-changed");
-      one.replaceChildren(token);
+      one.replaceChildren(...(this.inPieces(1)
+        ? drawPieces(mine.map(({ token }) => token), (node, part) => {
+          node.classList.toggle("lt-now", this.at === first + part && mine.length > 1);
+          node.classList.toggle("lt-later", chosen === at && first + part > this.at);
+        }) : [token]));
+      if (forced) one.append(make("sup", { textContent: "✎", ariaHidden: "true" }));
+      one.classList.toggle("lt-forced", forced);
       if (mark) one.append(make("del", { textContent: was || "+" }));
       one.classList.toggle("lt-changed", Boolean(mark));
       if (fresh) flash(one);
-      one.classList.toggle("lt-later", this.at !== null && at > this.at);
-      one.setAttribute("aria-pressed", this.at === at);
-      const what = !mark ? "" : was ? `, before: ${was}` : ", added";
-      one.ariaLabel = `${token}${what}, where it looked`;
+      one.classList.toggle("lt-later", chosen >= 0 && at > chosen);
+      one.setAttribute("aria-pressed", chosen === at);
+      const yours = forced ? ", written by you" : "", what = !mark ? "" : was ? `, before: ${was}` : ", added";
+      const parts = spokenPieces(mine.map(({ token }) => token));
+      one.ariaLabel = `${token}${parts}${yours}${what}, where it looked`;
     });
   }
 
   drawSaid(before, now, { marks, gone }) {
-    const { page } = this, { source, hidden } = this.now;
-    const names = listed([...hidden].map((place) => source[place]));
-    page.said.classList.toggle("lt-hint", !hidden.size);
+    const { page } = this, { source, hidden } = this.now, forced = this.trait("forced");
+    const done = this.doings();
+    page.said.classList.toggle("lt-hint", !done.length);
     if (!source.length) page.said.replaceChildren();
-    else if (!hidden.size) {
+    else if (!done.length) {
       page.said.replaceChildren("Which words does a word need? Hide one and see: that is evidence. " +
         "A line is only a hint.");
     } else if (!marks.some(Boolean) && !gone.length) {
-      page.said.replaceChildren(`You hid ${names}. Nothing changed. ${this.whyNothing()}`);
+      const why = hidden.size && !forced.length ? ` ${this.whyNothing()}` : "";
+      page.said.replaceChildren(`${done.join(" ")} Nothing changed.${why}`);
     } else {
       const fresh = new Set(marks.flatMap((mark, place) => (mark ? [place] : [])));
-      page.said.replaceChildren(`You hid ${names}. Before: `,
+      page.said.replaceChildren(`${done.join(" ")} Before: `,
         ...sentence(before, lostPlaces(before, now), "del"), ". Now: ",
         ...sentence(now, fresh, "ins"), ".");
     }
-    if (hidden.size) page.said.append(" ", this.showAll());
+    if (hidden.size) page.said.append(" ", this.undo("hidden", hidden.size > 1 ? "Show them again" : "Show it again"));
+    if (forced.length) page.said.append(" ", this.undo("forced", "Let it choose again"));
   }
 
-  showAll() {
-    const one = this.all ??= this.button("lt-all");
-    one.textContent = `Show ${this.now.hidden.size > 1 ? "them" : "it"} again`;
+  /** What the reader has done to this translation, in sentences. */
+  doings() {
+    const { source, hidden, steps, ended } = this.now, forced = this.trait("forced"), done = [];
+    if (hidden.size) done.push(`You hid ${listed([...hidden].map((place) => source[place]))}.`);
+    if (!forced.length) return done;
+    const last = steps[forced.length - 1];
+    if (!last) done.push(ended ? "You ended it there." : "You chose how it begins.");
+    else {
+      const [own] = last.candidates, text = (token) => quoted(shownToken(token, this.inPieces(1)));
+      done.push(`You wrote ${text(last.token)} where it would have written ${text(own.token)}.`);
+    }
+    return done;
+  }
+
+  /** A button that takes back what the reader did. */
+  undo(name, textContent) {
+    const one = (this.undos ??= {})[name] ??= this.button("lt-all");
+    one.textContent = textContent;
     one.onclick = () => {
-      write(this.model, { hidden: [] });
+      write(this.model, { [name]: [] });
       this.page.text.focus({ preventScroll: true });
-      this.speak(this.spoken());
+      this.whenDone(() => this.speak(this.spoken()));
     };
     return one;
   }
 
   /** Where the attention had looked at the hidden words most. */
   whyNothing() {
-    const { source, hidden } = this.now;
-    const looks = this.plain.steps.flatMap(({ token, mean }) =>
-      [...hidden].map((place) => ({ token, from: source[place], weight: mean[place] })));
+    const { source, hidden, read } = this.now, { steps, spans, words } = this.plain;
+    const rows = rowsOfWords(steps.map(({ mean }) => mean), spans, read.spans);
+    const looks = words.flatMap((token, at) =>
+      [...hidden].map((place) => ({ token, from: source[place], weight: rows[at][place] })));
     const most = looks.reduce((a, b) => (b.weight > a.weight ? b : a), { weight: 0 });
     if (most.weight < 0.3) return "No line of any weight had led there.";
     return `And yet ${quoted(most.token)} had looked at ${quoted(most.from)} with ` +
@@ -439,7 +593,8 @@ class View {
     page.step.max = count;
     page.step.value = at ?? count;
     page.step.disabled = page.play.disabled = !count;
-    page.where.textContent = at === null ? "all words" : `word ${at + 1} of ${count}`;
+    page.where.textContent = at === null ? "all words"
+      : `${NAMES[this.inPieces(1)]} ${at + 1} of ${count}`;
     page.step.setAttribute("aria-valuetext", page.where.textContent);
   }
 
@@ -457,8 +612,20 @@ class View {
     page.head.value = this.head;
     if (page.head.value !== this.head) page.head.value = this.head = "mean";
     const [layer, head] = this.head.split(" ").map(Number);
-    this.rows = steps.map(({ mean, weights }) =>
-      (this.head === "mean" ? mean : weights[layer][head]));
+    this.rowsOfSteps = this.stepRows(this.head === "mean" ? null : [layer, head]);
+    this.rows = this.wordRows(this.rowsOfSteps);
+  }
+
+  /** The weights of each step over the source tokens, of a head or the mean of all. */
+  stepRows(which) {
+    return this.now.steps.map(({ mean, weights }) => (which ? weights[which[0]][which[1]] : mean));
+  }
+
+  /** The same from word to word; of a word that is being written, the piece on show alone. */
+  wordRows(rows) {
+    const { spans, read } = this.now, { at } = this;
+    const shown = spans.map(([from, to]) => (from <= at && at < to && at !== null ? [at, at + 1] : [from, to]));
+    return rowsOfWords(rows, shown, read.spans);
   }
 
   /** Where the chosen step looked, or else the least sure one, and what it could have written. */
@@ -466,19 +633,57 @@ class View {
     const { page } = this, { steps } = this.now;
     page.why.hidden = !steps.length;
     if (!steps.length) return;
-    const sure = steps.map(({ candidates: [[, chance]] }) => chance);
-    const at = this.at ?? sure.indexOf(Math.min(...sure)), { token, candidates } = steps[at];
+    const sure = steps.map(({ candidates: [{ chance }] }) => chance);
+    const at = this.at ?? sure.indexOf(Math.min(...sure)), { id, token, candidates } = steps[at];
+    const text = (token) => shownToken(token, this.inPieces(1));
     const looked = this.looked(at).slice(0, candidates.length);
     page["looked-name"].textContent = this.at === null
-      ? `Least sure of ${quoted(token)}, it looked at` : `To write ${quoted(token)} it looked at`;
+      ? `Least sure of ${quoted(text(token))}, it looked at`
+      : `To write ${quoted(text(token))} it looked at`;
     page["other-name"].textContent = "and could have written";
     const pad = Array.from({ length: candidates.length - looked.length }, () => null);
     fill(page.looked, [...looked, ...pad], makeBar, (item, one) => {
       item.classList.toggle("lt-none", !one);
       setBar(item, one?.text ?? "", one?.weight ?? 0);
     });
-    fill(page.other, candidates, makeBar, (item, [text, chance]) => {
-      setBar(item, text === "<eos>" ? "(the end)" : text, chance);
+    const makeChoice = () => make("li", {}, this.button("lt-choice"));
+    fill(page.other, candidates, makeChoice, (item, other) => {
+      const one = item.firstChild, name = text(other.token);
+      if (!one.children.length) one.append(...bar());
+      setBar(item, name, other.chance);
+      one.setAttribute("aria-pressed", other.id === id);
+      one.ariaLabel = `${name}, ${fixed(other.chance, 2)}, write it`;
+      one.title = other.id === id ? "" : `Write ${quoted(name)}, and see how it goes on`;
+      one.onclick = () => this.force(at, other.id);
+    });
+  }
+
+  // ---- The map.
+
+  drawMap(style) {
+    const { page } = this, { source, words, hidden } = this.now;
+    drawMap(page.table, { rows: this.rows, source, target: words, hidden,
+      chosen: this.at === null ? null : this.wordAt(this.at), onRow: (at) => this.pressTarget(at),
+      onColumn: (place) => this.hide(place), button: (name) => this.button(name) });
+    const [, ...heads] = [...page.head.options].map(({ value }) => value);
+    const stops = ["--lt-back", "--lt-hue"].map((name) => pixelOf(style.getPropertyValue(name)));
+    stops[0] = pixelOf(style.backgroundColor);
+    const choices = heads.length ? ["mean", ...heads] : [];
+    page["all-heads"].hidden = !choices.length;
+    page["all-heads"].style.setProperty("--lt-heads", heads.filter((one) => one.startsWith("0 ")).length);
+    const makeOne = () => {
+      const one = this.button("lt-small");
+      one.append(make("canvas"), make("span"));
+      return one;
+    };
+    fill(page["all-heads"], choices, makeOne, (one, value, at) => {
+      const [layer, head] = value.split(" ").map(Number), mean = value === "mean";
+      drawSmall(one.firstChild, this.wordRows(this.stepRows(mean ? null : [layer, head])), stops);
+      one.lastChild.textContent = mean ? "mean" : `${layer + 1}.${head + 1}`;
+      one.ariaLabel = page.head.options[at].textContent;
+      one.title = one.ariaLabel;
+      one.setAttribute("aria-pressed", this.head === value);
+      one.onclick = () => { this.head = value; this.draw(); };
     });
   }
 
@@ -487,7 +692,7 @@ class View {
   /** Words side by side where they have room, else one below the other; then the lines. */
   layOut() {
     const { page } = this;
-    if (!this.engine) return;
+    if (!this.ready || this.asMap) return;
     page.stage.classList.remove("lt-tall");
     const narrow = [page.source, page.target].some((list) => list.scrollWidth > list.clientWidth + 1);
     page.stage.classList.toggle("lt-tall", narrow);
@@ -495,7 +700,8 @@ class View {
   }
 
   drawLines(tall) {
-    const { page, at } = this, box = page.stage.getBoundingClientRect();
+    const { page } = this, at = this.at === null ? null : this.wordAt(this.at);
+    const box = page.stage.getBoundingClientRect();
     const place = (node) => {
       const { left, top, width, height } = node.getBoundingClientRect();
       return { left: left - box.left, top: top - box.top, width, height };
@@ -517,17 +723,34 @@ class View {
     });
   }
 
-  /** What is on show; null until there is a model to translate with. */
+  /** What is on show, once what is being computed is there; null until there is a model to translate
+   * with. `source`, `target` and `weights` are words; `pieces`, `candidates` and `heads` are tokens
+   * and steps. */
   snapshot() {
-    if (!this.engine || !this.now) return null;
-    const { source, hidden, steps, ended } = this.now;
-    return { source, target: steps.map(({ token }) => token), hidden: [...hidden],
+    this.job?.finish();
+    if (!this.ready) return null;
+    const { source, words, hidden, steps, ended, read } = this.now;
+    return { source, target: words, hidden: [...hidden], forced: [...this.trait("forced")],
       weights: this.rows.map((weights) => [...weights]),
-      candidates: steps.map(({ candidates }) => candidates),
+      pieces: { source: read.tokens, target: steps.map(({ token }) => token) },
+      candidates: steps.map(({ candidates }) => candidates.map(({ token, chance }) => [token, chance])),
       heads: steps.map(({ weights }) => weights), model: this.model.get("names")[this.model.get("model")],
-      text: this.model.get("text"), step: this.at, ended };
+      text: this.model.get("text"), translation: detokenize(words.filter(Boolean)),
+      step: this.at, as: this.asMap ? "map" : "lines", ended };
   }
 }
+
+/** The pieces of a word as one word, with a seam between them. */
+function drawPieces(parts, mark) {
+  return parts.map((part, at) => {
+    const node = make("span", { className: "lt-piece", textContent: at ? part : wholeWord([part]) });
+    mark(node, at);
+    return node;
+  });
+}
+
+const spokenPieces = (parts) => (parts.length > 1 && parts[0].startsWith(START)
+  ? `, ${parts.length} pieces: ${parts.map((part) => wholeWord([part])).filter(Boolean).join(", ")}` : "");
 
 /** From the middle of a source word's edge to that of a target word. */
 function curve(from, to, tall) {
@@ -541,36 +764,10 @@ function curve(from, to, tall) {
   return `M${points.slice(0, 2)}C${points.slice(2)}`;
 }
 
-/** Words that were there and that nothing took the place of. */
-const ghost = (tokens) =>
-  (tokens ? [make("del", { className: "lt-gone", textContent: tokens.join(" ") })] : []);
-
 function flash(node) {
   if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
   node.animate([{ transform: "translateY(-6px)", opacity: 0.2 }, { transform: "none", opacity: 1 }],
     { duration: 260, easing: "ease-out" });
-}
-
-// ---- Files of a built book, which lie beside its script.
-
-const bookScript = () => document.querySelector('script[src*="attnkit-explorer.js"]');
-
-/** A page opened from `file:` may not fetch, but may run a script, so there the same bytes come in
- * one that carries them as base64. */
-async function readFile(name, beside) {
-  if (!name) throw new Error("no file");
-  const { href } = new URL(name, beside);
-  if (location.protocol !== "file:") {
-    const answer = await fetch(href);
-    if (!answer.ok) throw new Error(`${href}: ${answer.status}`);
-    return answer.arrayBuffer();
-  }
-  const script = make("script", { src: `${href}.js` });
-  await new Promise((onload, onerror) => {
-    document.head.append(Object.assign(script, { onload, onerror }));
-  });
-  script.remove();
-  return Uint8Array.from(atob(script.dataset.base64), (letter) => letter.charCodeAt(0)).buffer;
 }
 
 export default { render: ({ model, el }) => new View(model, el).close };

@@ -8,9 +8,10 @@ from torch import nn
 
 from attnkit import checks
 from attnkit.applications import Translator
+from attnkit.applications.translator import first_names
 from attnkit.mechanisms import AdditiveAttention
 from attnkit.rnn import BahdanauDecoder, Seq2Seq
-from attnkit.tasks import Vocab
+from attnkit.tasks import Subwords, Vocab
 from attnkit.training.quantization import pack
 from attnkit.transformer import Transformer
 
@@ -19,6 +20,9 @@ PRECISIONS = ("float32", "float16", "int8")
 
 def payload(translator: Translator, precision: str = "float32") -> bytes:
     """The safetensors file of a translator: its weights, its sizes and its two vocabularies.
+
+    A matrix that the model uses in several places is there once, under the first of its names;
+    `shared` in the description says for the other names which that is.
 
     Args:
         translator: with a `Transformer`, or with additive attention between GRUs.
@@ -32,6 +36,9 @@ def payload(translator: Translator, precision: str = "float32") -> bytes:
     checks.choice("precision", precision, PRECISIONS)
     state = description(translator)
     weights = translator.model.state_dict()
+    firsts = first_names(weights)
+    weights = {name: weights[name] for name, first in firsts.items() if name == first}
+    state["shared"] = {name: first for name, first in firsts.items() if name != first}
     if precision == "int8":
         weights = pack(weights)
     elif precision == "float16":
@@ -45,9 +52,10 @@ def description(translator: Translator) -> dict[str, Any]:
     """What the page's engine must know beside the weights."""
     checks.instance("translator", translator, Translator, "an attnkit.Translator")
     for side, vocab in (("source", translator.source_vocab), ("target", translator.target_vocab)):
-        if type(vocab) is not Vocab:
-            checks.fail("translator", f"words as {side} tokens, a Vocab", type(vocab).__name__)
-    model = translator.model
+        if type(vocab) not in (Vocab, Subwords):
+            expected = f"words or pieces as {side} tokens, a Vocab or Subwords"
+            checks.fail("translator", expected, type(vocab).__name__)
+    model, vocabs = translator.model, (translator.source_vocab, translator.target_vocab)
     if isinstance(model, Transformer):
         kind, config = "transformer", _transformer(model)
     elif isinstance(model, Seq2Seq):
@@ -57,9 +65,9 @@ def description(translator: Translator) -> dict[str, Any]:
     return {
         "kind": kind,
         "config": config,
-        "tokenizer": "words",
-        "source": translator.source_vocab.tokens,
-        "target": translator.target_vocab.tokens,
+        "pieces": [isinstance(vocab, Subwords) for vocab in vocabs],
+        "source": vocabs[0].tokens,
+        "target": None if vocabs[0] == vocabs[1] else vocabs[1].tokens,
         "parameters": sum(weight.numel() for weight in model.parameters()),
     }
 

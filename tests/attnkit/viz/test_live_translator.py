@@ -171,6 +171,11 @@ def test_description_and_picture_say_what_is_hidden(translator):
 # ---- What goes to the page.
 
 
+def state_of(data: bytes) -> dict:
+    size = int.from_bytes(data[:8], "little")
+    return json.loads(json.loads(data[8 : 8 + size])["__metadata__"]["state"])
+
+
 def test_the_weights_are_in_the_state_only_when_asked_for(translator):
     assert LiveTranslator(translator).weights == b""
     live = LiveTranslator({"a": translator, "b": a_translator("transformer")}, embed=True)
@@ -195,18 +200,28 @@ def test_a_payload_holds_all_that_it_takes_to_translate(translator, precision, m
     weights = unpack(load(data))
     for name, want in translator.model.state_dict().items():
         torch.testing.assert_close(weights[name], want, atol=float(want.abs().max()) * most, rtol=0)
-    size = int.from_bytes(data[:8], "little")
-    state = json.loads(json.loads(data[8 : 8 + size])["__metadata__"]["state"])
+    state = state_of(data)
     assert state["source"] == translator.source_vocab.tokens
     assert state["kind"] == "additive"
     assert state["parameters"] == sum(one.numel() for one in translator.model.parameters())
 
 
-def test_a_shared_embedding_is_sent_under_both_names():
+@pytest.mark.parametrize(
+    ("kind", "first", "others"),
+    [
+        ("transformer", "source_embedding.weight", ["target_embedding.weight", "output.weight"]),
+        ("additive", "encoder.embedding.weight",
+         ["decoder.embedding.weight", "decoder.readout.2.weight"]),
+    ],
+)  # fmt: skip
+def test_a_shared_matrix_is_sent_once_and_so_is_a_shared_vocabulary(kind, first, others):
     words = tasks.Vocab(["a", "b"])
-    sizes = {"embed_dim": 8, "num_heads": 2, "num_layers": 1}
-    weights = unpack(load(payload(Translator(words, words, share_embeddings=True, **sizes))))
-    assert torch.equal(weights["output.weight"], weights["source_embedding.weight"])
+    data = payload(Translator(words, words, kind, share_embeddings=True, **KINDS[kind]))
+    weights, state = load(data), state_of(data)
+    assert first in weights
+    assert not set(others) & set(weights)
+    assert state["shared"] == dict.fromkeys(others, first)
+    assert state["target"] is None
 
 
 def test_the_files_of_a_book_are_the_payloads_twice(tmp_path):

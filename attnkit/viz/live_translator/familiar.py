@@ -1,0 +1,52 @@
+"""What a model has met in training: which tokens, and texts of which length."""
+
+import base64
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from attnkit.tasks import Subwords, Vocab
+from attnkit.tasks.vocab import SPECIAL, tokenize
+
+
+class Familiar(NamedTuple):
+    """What the source side of the training data had: `seen` (V,), for each token of the vocabulary
+    whether it was there, and `longest`, the tokens of the longest text."""
+
+    seen: np.ndarray
+    longest: int
+
+    def bits(self) -> str:
+        """`seen` as the page reads it: eight tokens a byte, the first in the lowest bit, in base64.
+
+        >>> Familiar(np.array([True, False, True]), 9).bits()
+        'BQ=='
+        """
+        return base64.b64encode(np.packbits(self.seen, bitorder="little").tobytes()).decode()
+
+
+def familiar(vocab: Vocab, texts: Sequence[str]) -> Familiar:
+    """Find the tokens of `vocab` in the texts that a model learned from, and the longest text.
+
+    >>> found = familiar(Vocab(["the", "cat", "dog"]), ["The cat", "the old cat"])
+    >>> [vocab for vocab, seen in zip("the cat dog".split(), found.seen[4:]) if seen], found.longest
+    (['the', 'cat'], 3)
+    """
+    return _familiar(isinstance(vocab, Subwords), tuple(vocab.tokens[len(SPECIAL) :]), tuple(texts))
+
+
+@lru_cache(maxsize=4)  # several models share a vocabulary, and seventy thousand texts take seconds
+def _familiar(pieces: bool, tokens: tuple[str, ...], texts: tuple[str, ...]) -> Familiar:
+    vocab = Subwords(tokens) if pieces else Vocab(tokens)
+    found: set[int] = set()
+    longest = 0
+    for text in texts:
+        ids = vocab.encode(tokenize(text))
+        found.update(ids)
+        longest = max(longest, len(ids))
+    seen = np.zeros(len(vocab), bool)
+    seen[[*found]] = True
+    seen[: len(SPECIAL)] = False  # what is not listed was never seen, whatever it is
+    return Familiar(seen, longest)
