@@ -41,7 +41,12 @@ def without_autocast(tensor: Tensor) -> AbstractContextManager:
     return torch.autocast(tensor.device.type, enabled=False)
 
 
-def transformed(tensor: Tensor) -> bool:
+def needs_grad(*tensors: Tensor | None) -> bool:
+    """Whether autograd records what is computed with any of the tensors."""
+    return True in [x is not None and x.requires_grad for x in tensors]
+
+
+def values_unavailable(tensor: Tensor) -> bool:
     """Whether the values of this tensor cannot be read in Python.
 
     That is so under torch.compile and export, inside a transform of `torch.func`, for fake tensors

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from attnkit import checks
-from attnkit.dtypes import transformed
+from attnkit.dtypes import values_unavailable
 
 
 def causal(
@@ -84,7 +84,7 @@ def padding(lengths: Tensor | Sequence[int], max_len: int | None = None) -> Tens
             checks.fail("lengths", "at least one length when max_len is omitted", "none")
         max_len = int(lengths.max())
     max_len = checks.integer("max_len", max_len, minimum=0)
-    inspect = len(lengths) and not transformed(lengths)
+    inspect = len(lengths) and not values_unavailable(lengths)
     if inspect and not 0 <= int(lengths.min()) <= int(lengths.max()) <= max_len:
         checks.fail("lengths", f"numbers from 0 to {max_len} (max_len)", str(lengths.tolist()))
     keys = torch.arange(max_len, device=lengths.device)

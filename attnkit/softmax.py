@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnkit.dtypes import transformed
+from attnkit.dtypes import needs_grad, values_unavailable
 
 
 def attention(
@@ -54,21 +54,21 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     """Softmax over the visible keys; 0 elsewhere, and in the whole row of a fully masked query."""
     if mask is None:
         return scores.softmax(-1)
-    if no_row_is_empty(mask):
+    empty = empty_rows(mask)
+    if empty is None:
         weights = torch.where(mask, scores, -math.inf).softmax(-1)
         if not weights.requires_grad:
             return weights
     else:
         # The softmax of -inf alone is NaN, and would stop autograd's anomaly detection even where
         # it is masked afterwards: an empty row is filled with zeros.
-        visible = any_visible(mask)
-        fill = torch.zeros_like(visible, dtype=scores.dtype).masked_fill(visible, -math.inf)
+        fill = torch.zeros_like(empty, dtype=scores.dtype).masked_fill(~empty, -math.inf)
         weights = torch.where(mask, scores, fill).softmax(-1)
     # Already 0 in rows that are not empty; this stops gradients that are NaN.
     return weights.masked_fill(~mask, 0.0)
 
 
-def kernel(
+def fused_attention(
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -88,7 +88,11 @@ def kernel(
     # With three dimensions, in the mask alone too, the kernel that holds all weights would run.
     empty = None
     if mask is not None:
-        empty = None if no_row_is_empty(mask) else ~any_visible(mask)  # (..., L, 1)
+        # On a CPU the kernel itself gives an empty row 0 (from torch 2.5 on); of its gradient, and
+        # of other devices and compilers, that is not known.
+        trusted = mask.is_cpu and not values_unavailable(mask)
+        if not trusted or needs_grad(query, key, value, bias):
+            empty = empty_rows(mask)
         if bias is not None:
             mask = torch.where(mask, bias, -math.inf)
         if empty is not None:
@@ -132,8 +136,12 @@ def any_visible(mask: Tensor) -> Tensor:
     return mask.view(torch.uint8).amax(-1, keepdim=True).view(torch.bool)
 
 
-def no_row_is_empty(mask: Tensor) -> bool:
-    """True if every query is known to see a key; False if one does not, or it cannot be checked."""
-    if not mask.is_cpu or transformed(mask):
-        return False
-    return mask.shape[-1] > 0 and bool(mask.view(torch.uint8).amax(-1).all())
+def empty_rows(mask: Tensor) -> Tensor | None:
+    """The fully masked queries (..., L, 1) of a mask (..., L, S); None if it is known to have none.
+
+    On a GPU, and where the values cannot be read, it is not known.
+    """
+    visible = any_visible(mask)
+    if mask.is_cpu and not values_unavailable(mask) and visible.all():
+        return None
+    return ~visible

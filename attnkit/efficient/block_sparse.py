@@ -12,9 +12,9 @@ from torch import Tensor
 
 from attnkit import checks
 from attnkit.call import Attended, Call, check
-from attnkit.dtypes import transformed, without_autocast
+from attnkit.dtypes import values_unavailable, without_autocast
 from attnkit.efficient.key_ranges import joined, part_of, zeros
-from attnkit.softmax import kernel
+from attnkit.softmax import fused_attention
 
 
 def block_sparse_attention(
@@ -67,7 +67,7 @@ def block_sparse_attention(
     block_mask = _check_blocks(block_mask, target, block_size, query.device)
     ranges = _Blocks(block_mask, block_size, target[-2], target[-1])
     call = Call(query, key, value, mask, lead=target[:-2], ranges=ranges, grouped=enable_gqa)
-    if need_weights or transformed(query):
+    if need_weights or values_unavailable(query):
         return call.finish(*call.dot_product(scale, need_weights=need_weights))
     with without_autocast(query):
         output = _sparse(call, scale)
@@ -160,7 +160,9 @@ def _sparse(call: Call, scale: float) -> Tensor:
             near = part if near is None else near & part
         chosen = chosen.tolist()
         key, value = joined(keys, chosen), joined(values, chosen)
-        outputs.append(kernel(query, key, value, near, None, scale, call.lead, call.grouped))
+        outputs.append(
+            fused_attention(query, key, value, near, None, scale, call.lead, call.grouped)
+        )
     return torch.cat(outputs, -2)
 
 

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from attnkit.call import Attended, Call, check
-from attnkit.dtypes import HALF, transformed, without_autocast
+from attnkit.dtypes import HALF, values_unavailable, without_autocast
 from attnkit.efficient import triton as kernels
 from attnkit.efficient.key_ranges import KeyRanges, key_ranges
 from attnkit.efficient.online_softmax import finish, finite_or_zero, start, update
@@ -91,7 +91,7 @@ def flash_attention(
     """
     options = {"causal": causal, "window": window, "offset": offset}
     call, scale = _open(query, key, value, mask, options, scale, enable_gqa, need_weights)
-    if need_weights or transformed(query) or (query.is_cpu and _is_short(query, key)):
+    if need_weights or values_unavailable(query) or (query.is_cpu and _is_short(query, key)):
         return call.finish(*call.dot_product(scale, need_weights=need_weights))
     output, _ = _blockwise(call, scale, options)
     call.record(output, None, lambda: call.dot_scores(scale))

@@ -40,8 +40,9 @@ class KeyRanges(NamedTuple):
 
     def mask(self, keys: slice) -> Tensor:
         """The mask (L, s) of some keys."""
-        distance = torch.arange(keys.start, keys.stop, device=self.device) - self._places()[:, None]
-        return (distance >= self.low) & (distance < self.high)
+        size = self.queries, keys.stop - keys.start
+        ones = torch.ones(size, dtype=torch.bool, device=self.device)
+        return ones.triu_(self.low - keys.start).tril_(self.high - 1 - keys.start)
 
     def whole(self, mask: Tensor | None) -> Tensor:
         """The mask (..., L, S) of the ranges, and of `mask` on top."""

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from attnkit import checks, masks
 from attnkit.call import Attended, Call, check
-from attnkit.dtypes import transformed, widen, without_autocast
+from attnkit.dtypes import values_unavailable, widen, without_autocast
 from attnkit.efficient.feature_maps import FeatureMap, elu_features
 from attnkit.efficient.key_ranges import KeyRanges, key_ranges, keys_alone
 from attnkit.trace import watching
@@ -195,7 +195,7 @@ def _segment(
         checks.fail("state", "a LinearState or None", type(state).__name__, TypeError)
     # Nothing hides a NaN from the next segment, so the state keeps what it holds.
     ranges = _causal_ranges(query)
-    if state is not None and not transformed(query) and not state.key_value.isfinite().all():
+    if state is not None and not values_unavailable(query) and not state.key_value.isfinite().all():
         ranges = None
     call = Call(query, key, value, lead=target[:-2], ranges=ranges)
     with without_autocast(query):

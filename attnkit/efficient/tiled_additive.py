@@ -15,7 +15,7 @@ from torch import Tensor
 
 from attnkit import checks
 from attnkit.call import Attended, Call
-from attnkit.dtypes import transformed, widen, without_autocast
+from attnkit.dtypes import values_unavailable, widen, without_autocast
 from attnkit.efficient import triton as kernels
 from attnkit.efficient.additive_tiles import PairGrads, PairTanh, dot
 from attnkit.scores import pair_scores
@@ -30,7 +30,7 @@ FEW_PAIRS = 8
 
 def worth_tiling(query: Tensor, key: Tensor) -> bool:
     """Whether tiles pay for projected queries (..., L, A) and keys (..., S, A)."""
-    if transformed(query) or not (query.numel() and key.numel()):
+    if values_unavailable(query) or not (query.numel() and key.numel()):
         return False
     length, keys = query.shape[-2], key.shape[-2]
     if length * keys < FEW_PAIRS * (length + keys):

@@ -17,9 +17,9 @@ from torch import Tensor
 
 from attnkit import checks
 from attnkit.call import Attended, Call, check
-from attnkit.dtypes import transformed, without_autocast
+from attnkit.dtypes import values_unavailable, without_autocast
 from attnkit.efficient.key_ranges import joined, key_ranges, keys_alone, part_of, zeros
-from attnkit.softmax import kernel
+from attnkit.softmax import fused_attention
 
 # Queries of a block: with fewer, calls cost more than work; with more, hidden keys are read.
 MIN_ROWS, MAX_ROWS = 64, 512
@@ -89,10 +89,13 @@ def sliding_window_attention(
     ranges = key_ranges(
         length, keys, causal=causal, window=window, offset=offset, device=query.device
     )
-    call = Call(query, key, value, mask, lead=target[:-2], ranges=ranges, grouped=enable_gqa)
-    plain = (backend == "auto" and length <= SHORT) or transformed(query) or 0 in (*target, length)
-    if need_weights or plain:
+    options = {"lead": target[:-2], "grouped": enable_gqa}
+    short = (backend == "auto" and length <= SHORT) or 0 in target
+    if need_weights or short or values_unavailable(query):  # all scores, and a mask (L, S)
+        near = ranges.whole(mask)
+        call = Call(query, key, value, near, **options, output_only=not need_weights)
         return call.finish(*call.dot_product(scale, need_weights=need_weights))
+    call = Call(query, key, value, mask, **options, ranges=ranges)
     with without_autocast(query):
         if backend == "flex" or (backend == "auto" and query.is_cuda and keys_alone(mask)):
             output = _flex(call, scale)
@@ -122,7 +125,9 @@ def _in_blocks(call: Call, scale: float, block_rows: int) -> Tensor:
             near = part if near is None else near & part
         pieces = range(number[span.start], number[span.stop])
         key, value = joined(keys, pieces), joined(values, pieces)
-        outputs.append(kernel(query, key, value, near, None, scale, call.lead, call.grouped))
+        outputs.append(
+            fused_attention(query, key, value, near, None, scale, call.lead, call.grouped)
+        )
     return torch.cat(outputs, -2) if len(outputs) > 1 else outputs[0]
 
 

@@ -2,8 +2,8 @@
 
 To see how multi-head attention is computed, read in this order: `MultiHeadAttention.forward`,
 which projects and splits into heads; `Call.dot_product` in `attnkit.call`; and in
-`attnkit.softmax` either `attention`, equation 1 with its weights, or `kernel`, PyTorch's fused form
-of it, which runs when no weights are asked for.
+`attnkit.softmax` either `attention`, equation 1 with its weights, or `fused_attention`, PyTorch's
+form of it in one kernel, which runs when no weights are asked for.
 """
 
 from attnkit.mechanisms.additive import AdditiveAttention

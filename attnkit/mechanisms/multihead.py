@@ -1,7 +1,7 @@
 """Multi-head attention (Vaswani et al. 2017)."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol, Self
 
@@ -11,8 +11,7 @@ from torch import Tensor, nn
 
 from attnkit import checks
 from attnkit.call import Attended, Call, check_module, default_key_value, project, visible
-from attnkit.dtypes import transformed
-from attnkit.softmax import any_visible
+from attnkit.softmax import empty_rows
 
 Rotate = Callable[[Tensor, int], Tensor]
 
@@ -95,6 +94,7 @@ class MultiHeadAttention(nn.Module):
         self.head_dim = embed_dim // num_heads
         kv_size = self.num_kv_heads * self.head_dim
         self.sizes = [embed_dim, kv_size, kv_size]
+        self.head_counts = [num_heads, self.num_kv_heads, self.num_kv_heads]
         self.packed = self.kdim == self.vdim == embed_dim
         if self.packed:
             self.in_proj = nn.Linear(embed_dim, sum(self.sizes), bias=bias)
@@ -267,7 +267,7 @@ class MultiHeadAttention(nn.Module):
 
     def _heads(
         self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
-    ) -> list[Tensor]:
+    ) -> Sequence[Tensor]:
         """Project, with as few products as the inputs allow, and split into heads."""
         if not self.packed:
             parts = (
@@ -276,7 +276,8 @@ class MultiHeadAttention(nn.Module):
                 project(self.value_proj, value, mask),
             )
         elif query is key is value:
-            parts = project(self.in_proj, query, mask).split(self.sizes, -1)
+            heads = _split_heads(project(self.in_proj, query, mask), self.head_dim)
+            return heads.split(self.head_counts, -3)
         elif _is_bare(self.in_proj):
             weights = self.in_proj.weight.split(self.sizes)
             bias = self.in_proj.bias
@@ -291,8 +292,7 @@ class MultiHeadAttention(nn.Module):
                 for x in ((query, key) if value is key else (query, key, value))
             ]
             parts = parts[0][0], parts[1][1], parts[-1][2]
-        # Heads are whole blocks of features, so the split names the head before its features.
-        return [x.unflatten(-1, (-1, self.head_dim)).transpose(-3, -2) for x in parts]
+        return [_split_heads(x, self.head_dim) for x in parts]
 
     def extra_repr(self) -> str:
         return (
@@ -307,6 +307,11 @@ def _divisor(name: str, value: int, whole_name: str, whole: int) -> int:
     if whole % value:
         checks.fail(name, f"a divisor of {whole_name} ({whole})", str(value))
     return value
+
+
+def _split_heads(x: Tensor, head_dim: int) -> Tensor:
+    """(..., length, heads * head_dim) -> (..., heads, length, head_dim). A head is a block."""
+    return torch.unflatten(x, -1, (-1, head_dim)).transpose(-3, -2)
 
 
 def _check_hooks(rotate: Rotate | None, cache: Cache | None) -> None:
@@ -361,7 +366,5 @@ def _zero_empty(output: Tensor, mask: Tensor | None, key: Tensor) -> Tensor:
         return output * 0
     if mask is None:
         return output
-    sees = any_visible(mask).any(-3)  # (..., L, 1)
-    if sees.is_cpu and not transformed(sees) and sees.all():
-        return output
-    return output.masked_fill(~sees, 0.0)
+    empty = empty_rows(mask)  # (..., H or 1, L, 1)
+    return output if empty is None else output.masked_fill(empty.all(-3), 0.0)

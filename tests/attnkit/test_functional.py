@@ -173,21 +173,37 @@ def test_heads_may_share_keys_that_have_no_dimension_for_them(junk):
 
 
 @pytest.mark.parametrize("by_bias", [False, True])
-def test_the_kernel_is_never_given_a_row_that_sees_nothing(by_bias, monkeypatch):
-    kernel, seen = F.scaled_dot_product_attention, []
+def test_the_kernel_is_given_no_empty_row_when_a_gradient_is_wanted(by_bias, monkeypatch):
+    fused, seen = F.scaled_dot_product_attention, []
 
     def watched(*tensors, attn_mask, **options):
         seen.append(attn_mask if attn_mask.dtype == torch.bool else attn_mask > -math.inf)
-        return kernel(*tensors, attn_mask=attn_mask, **options)
+        return fused(*tensors, attn_mask=attn_mask, **options)
 
     monkeypatch.setattr(softmax.F, "scaled_dot_product_attention", watched)
     q, mask = randn(2, 3, 4), masks.causal(3, offset=-1)
-    hide = {"bias": torch.where(mask, 0.0, -math.inf)} if by_bias else {"mask": mask}
+    bias = torch.where(mask, 0.0, -math.inf)
+    if by_bias:
+        hide = {"bias": bias.requires_grad_()}
+    else:
+        hide, q = {"mask": mask}, q.requires_grad_()
     output = attnkit.scaled_dot_product_attention(q, q, q, **hide).output
     assert (output[:, 0] == 0).all()
     assert (output[:, 1:] != 0).all()
     assert len(seen) == 1
     assert seen[0].any(-1).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize(("lead", "length", "features"), [((2, 4), 5, 8), ((3,), 70, 64)])
+def test_the_kernel_itself_gives_an_empty_row_zero_on_a_cpu(dtype, lead, length, features):
+    """What `softmax.fused_attention` trusts when no gradient is wanted."""
+    q = randn(*lead, length, features, dtype=dtype)
+    mask = masks.causal(length, offset=-2)
+    for hide in (mask, torch.zeros(mask.shape, dtype=dtype).masked_fill(~mask, -math.inf)):
+        output = F.scaled_dot_product_attention(q, q, q, attn_mask=hide)
+        assert (output[..., :2, :] == 0).all()
+        assert output.isfinite().all()
 
 
 @pytest.mark.parametrize("need_weights", [False, True])

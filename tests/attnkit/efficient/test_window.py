@@ -224,14 +224,14 @@ def test_block_weights_and_grouped_heads():
 
 def test_blocks_that_nobody_sees_are_not_read(monkeypatch):
     read = []
-    kernel = softmax.kernel
+    fused = softmax.fused_attention
 
     def counting(query, key, *rest):
         read.append(query.shape[-2] * key.shape[-2])
-        return kernel(query, key, *rest)
+        return fused(query, key, *rest)
 
-    monkeypatch.setattr("attnkit.efficient.block_sparse.kernel", counting)
-    monkeypatch.setattr(window, "kernel", counting)
+    monkeypatch.setattr("attnkit.efficient.block_sparse.fused_attention", counting)
+    monkeypatch.setattr(window, "fused_attention", counting)
     inputs = problem((1,), 64, 64)
     block_sparse_attention(*inputs, torch.eye(8, dtype=torch.bool), block_size=8)
     assert sum(read) == 8 * 8 * 8
