@@ -249,21 +249,33 @@ def check(
 def check_module(
     module: nn.Module,
     query: Tensor,
-    key: Tensor,
-    value: Tensor,
+    key: Tensor | None,
+    value: Tensor | None,
     need_weights: bool,
+    *,
     query_dim: int,
     key_dim: int,
-) -> tuple[int, ...]:
-    """Check the inputs of a module against each other and the module; return (..., L, S).
+    value_dim: int | None = None,
+) -> tuple[Tensor, Tensor, tuple[int, ...]]:
+    """Check the inputs of a module against each other and the module.
 
     All three have the same number of dimensions. Otherwise a query (B, E) that lacks its length
     would pass for B queries, and be asked of every sequence.
+
+    Returns:
+        key, `query` when omitted; value, `key` when omitted; and (..., L, S).
     """
+    if key is None and query_dim != key_dim:
+        expected = f"a tensor, since key_dim ({key_dim}) is not query_dim ({query_dim})"
+        checks.fail("key", expected, "None", TypeError)
+    key = query if key is None else key
+    value = key if value is None else value
     checks.query_key_value(query, key, value)
     checks.flag("need_weights", need_weights)
     checks.size("query", query, -1, query_dim, "query_dim")
     checks.size("key", key, -1, key_dim, "key_dim")
+    if value_dim is not None:
+        checks.size("value", value, -1, value_dim, "value_dim")
     lead = query.shape[:-2]
     if not lead == key.shape[:-2] == value.shape[:-2]:
         for name, item in (("query", query), ("value", value)):
@@ -276,22 +288,7 @@ def check_module(
         parameter.dtype != query.dtype or parameter.device != query.device
     ):
         _check_parameter(query, parameter)
-    return (*lead, query.shape[-2], key.shape[-2])
-
-
-def default_key_value(
-    query: Tensor, key: Tensor | None, value: Tensor | None, query_dim: int, key_dim: int
-) -> tuple[Tensor, Tensor]:
-    """Let key default to query and value to key.
-
-    Raises:
-        TypeError: `key` is omitted where a query cannot be a key.
-    """
-    if key is None and query_dim != key_dim:
-        expected = f"a tensor, since key_dim ({key_dim}) is not query_dim ({query_dim})"
-        checks.fail("key", expected, "None", TypeError)
-    key = query if key is None else key
-    return key, key if value is None else value
+    return key, value, (*lead, query.shape[-2], key.shape[-2])
 
 
 def visible(mask: Tensor | None, bias: Tensor) -> Tensor:

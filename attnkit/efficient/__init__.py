@@ -2,10 +2,10 @@
 
 from attnkit.efficient.block_sparse import block_sparse_attention, local_and_global_blocks
 from attnkit.efficient.cache import KVCache
-from attnkit.efficient.feature_maps import elu_features
 from attnkit.efficient.flash import Flash, flash_attention, flash_with_logsumexp
 from attnkit.efficient.linear import (
     LinearState,
+    elu_features,
     linear_attention,
     linear_attention_recurrent,
     linear_attention_segment,

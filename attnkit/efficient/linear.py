@@ -18,14 +18,16 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from attnkit import checks, masks
 from attnkit.call import Attended, Call, check
 from attnkit.dtypes import values_unavailable, widen, without_autocast
-from attnkit.efficient.feature_maps import FeatureMap, elu_features
 from attnkit.efficient.key_ranges import KeyRanges, key_ranges, keys_alone
 from attnkit.trace import watching
+
+FeatureMap = Callable[[Tensor], Tensor]
 
 # Queries that the causal form works on at a time: within a chunk it is quadratic.
 CHUNK = 64
@@ -42,6 +44,19 @@ class LinearState(NamedTuple):
 
     key_value: Tensor
     key: Tensor
+
+
+def elu_features(x: Tensor) -> Tensor:
+    """The feature map `elu(x) + 1`, positive everywhere, with the shape of `x`.
+
+    Katharopoulos et al. (2020), equation 7.
+
+    Example:
+        >>> import torch
+        >>> elu_features(torch.tensor([-1.0, 0.0, 2.0]))
+        tensor([0.3679, 1.0000, 3.0000])
+    """
+    return F.elu(x) + 1
 
 
 def linear_attention(

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from attnkit import checks
-from attnkit.call import Attended, Call, check_module, default_key_value, project, visible
+from attnkit.call import Attended, Call, check_module, project, visible
 from attnkit.softmax import empty_rows
 
 Rotate = Callable[[Tensor, int], Tensor]
@@ -236,10 +236,9 @@ class MultiHeadAttention(nn.Module):
         """
         if guessed:
             checks.unknown("forward", guessed)
-        key, value = default_key_value(query, key, value, self.embed_dim, self.kdim)
-        dims = self.embed_dim, self.kdim
-        *lead, L, S = check_module(self, query, key, value, need_weights, *dims)
-        checks.size("value", value, -1, self.vdim, "vdim")
+        dims = {"query_dim": self.embed_dim, "key_dim": self.kdim, "value_dim": self.vdim}
+        key, value, target = check_module(self, query, key, value, need_weights, **dims)
+        *lead, L, S = target
         _check_hooks(rotate, cache)
         lead = (*lead, self.num_heads)
         # All is checked before the cache is written to: a refused call leaves it as it was.

@@ -3,7 +3,7 @@
 from torch import Tensor, nn
 
 from attnkit import checks
-from attnkit.call import Attended, Call, check_module, default_key_value, project
+from attnkit.call import Attended, Call, check_module, project
 from attnkit.dtypes import widen, without_autocast
 from attnkit.softmax import masked_softmax
 
@@ -92,9 +92,8 @@ class ScoredAttention(nn.Module):
         """
         if guessed:
             checks.unknown("forward", guessed)
-        key, value = default_key_value(query, key, value, self.query_dim, self.key_dim)
-        dims = self.query_dim, self.key_dim
-        target = check_module(self, query, key, value, need_weights, *dims)
+        dims = {"query_dim": self.query_dim, "key_dim": self.key_dim}
+        key, value, target = check_module(self, query, key, value, need_weights, **dims)
         if mask is not None:
             mask = checks.mask(mask, target, device=query.device)
         if projected_key is None:

@@ -5,7 +5,7 @@ import math
 from torch import Tensor, nn
 
 from attnkit import checks
-from attnkit.call import Attended, Call, check_module, default_key_value, project
+from attnkit.call import Attended, Call, check_module, project
 
 
 class SelfAttention(nn.Module):
@@ -89,10 +89,8 @@ class SelfAttention(nn.Module):
         """
         if guessed:
             checks.unknown("forward", guessed)
-        key, value = default_key_value(query, key, value, self.embed_dim, self.embed_dim)
-        dims = self.embed_dim, self.embed_dim
-        target = check_module(self, query, key, value, need_weights, *dims)
-        checks.size("value", value, -1, self.embed_dim, "embed_dim")
+        dims = dict.fromkeys(("query_dim", "key_dim", "value_dim"), self.embed_dim)
+        key, value, target = check_module(self, query, key, value, need_weights, **dims)
         if mask is not None:
             mask = checks.mask(mask, target, device=query.device)
         query = project(self.query_proj, query, mask)  # (..., L, D)

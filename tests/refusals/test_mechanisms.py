@@ -383,7 +383,7 @@ CALLS = [
         call(one, EIGHT, EIGHT, FOUR),
         ValueError,
         "value",
-        "size 8 in dimension -1 (embed_dim)",
+        "size 8 in dimension -1 (value_dim)",
         "shape (2, 5, 4)",
     ),
     Wrong(
@@ -426,7 +426,7 @@ CALLS = [
         call(many, EIGHT, EIGHT, FOUR),
         ValueError,
         "value",
-        "size 8 in dimension -1 (vdim)",
+        "size 8 in dimension -1 (value_dim)",
         "shape (2, 5, 4)",
     ),
     Wrong(
@@ -440,7 +440,7 @@ CALLS = [
         call(apart, QUERY, SIX),
         ValueError,
         "value",
-        "size 2 in dimension -1 (vdim)",
+        "size 2 in dimension -1 (value_dim)",
         "shape (2, 5, 6)",
     ),
     Wrong(
