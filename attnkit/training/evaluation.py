@@ -118,12 +118,10 @@ def evaluate(
     return total / count
 
 
-def batch_losses(
-    model: nn.Module, loss: Loss, batch: Any, device: torch.device, amp: bool
-) -> Tensor:
+def batch_losses(model: nn.Module, loss: Loss, batch: Any, device: torch.device) -> Tensor:
     """Call the loss, under autocast where that is faster, and check its result."""
-    dtype = devices.fast_dtype(device) if amp else torch.float32
-    with torch.autocast(device.type, dtype=torch.bfloat16, enabled=dtype == torch.bfloat16):
+    enabled = devices.fast_dtype(device) == torch.bfloat16
+    with torch.autocast(device.type, dtype=torch.bfloat16, enabled=enabled):
         losses = loss(model, batch)
     checks.floating("loss", losses)
     if not losses.numel():

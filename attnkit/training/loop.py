@@ -18,6 +18,8 @@ from attnkit.training.resume import Run, deferred_interrupt, random_state
 
 Measure = Callable[[nn.Module], dict[str, float]]
 Schedule = Callable[[int], float]
+# A longer gradient is cut to this length.
+GREATEST_NORM = 1.0
 
 
 class Fit(NamedTuple):
@@ -43,19 +45,19 @@ def fit(
     valid: Any = None,
     loss: Loss = sequence_loss,
     lr: float = 1e-3,
-    optimizer: torch.optim.Optimizer | None = None,
     schedule: Schedule | None = None,
-    clip: float | None = 1.0,
-    every: int | None = None,
     measure: Measure | None = None,
     folder: str | Path | None = None,
     seed: int = 0,
     device: torch.device | str | None = None,
-    amp: bool = True,
     progress: bool = True,
     **guessed: Any,
 ) -> Fit:
     """Train `model` in place until it has taken `steps` steps.
+
+    The optimizer is AdamW without weight decay, the norm of the gradient is held below 1 (Pascanu
+    et al. 2013), and a GPU that has bfloat16 runs the loss in it by autocast. The model is
+    evaluated after every pass over `train`, and at the end.
 
     With a `folder`, `last.safetensors` there holds all that is needed to continue: call again with
     the same arguments, and the result is the same to the bit as without the stop (on a GPU, as
@@ -72,17 +74,12 @@ def fit(
         valid: batches to evaluate on.
         loss: function of model and batch that gives the losses of all that counts, in any shape.
             Their mean is minimized; evaluation averages over those of all batches.
-        lr: learning rate of AdamW without weight decay. `optimizer` takes its place.
-        optimizer: of the model's parameters.
+        lr: learning rate.
         schedule: function of the step, from 0, that gives a factor of the learning rate.
-        clip: greatest norm of the gradient (Pascanu et al. 2013), or None.
-        every: steps between evaluations; default the number of batches. One more comes at the
-            end.
         measure: function of the model, in eval mode, whose numbers join each evaluation.
         folder: of the checkpoints; None keeps none.
         seed: of dropout and the like; the model has its first weights before.
         device: where to train; default `device.choose()`.
-        amp: on a GPU that has bfloat16, run the loss in it by autocast.
         progress: show a bar. The environment variable TQDM_DISABLE=1 hides all bars.
 
     Raises:
@@ -97,16 +94,16 @@ def fit(
     4
     """
     _refuse(guessed)
-    _check(model, train, valid, steps, every, clip, amp)
+    _check(model, train, valid, steps)
     _check_functions(loss, schedule, measure)
     device = devices.choose(device)
-    optimizer = make_optimizer(model.to(device), optimizer, lr)
+    optimizer = make_optimizer(model.to(device), lr)
     fixed = {"seed": checks.integer("seed", seed), "batches": len(train)}
     run = Run(model, optimizer, fixed, None if folder is None else Path(folder))
     shown = {} if checks.flag("progress", progress) else {"disable": True}
 
     def losses_of(model: nn.Module, batch: Any) -> torch.Tensor:
-        return batch_losses(model, loss, batch, device, amp)
+        return batch_losses(model, loss, batch, device)
 
     with torch.random.fork_rng(), deferred_interrupt() as interrupted:
         torch.manual_seed(seed)
@@ -119,7 +116,7 @@ def fit(
             tqdm(desc="Training", total=steps, initial=run.step, **shown) as bar,
         ):
             while True:
-                if run.is_due(every or len(train), steps):
+                if run.is_due(len(train), steps):
                     row = _evaluate(run, valid, losses_of, measure, device)
                     bar.set_postfix({name: f"{row[name]:.4g}" for name in row.keys() - _NOT_SHOWN})
                     run.random = random_state()
@@ -137,8 +134,7 @@ def fit(
                     checks.fail("loss", "a finite number", got)
                 optimizer.zero_grad(set_to_none=True)
                 mean.backward()
-                if clip is not None:
-                    nn.utils.clip_grad_norm_(model.parameters(), clip)
+                nn.utils.clip_grad_norm_(model.parameters(), GREATEST_NORM)
                 with run.step_of(losses):
                     optimizer.step()
                 bar.update()
@@ -186,22 +182,13 @@ def _endless(train: Any, step: int) -> Iterator[Any]:
         epoch, skip = epoch + 1, 0
 
 
-def make_optimizer(
-    model: nn.Module, optimizer: torch.optim.Optimizer | None, lr: float
-) -> torch.optim.Optimizer:
-    own = {id(parameter) for parameter in model.parameters()}
-    if not own:
+def make_optimizer(model: nn.Module, lr: float) -> torch.optim.Optimizer:
+    if next(model.parameters(), None) is None:
         checks.fail("model", "a module with parameters", "none")
-    if optimizer is None:
-        # Fused, since the other forms take square roots whose last bit depends on the processor.
-        return torch.optim.AdamW(
-            model.parameters(), lr=checks.positive("lr", lr), weight_decay=0.0, fused=True
-        )
-    checks.instance("optimizer", optimizer, torch.optim.Optimizer, "a torch optimizer")
-    held = {id(item) for group in optimizer.param_groups for item in group["params"]}
-    if not held <= own:
-        checks.fail("optimizer", "parameters of this model only", f"{len(held - own)} others")
-    return optimizer
+    # Fused, since the other forms take square roots whose last bit depends on the processor.
+    return torch.optim.AdamW(
+        model.parameters(), lr=checks.positive("lr", lr), weight_decay=0.0, fused=True
+    )
 
 
 # What `fit` calls the arguments of other libraries' training loops.
@@ -216,8 +203,6 @@ _GUESSES = {
     "validation_data": "valid=",
     "val": "valid=",
     "batch_size": "batches of that size, as from tasks.Batches(..., batch_size=)",
-    "max_grad_norm": "clip=",
-    "grad_clip": "clip=",
     "checkpoint_dir": "folder=",
     "verbose": "progress=",
 }
@@ -230,9 +215,7 @@ def _refuse(guessed: dict[str, Any]) -> None:
         checks.fail(name, _GUESSES[name], "an argument that fit does not have", TypeError)
 
 
-def _check(
-    model: Any, train: Any, valid: Any, steps: int, every: int | None, clip: float | None, amp: bool
-) -> None:
+def _check(model: Any, train: Any, valid: Any, steps: int) -> None:
     checks.instance("model", model, nn.Module, "an nn.Module")
     checks.integer("steps", steps, minimum=0)
     for name, batches in (("train", train), ("valid", valid)):
@@ -243,11 +226,6 @@ def _check(
             checks.fail(name, expected, type(batches).__name__, TypeError)
         if not len(batches):
             checks.fail(name, "at least one batch", "none")
-    if clip is not None:
-        checks.positive("clip", clip)
-    if every is not None:
-        checks.integer("every", every, minimum=1)
-    checks.flag("amp", amp)
 
 
 def _check_functions(loss: Any, schedule: Any, measure: Any) -> None:

@@ -42,7 +42,7 @@ def test_some_chapters_train():
 
 
 def test_fit_takes_them_too():
-    assert make_optimizer(nn.Linear(2, 2), None, 0.1).defaults["fused"] is True
+    assert make_optimizer(nn.Linear(2, 2), 0.1).defaults["fused"] is True
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])

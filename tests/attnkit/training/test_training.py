@@ -40,7 +40,7 @@ VOCABS = tasks.vocabs(PAIRS)
 
 
 def data(seed=0):
-    train = Batches(PAIRS[:96], *VOCABS, batch_size=16, seed=seed)
+    train = Batches(PAIRS[:80], *VOCABS, batch_size=16, seed=seed)
     return train, Batches(PAIRS[96:], *VOCABS, batch_size=16, shuffle=False)
 
 
@@ -51,7 +51,7 @@ def model(seed=0):
 
 def run(tagger, steps, **options):
     train, valid = data()
-    options = {"valid": valid, "every": 5, "lr": 0.01, "progress": False, **options}
+    options = {"valid": valid, "lr": 0.01, "progress": False, **options}
     return training.fit(tagger, train, steps=steps, **options)
 
 
@@ -84,13 +84,9 @@ def test_the_same_call_gives_the_same_run_and_leaves_the_callers_randomness_alon
 
 
 @pytest.mark.parametrize("stop", [5, 7, 13])
-@pytest.mark.parametrize(
-    "make", [None, lambda m: torch.optim.SGD(m.parameters(), 0.1, momentum=0.9, nesterov=True)]
-)
-def test_stopped_and_continued_equals_uninterrupted_to_the_bit(tmp_path, stop, make):
+def test_stopped_and_continued_equals_uninterrupted_to_the_bit(tmp_path, stop):
     def fitted(tagger, steps, **options):
-        optimizer = make(tagger) if make else None
-        return run(tagger, steps, optimizer=optimizer, schedule=lambda step: 0.97**step, **options)
+        return run(tagger, steps, schedule=lambda step: 0.97**step, **options)
 
     whole = model()
     expected = fitted(whole, 23)
@@ -165,8 +161,10 @@ def test_ctrl_c_lets_the_step_finish_saves_and_raises(tmp_path):
     assert_same_weights(whole, resumed)
 
 
-def test_a_second_ctrl_c_in_the_middle_of_the_update_leaves_the_last_good_checkpoint(tmp_path):
-    class Pressed(torch.optim.SGD):
+def test_a_second_ctrl_c_in_the_middle_of_the_update_leaves_the_last_good_checkpoint(
+    tmp_path, monkeypatch
+):
+    class Pressed(torch.optim.AdamW):
         def step(self, closure=None):
             super().step(closure)
             if len(pressed) == 7:
@@ -174,9 +172,9 @@ def test_a_second_ctrl_c_in_the_middle_of_the_update_leaves_the_last_good_checkp
             pressed.append(1)
 
     pressed = []
-    tagger = model()
+    monkeypatch.setattr(torch.optim, "AdamW", Pressed)
     with pytest.raises(KeyboardInterrupt):
-        run(tagger, 20, folder=tmp_path, optimizer=Pressed(tagger.parameters(), 0.1))
+        run(model(), 20, folder=tmp_path)
     _, state = storage.load_tensors(tmp_path / "last.safetensors")
     assert state["numbers"]["step"] == 5, "that of the last evaluation"
 
@@ -290,28 +288,21 @@ def test_evaluate_puts_every_part_back_as_it_was():
     assert (tagger.training, tagger.drop.training) == (True, False)
 
 
-def test_clipping_bounds_the_step_and_none_does_not():
-    def moved(clip):
+def test_a_gradient_longer_than_1_is_cut_and_a_shorter_one_is_not():
+    def gradient(slope):
         line = nn.Linear(1, 1, bias=False)
-        nn.init.zeros_(line.weight)
-        training.fit(
-            line,
-            [torch.tensor([[100.0]])],
-            steps=1,
-            clip=clip,
-            progress=False,
-            every=1,
-            loss=lambda m, x: (m(x) - 1000) ** 2,
-            optimizer=torch.optim.SGD(line.parameters(), 1.0),
-        )
-        return line.weight.item()
+        loss = {"loss": lambda m, x: slope * m(x)}
+        training.fit(line, [torch.tensor([[1.0]])], steps=1, progress=False, **loss)
+        return line.weight.grad.item()
 
-    assert moved(0.5) == pytest.approx(0.5)
-    assert moved(None) == pytest.approx(200_000)
+    assert gradient(100.0) == pytest.approx(1.0)
+    assert gradient(0.5) == pytest.approx(0.5)
 
 
 def test_schedule_multiplies_the_learning_rate():
-    fitted = run(model(), 4, every=1, schedule=lambda step: 1 / (step + 1))
+    batches, options = list(data()[0])[:1], {"lr": 0.01, "progress": False}
+    schedule = {"schedule": lambda step: 1 / (step + 1)}
+    fitted = training.fit(model(), batches, steps=4, **options, **schedule)
     assert [row["lr"] for row in fitted.history] == pytest.approx([0.01, 0.005, 0.01 / 3, 0.0025])
 
 
@@ -389,5 +380,3 @@ def test_fit_on_a_gpu_runs_in_bfloat16_and_goes_on(tmp_path):
     assert got.history[-1]["valid_loss"] == pytest.approx(
         expected.history[-1]["valid_loss"], rel=1e-3
     )
-    run(model(), 2, loss=loss, amp=False)
-    assert ("cuda", torch.float32) in seen
