@@ -65,7 +65,7 @@ bench: $(READY) ## measure speed and memory, as ratios
 
 # The translators take hours each: python -m experiments.translate --help says how to train them.
 results: $(READY) ## run the long experiments and write results/
-	@set -e; $(foreach file,$(filter-out %/translate.py,$(wildcard experiments/[a-z]*.py)),\
+	@set -e; $(foreach file,$(filter-out %/translate.py %/plan.py,$(wildcard experiments/[a-z]*.py)),\
 	  echo "== $(file)"; $(BIN)/python -m experiments.$(basename $(notdir $(file)));)
 
 lint: $(READY) ## ruff and codespell, as before every commit

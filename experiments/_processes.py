@@ -102,3 +102,20 @@ def spread(model: nn.Module) -> nn.Module:
         return model
     # Nothing changes in the buffers, which are tables of positions.
     return DistributedDataParallel(model, broadcast_buffers=False)
+
+
+@contextmanager
+def bytes_sent() -> Iterator[list[int]]:
+    """Collect the sizes of the tensors that this process sends from one process to another."""
+    sent: list[int] = []
+    exchange = distributed.batch_isend_irecv
+
+    def counting(operations: list[distributed.P2POp]) -> list[distributed.Work]:
+        sent.extend(each.tensor.nbytes for each in operations if each.op is distributed.isend)
+        return exchange(operations)
+
+    distributed.batch_isend_irecv = counting
+    try:
+        yield sent
+    finally:
+        distributed.batch_isend_irecv = exchange

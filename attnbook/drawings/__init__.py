@@ -17,6 +17,7 @@ from attnbook.drawings import (
     phases,
     places,
     plane,
+    ring,
     scores,
     transformer,
 )
@@ -44,6 +45,7 @@ DRAWINGS: dict[str, Drawing] = {
         phases.DRAWING,
         masks.PATTERNS,
         linear.DRAWING,
+        ring.DRAWING,
     )
 }
 

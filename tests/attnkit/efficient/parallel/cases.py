@@ -1,8 +1,7 @@
 """What each process checks; `test_parallel.py` starts the processes."""
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from itertools import product
 
 import pytest
@@ -16,6 +15,7 @@ from attnkit.efficient.parallel import (
     split_sequence,
     ulysses_attention,
 )
+from experiments._processes import bytes_sent
 
 FUNCTIONS = {"ring": ring_attention, "ulysses": ulysses_attention}
 E, EV = 8, 6
@@ -142,23 +142,6 @@ def second_derivative_is_refused() -> None:
         torch.autograd.grad(output.sum(), parts, create_graph=True)
 
 
-@contextmanager
-def counted_bytes() -> Iterator[list[int]]:
-    """The sizes of all tensors that this process sends round the ring."""
-    sent: list[int] = []
-    exchange_all = distributed.batch_isend_irecv
-
-    def counting(operations: list[distributed.P2POp]) -> list[distributed.Work]:
-        sent.extend(each.tensor.nbytes for each in operations if each.op is distributed.isend)
-        return exchange_all(operations)
-
-    distributed.batch_isend_irecv = counting
-    try:
-        yield sent
-    finally:
-        distributed.batch_isend_irecv = exchange_all
-
-
 def bytes_are_those_of_the_formula() -> None:
     """Keys and values go N - 1 steps, forward and backward; their gradients N steps, back home."""
     world = distributed.get_world_size()
@@ -166,9 +149,9 @@ def bytes_are_those_of_the_formula() -> None:
     *parts, grad = (split_sequence(x) for x in tensors)
     parts = [x.requires_grad_() for x in parts]
     own = parts[1].nbytes + parts[2].nbytes
-    with counted_bytes() as forward:
+    with bytes_sent() as forward:
         output = ring_attention(*parts, causal=True)
-    with counted_bytes() as backward:
+    with bytes_sent() as backward:
         output.backward(grad)
     assert sum(forward) == (world - 1) * own
     assert sum(backward) == ((world - 1) + world * (world > 1)) * own
