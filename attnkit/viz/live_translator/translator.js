@@ -31,6 +31,8 @@ spellcheck="false"><label class="lt-which">Model<select class="lt-model">
 <div><p class="lt-other-name"></p><ol class="lt-other"></ol></div></div>
 <p class="lt-note"></p><p class="lt-live" role="status"></p>`;
 
+/** A full stop, where a sentence has no end of its own. */
+const stop = (words) => (/^[.!?…]$/.test(words.at(-1) ?? "") ? "" : ".");
 const listed = (words) => words.map(quoted).join(words.length > 2 ? ", " : " and ");
 const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 
@@ -428,14 +430,13 @@ class View {
     parts.push(...this.flagLength(tokens.length, inPieces));
     const unknown = [...new Set(tokens.filter((token) => !this.met(token)))];
     if (unknown.length) {
-      const few = unknown.map((token) => shownToken(token, inPieces)).slice(0, 6);
-      const listed = (unknown.length > 6 ? [...few, "…"] : few).join(", ");
+      const name = (token) => (engine.ids.has(token) ? shownToken(token, inPieces) : token);
+      const few = unknown.slice(0, 6).map(name);
+      const listed = (unknown.length > 6 ? [...few, "and more"] : few).join(", ");
       parts.push(inPieces ? `In no sentence that it learned from: ${listed}.`
         : `Not among the ${engine.ids.size - 4} words it has learned: ${listed}.`);
     }
-    if (inPieces && this.isStrange()) {
-      parts.push(`It has hardly met such words. Are they ${this.languages[0][0]}?`);
-    }
+    if (inPieces) parts.push(...this.flagStrange());
     if (!ended) {
       parts.push(`It found no end, and was stopped after ${plural(steps.length, NAMES[engine.pieces[1]])}.`);
     }
@@ -464,14 +465,17 @@ class View {
     return Boolean(this.bits.bytes[id >> 3] & (1 << (id & 7)));
   }
 
-  /** Whether a text falls into twice as many pieces as words, or a third of its words have pieces
-   * that were never met: so do words of another language, and rare ones. */
-  isStrange() {
+  /** Words of another language have pieces that were never met, and rare words many pieces. */
+  flagStrange() {
     const { words, tokens, spans } = this.now.read;
     const real = spans.filter((_, place) => /\p{L}/u.test(words[place]));
     const sizes = real.map(([from, to]) => to - from);
     const odd = real.filter(([from, to]) => !tokens.slice(from, to).every((one) => this.met(one)));
-    return real.length > 1 && (total(sizes) >= 2 * real.length || 3 * odd.length >= real.length);
+    if (real.length > 1 && 3 * odd.length >= real.length) {
+      return [`It has hardly met such words. Are they ${this.languages[0][0]}?`];
+    }
+    return real.length && total(sizes) >= 2 * real.length
+      ? ["It has hardly met these words, which fall into many pieces: expect mistakes."] : [];
   }
 
   drawSource() {
@@ -543,8 +547,8 @@ class View {
     } else {
       const fresh = new Set(marks.flatMap((mark, place) => (mark ? [place] : [])));
       page.said.replaceChildren(`${done.join(" ")} Before: `,
-        ...sentence(before, lostPlaces(before, now), "del"), ". Now: ",
-        ...sentence(now, fresh, "ins"), ".");
+        ...sentence(before, lostPlaces(before, now), "del"), `${stop(before)} Now: `,
+        ...sentence(now, fresh, "ins"), stop(now));
     }
     if (hidden.size) page.said.append(" ", this.undo("hidden", hidden.size > 1 ? "Show them again" : "Show it again"));
     if (forced.length) page.said.append(" ", this.undo("forced", "Let it choose again"));

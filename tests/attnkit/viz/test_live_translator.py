@@ -1,5 +1,6 @@
 """The live translator in Python: what it shows is what torch gives, and what it refuses."""
 
+import base64
 import json
 
 import pytest
@@ -125,6 +126,9 @@ def test_a_setting_out_of_range_is_refused_and_nothing_changes(translator, trait
         ({"languages": ["English"]}, ValueError, "languages: expected two pairs"),
         ({"files": 3}, TypeError, "files: expected a name"),
         ({"embed": 1}, TypeError, "embed: expected"),
+        ({"on_demand": 1}, TypeError, "on_demand: expected"),
+        ({"trained_on": "the cat"}, TypeError, "trained_on: expected a list of strings"),
+        ({"length_page": ["07"]}, ValueError, "length_page: expected 2 strings"),
     ],
 )
 def test_a_wrong_call_names_the_argument(translator, arguments, error, message):
@@ -166,6 +170,139 @@ def test_description_and_picture_say_what_is_hidden(translator):
     assert drawn[:3] == ["the", "black", "cat"]
     data, metadata = live._repr_mimebundle_()
     assert metadata["image/png"]["alt"] == data["text/plain"] == words
+
+
+# ---- Pieces of words, and what was met in training.
+
+SUBWORDS = tasks.Subwords.build(
+    [tasks.tokenize("the cats cat black blacker walks walking , he she le chat noir marche")],
+    max_size=50,
+)
+
+
+def in_pieces(kind="additive") -> Translator:
+    torch.manual_seed(0)
+    translator = Translator(SUBWORDS, SUBWORDS, kind, share_embeddings=True, **KINDS[kind])
+    with torch.no_grad():
+        for weight in translator.model.parameters():
+            weight.mul_(2)
+    return translator
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pieces_are_what_the_translator_reads_and_words_are_what_is_drawn(kind):
+    translator, text = in_pieces(kind), "The blackest cats, walker!"
+    (want,) = translator.translate([text], max_len=12)
+    live = LiveTranslator(translator, text=text, max_len=12)
+    found = live.translate()
+    assert (found.source, found.target) == (want.source, want.target)
+    torch.testing.assert_close(found.mean_weights(), want.weights, atol=1e-5, rtol=0)
+    source, target, weights = found.by_word()
+    joined = want.by_word()
+    assert source == joined.source == tasks.tokenize(text)
+    assert target == joined.target
+    torch.testing.assert_close(weights, joined.weights, atol=1e-5, rtol=0)
+    drawn = [one.get_text() for one in live.figure().get_axes()[0].texts]
+    assert drawn[: len(source)] == source
+    assert f"“{' '.join(target)}”" in live.description()
+
+
+def test_a_hidden_word_hides_all_its_pieces():
+    live = LiveTranslator(in_pieces("transformer"), text="the blackest cat", max_len=6)
+    live.hidden = [1]
+    found = live.translate()
+    first, end = found.source_words[1]
+    assert end - first > 1
+    assert found.weights[..., first:end].eq(0).all()
+    assert found.weights[..., :first].gt(0).all()
+
+
+def test_forced_tokens_are_written_and_the_model_goes_on_from_there(translator):
+    live = LiveTranslator(translator, text="the black cat", max_len=8)
+    free = live.translate()
+    other = live.translator.target_vocab.ids[free.candidates[0][1][0]]
+    live.forced = [other]
+    forced = live.translate()
+    assert forced.target[0] == free.candidates[0][1][0] != free.target[0]
+    assert forced.candidates[0] == free.candidates[0]
+    ids = live.translator.target_vocab.encode(forced.target)
+    state = live.translator.model
+    source = torch.tensor([live.translator.source_vocab.encode(["the", "black", "cat"])])
+    with torch.no_grad():
+        logits = state(source, None, torch.tensor([[state.bos, *ids]]))[0]
+    assert logits[1:, 2:].argmax(-1).add(2).tolist()[: len(ids) - 1] == ids[1:]
+    live.forced = [2]
+    assert (live.translate().target, live.translate().ended) == ([], True)
+    live.text = "the cat"
+    assert live.forced == []
+    live.forced = [other]
+    live.text = "the dog"
+    assert live.forced == []
+
+
+@pytest.mark.parametrize("token", [0, 1, -1, 10_000])
+def test_what_cannot_be_written_cannot_be_forced(translator, token):
+    live = LiveTranslator(translator, text="the black cat")
+    with pytest.raises(TraitError, match="forced: expected ids from 2 to"):
+        live.forced = [token]
+
+
+def test_another_model_forgets_what_was_forced(translator):
+    live = LiveTranslator({"a": translator, "b": a_translator("transformer")}, text="the cat")
+    live.forced = [5]
+    live.model = 1
+    assert live.forced == []
+
+
+def test_what_was_met_in_training_is_counted_in_the_models_own_tokens():
+    texts = ["The cats walk.", "le chat, blacker"]
+    ids = [SUBWORDS.encode(tasks.tokenize(text)) for text in texts]
+    live = LiveTranslator(in_pieces(), trained_on=texts)
+    assert live.trained == [max(map(len, ids))]
+    bits = base64.b64decode(live.seen[0])
+    seen = {token for token in range(len(SUBWORDS)) if bits[token // 8] >> token % 8 & 1}
+    assert seen == set(ids[0] + ids[1]) - {3}
+    assert 3 in ids[0]  # the full stop, which the vocabulary lacks
+    assert LiveTranslator(in_pieces()).seen == []
+
+
+def test_on_demand_the_page_knows_how_many_bytes_it_asks_for():
+    live = LiveTranslator({"a": in_pieces(), "b": in_pieces("transformer")}, on_demand=True)
+    assert live.on_demand == [len(payload(one)) for one in live.translators.values()]
+    assert live.weights == b""
+    assert "attnkit-live" not in page.view(live)[0]
+    assert "attnkit-live" in page.view(LiveTranslator(in_pieces()))[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "longest", "words"),
+    [
+        ("cat he cats", 2, ["cat", "he"]),
+        ("the black cat", 99, ["the", "black", "cat"]),
+        ("wwwwwwwwwww the", 5, ["wwww"]),
+        ("the wwwwwwwwwww", 5, ["the"]),
+        ("", 5, []),
+    ],
+)
+def test_a_text_is_cut_where_a_word_would_not_fit(text, longest, words):
+    found = shown.read_source(in_pieces(), text, longest)
+    assert found == words
+    assert len(SUBWORDS.pieces(found)) <= longest
+
+
+def test_the_whole_widget_of_a_function_is_a_page_of_its_own(tmp_path):
+    live = page.made_by("attnbook.translators:real_translator")
+    assert isinstance(live, LiveTranslator)
+    assert live.files == ["live-translator/tatoeba-0.safetensors",
+                          "live-translator/tatoeba-1.safetensors"]  # fmt: skip
+    assert all(size <= 2_000_000 for size in live.on_demand)
+    for translator, size in zip(live.translators.values(), live.on_demand, strict=True):
+        data = payload(translator, "int8")
+        assert len(data) == size
+        weights = unpack(load(data))
+        for name, value in translator.model.state_dict().items():
+            if name in weights:
+                assert torch.equal(weights[name], value), name
 
 
 # ---- What goes to the page.

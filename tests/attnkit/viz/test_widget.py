@@ -22,7 +22,7 @@ MADE = {
     "curves": CostCurves({"memory": {"whole": {1: 1.0}}}, units={"memory": "MiB"}),
     "translator": LiveTranslator(Translator(Vocab(["a"]), Vocab(["b"]), "additive", hidden_dim=2)),
 }
-BUDGETS = {"explorer": 60_000, "switch": 12_000, "curves": 14_000, "translator": 50_000}  # bytes
+BUDGETS = {"explorer": 60_000, "switch": 12_000, "curves": 14_000, "translator": 60_000}  # bytes
 
 STYLES = {
     "explorer": "explorer/explorer.css",

@@ -1,0 +1,321 @@
+"""The translator of real language as a reader uses it: asked for, typed into, contradicted."""
+
+import pytest
+
+from attnbook import translators
+from attnkit import tasks
+from attnkit.viz.live_translator import page as book_page
+from attnkit.viz.live_translator import shown
+from tests.browser.conftest import serving
+from tests.browser.explorer_page import ATTACK, complaints, settle, write_page
+
+pytestmark = pytest.mark.browser
+
+ORIGIN = {"tatoeba": "attnbook.translators:real_translator"}
+FIRST = translators.REAL_SENTENCES[0]
+TRANSFORMER, RECURRENT = translators.REAL_MODELS
+LENGTH_PAGE = "chapters/07_self_attention_and_order.html"
+
+
+@pytest.fixture(scope="module")
+def widget():
+    return translators.real_translator(title="Translate a sentence")
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory, widget):
+    """A folder as a book has it: a page in `chapters`, the files beside the script."""
+    folder = tmp_path_factory.mktemp("book")
+    (folder / "_static").mkdir()
+    book_page.write_models(folder / "_static", ORIGIN)
+    path = write_page(folder / "_static", widget)
+    (folder / "chapters").mkdir()
+    text = path.read_text("utf-8").replace('="attnkit-', '="../_static/attnkit-')
+    text = text.replace('="explorer.css', '="../_static/explorer.css')
+    (folder / "chapters" / "10.html").write_text(text, "utf-8")
+    return folder
+
+
+@pytest.fixture
+def real(open_page, book):
+    """`real(**options)` opens the page from `file:` and asks for the model."""
+
+    def open_(**options):
+        page, record = open_page((book / "chapters" / "10.html").as_uri(), **options)
+        root = page.locator(".attnkit-translator")
+        ask(root)
+        return page, root, record
+
+    return open_
+
+
+def ask(root) -> None:
+    root.get_by_role("button", name="Load the model").click()
+    loaded(root.page, TRANSFORMER)
+
+
+def loaded(page, name: str) -> None:
+    page.wait_for_function(
+        "name => document.querySelector('.attnkit-translator').snapshot()?.model === name",
+        arg=name,
+        timeout=60_000,
+    )
+
+
+def snapshot(root) -> dict:
+    return root.evaluate("root => root.snapshot()")
+
+
+def write(root, text: str) -> dict:
+    root.get_by_role("textbox").fill(text)
+    return snapshot(root)
+
+
+def want(widget, text, hidden=(), forced=(), model=TRANSFORMER) -> shown.Shown:
+    translator = widget.translators[model]
+    words = shown.read_source(translator, text, widget.longest)
+    return shown.translate(translator, words, hidden, widget.max_len, forced)
+
+
+def agree(found: dict, torch: shown.Shown) -> None:
+    source, target, weights = torch.by_word()
+    assert (found["source"], found["target"]) == (source, target)
+    assert found["pieces"] == {"source": torch.source, "target": torch.target}
+    for row, expected in zip(found["weights"], weights.tolist(), strict=True):
+        assert row == pytest.approx(expected, abs=1e-4)
+
+
+def test_nothing_is_loaded_before_it_is_asked_for(open_page, book, widget):
+    with serving(book) as url:
+        page, record = open_page(f"{url}chapters/10.html")
+        root = page.locator(".attnkit-translator")
+        button = root.get_by_role("button", name="Load the model")
+        size = (book / "_static" / widget.files[0]).stat().st_size
+        assert button.inner_text() == f"Load the model, {size / 1e6:.1f} MB"
+        assert root.get_by_role("textbox").input_value() == FIRST
+        assert not root.locator(".lt-walk").is_visible()
+        page.wait_for_timeout(500)
+        assert not [one for one in record.requests if "live-translator" in one]
+        ask(root)
+        agree(snapshot(root), want(widget, FIRST))
+        assert root.get_by_role("textbox").evaluate("node => node === document.activeElement")
+        root.get_by_label("Model").select_option(RECURRENT)
+        loaded(page, RECURRENT)
+        fetched = [one for one in record.requests if "live-translator" in one]
+        assert fetched == [f"{url}_static/{name}" for name in widget.files]
+        assert all((book / "_static" / name).stat().st_size <= 2_000_000 for name in widget.files)
+        assert record.console == []
+        assert record.other_hosts() == []
+
+
+def test_from_a_file_too_and_both_models_keep_the_sentence(real, widget):
+    page, root, record = real()
+    text = "My neighbour's grandmother was never afraid of storms."
+    first = write(root, text)
+    agree(first, want(widget, text))
+    root.get_by_label("Model").select_option(RECURRENT)
+    loaded(page, RECURRENT)
+    second = snapshot(root)
+    agree(second, want(widget, text, model=RECURRENT))
+    assert second["source"] == first["source"]
+    assert second["weights"] != first["weights"]
+    assert root.get_by_role("textbox").input_value() == text
+    assert not root.get_by_label("Lines of").is_visible()
+    assert record.console == []
+
+
+def test_pieces_are_drawn_and_hidden_as_one_word(real, widget):
+    _, root, _ = real()
+    text = "My grandmother hates thunderstorms."
+    found = write(root, text)
+    place = next(at for at, word in enumerate(found["source"]) if word == "thunderstorms")
+    word = root.locator(".lt-source button").nth(place)
+    pieces = word.locator(".lt-piece").all_inner_texts()
+    assert len(pieces) > 1
+    assert "".join(pieces) == "thunderstorms"
+    assert f"{len(pieces)} pieces: {', '.join(pieces)}" in word.get_attribute("aria-label")
+    word.click()
+    found = snapshot(root)
+    agree(found, want(widget, text, [place]))
+    assert all(row[place] == 0 for row in found["weights"])
+    first, end = want(widget, text).source_words[place]
+    assert end - first == len(pieces)
+    assert all(head[at] == 0 for step in found["heads"] for layer in step for head in layer
+               for at in range(first, end))  # fmt: skip
+
+
+def test_the_reader_writes_another_word_and_takes_it_back(real, widget):
+    page, root, _ = real()
+    before = write(root, "Do you want some water?")
+    slider = root.get_by_role("slider")
+    slider.focus()
+    page.keyboard.press("Home")
+    others = root.locator(".lt-choice")
+    assert others.first.get_attribute("aria-pressed") == "true"
+    other = others.nth(1)
+    text = before["candidates"][0][1][0]
+    other.focus()
+    page.keyboard.press("Enter")
+    found = snapshot(root)
+    forced = [widget.translator.target_vocab.ids[text]]
+    agree(found, want(widget, "Do you want some water?", forced=forced))
+    assert found["pieces"]["target"][0] == text
+    assert found["forced"] == forced
+    assert root.locator(".lt-said").inner_text().startswith("You wrote “")
+    assert "written by you" in root.locator(".lt-target button").first.get_attribute("aria-label")
+    root.get_by_role("button", name="Let it choose again").click()
+    assert snapshot(root)["pieces"] == before["pieces"]
+    assert snapshot(root)["forced"] == []
+
+
+def test_another_sentence_and_another_model_forget_what_was_forced(real, widget):
+    page, root, _ = real()
+    for change in (lambda: write(root, "I am tired."),
+                   lambda: root.get_by_label("Model").select_option(RECURRENT)):  # fmt: skip
+        root.locator(".lt-target button").first.click()
+        root.locator(".lt-choice").nth(1).click()
+        assert snapshot(root)["forced"] != []
+        change()
+        page.wait_for_function(
+            "document.querySelector('.attnkit-translator').snapshot()?.forced.length === 0"
+        )
+
+
+def test_the_map_has_every_layer_and_head(real, widget):
+    page, root, _ = real()
+    root.get_by_role("tab", name="Map").click()
+    torch = want(widget, FIRST)
+    layers, heads = torch.weights.shape[1:3]
+    small = root.locator(".lt-small")
+    assert small.count() == 1 + layers * heads
+    small.nth(1 + 1 * heads + 2).click()
+    found = snapshot(root)
+    assert found["as"] == "map"
+    assert root.get_by_label("Map of").input_value() == "1 2"
+    spans = torch.target_words, torch.source_words
+    expected = shown.word_weights(torch.weights[:, 1, 2], *spans)
+    shares = root.locator(".lt-table tbody td").evaluate_all(
+        "cells => cells.map(cell => parseFloat(cell.style.getPropertyValue('--lt-share')))"
+    )
+    assert shares == pytest.approx((100 * expected).flatten().tolist(), abs=0.06)
+    heard = root.locator(".lt-table tbody td span").all_text_contents()
+    assert [float(one) for one in heard] == pytest.approx(expected.flatten().tolist(), abs=0.006)
+    root.locator(".lt-column").nth(2).click()
+    assert snapshot(root)["hidden"] == [2]
+    root.locator(".lt-row").nth(1).click()
+    assert snapshot(root)["step"] == torch.target_words[1][0]
+    root.get_by_role("tab", name="Map").focus()
+    page.keyboard.press("ArrowLeft")
+    assert snapshot(root)["as"] == "lines"
+    assert root.locator(".lt-lines path").count() >= 1
+
+
+def test_the_scrubber_goes_piece_by_piece(real, widget):
+    _, root, _ = real()
+    found = write(root, "The astronomers photographed a comet.")
+    torch = want(widget, found["text"])
+    long_word = next(at for at, (first, end) in enumerate(torch.target_words) if end - first > 1)
+    first, end = torch.target_words[long_word]
+    word = root.locator(".lt-target button").nth(long_word)
+    for step in [*range(first, end), None]:
+        word.click()
+        found = snapshot(root)
+        assert found["step"] == step
+        if step is not None:
+            row = shown.word_weights(torch.mean_weights()[[step]], [(0, 1)], torch.source_words)[0]
+            assert found["weights"][long_word] == pytest.approx(row.tolist(), abs=1e-4)
+            words = f"piece {step + 1} of {len(torch.target)}"
+            assert root.get_by_role("slider").get_attribute("aria-valuetext") == words
+
+
+def test_typing_is_never_blocked(real, widget):
+    page, root, _ = real()
+    text = "we did not know that " * 8
+    busy = root.evaluate(
+        """async (root, text) => {
+            const box = root.querySelector(".lt-text"), seen = [];
+            box.value = text;
+            box.dispatchEvent(new Event("input", { bubbles: true }));
+            for (let turn = 0; turn < 3; turn++) {
+                seen.push(root.ariaBusy);
+                await new Promise(done => setTimeout(done));
+            }
+            return seen;
+        }""",
+        text,
+    )
+    assert busy == ["true"] * 3  # the page had turns while the translation was being made
+    page.wait_for_function("document.querySelector('.attnkit-translator').ariaBusy === 'false'")
+    agree(snapshot(root), want(widget, text))
+    # A new key stroke takes the place of a translation that is under way.
+    root.get_by_role("textbox").fill(text + "!")
+    agree(write(root, "I am tired."), want(widget, "I am tired."))
+
+
+# ---- Strange input.
+
+STRANGE = {
+    "pieces of no sentence": ("¿que?", "In no sentence that it learned from: ¿"),
+    "French": ("où est la bibliothèque ?", "Are they English?"),
+    "Chinese": ("我不知道 你好 再见", "Are they English?"),
+    "200 words": ("the old cat " * 67, "That is 201 words: only the first"),
+    "emoji": ("😀 👩🏽‍🚀", "In no sentence that it learned from: 😀"),
+    "a script": (ATTACK, "In no sentence that it learned from: <"),
+    "rare words": ("thunderstorms", "which fall into many pieces"),
+    "one long word": ("a" * 5000, "It learned from sentences of up to"),
+    "nothing": ("", "Write a sentence in English."),
+    "spaces": (" \t ", "Write a sentence in English."),
+}
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_strange_input_gets_a_clear_answer(real, widget, name):
+    page, root, record = real()
+    page.on("dialog", lambda _: pytest.fail("the text ran as a script"))
+    text, says = STRANGE[name]
+    found = write(root, text)
+    assert says in root.locator(".lt-flag").inner_text()
+    assert len(found["pieces"]["source"]) <= widget.longest
+    assert len(found["pieces"]["target"]) <= widget.max_len
+    if found["source"]:
+        agree(found, want(widget, text))
+    assert page.locator("img[src='x']").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    assert record.console == []
+    agree(write(root, FIRST), want(widget, FIRST))
+    assert not root.locator(".lt-flag").is_visible()
+
+
+def test_beyond_the_trained_length_it_says_so_and_where_to_read_why(real, widget, book):
+    _, root, _ = real()
+    longest = max(
+        len(widget.translator.source_vocab.encode(tasks.tokenize(english)))
+        for english, _ in tasks.tatoeba("train")
+    )
+    flag = root.locator(".lt-flag")
+    write(root, "very " * longest)
+    assert f"up to {longest} pieces" not in flag.inner_text()
+    write(root, "very " * (longest + 1))
+    assert f"up to {longest} pieces, and this has {longest + 1}" in flag.inner_text()
+    link = flag.get_by_role("link", name="Chapter 07")
+    assert link.evaluate("node => node.href") == (book / LENGTH_PAGE).as_uri()
+
+
+# ---- For every reader.
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_nothing_to_complain_of(real, theme, width):
+    page, root, record = real(theme=theme, width=width)
+    write(root, "My grandmother hates thunderstorms ☂ and the whole of the very cold winter here.")
+    root.locator(".lt-source button").nth(1).click()
+    root.locator(".lt-target button").nth(1).click()
+    root.locator(".lt-choice").nth(1).click()
+    settle(page)
+    assert complaints(page, record, width) == []
+    record.console.clear()  # of what axe asked for
+    root.get_by_role("tab", name="Map").click()
+    root.locator(".lt-row").nth(1).click()
+    settle(page)
+    assert complaints(page, record, width) == []
