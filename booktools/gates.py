@@ -16,7 +16,7 @@ from typing import Any
 from nbformat import NotebookNode
 
 from attnkit.viz import notebook
-from booktools import claims, colab, normal_form
+from booktools import claims, colab, measure, normal_form
 from booktools.address import ROOT, Address, read_address
 
 CHAPTERS = ROOT / "chapters"
@@ -168,6 +168,7 @@ def check(paths: list[Path], address: Address | None, root: Path = ROOT) -> list
     """The faults of the notebooks at ``paths``, each beginning with the file's name."""
     notebooks = [(path.name, normal_form.read(path)) for path in paths]
     own = [f"{name}: {fault}" for name, nb in notebooks for fault in faults(nb, address, root)]
+    own += [f"{name}: {fault}" for name, nb in notebooks for fault in measure.faults(nb)]
     return own + list(claims.repeated(notebooks))
 
 
