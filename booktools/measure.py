@@ -73,8 +73,13 @@ def _hidden(cell: NotebookNode, part: str) -> bool:
 
 
 def open_text(source: str) -> str:
-    """A markdown cell without its folds, fenced blocks, comments and addresses."""
-    text = _COMMENT.sub("", _FENCE.sub("", _FOLD.sub("", source)))
+    """A markdown cell without its folds; see `prose`."""
+    return prose(_FOLD.sub("", source))
+
+
+def prose(source: str) -> str:
+    """A markdown cell without code blocks, comments, markup and addresses; a formula is a word."""
+    text = _COMMENT.sub("", _FENCE.sub("", source))
     return _TARGET.sub("", _MATHS.sub("formula", _IMAGE.sub("", text)))
 
 

@@ -1,0 +1,90 @@
+"""Every number in a chapter's prose is one that the chapter shows, a source's, or arithmetic."""
+
+import math
+
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from attnkit.tasks import toy_french
+from booktools import bound, gates, normal_form
+
+# What no cell shows: by chapter, the number and the arithmetic that gives it.
+ARITHMETIC = {
+    "02": {"6.25": 4 + 2 + 1 / 4},
+    "03": {
+        "3.98": 4 * 0.9951,  # scores by hand, in a table that shows their parts
+        "6.90": 4 * 0.7616 + 4 * 0.9640,
+        "93.75": 100 * (1 - 2 / 2**5),  # five seeds on one side of the median
+    },
+    "05": {"0.05": 1 / 20},  # an example of a deviation that is too small
+    "06": {
+        "96.9": 100 * (1 - 2 / 2**6),  # six seeds
+        "317": len({word for pair in toy_french(2400, max_words=8) for word in pair.target}),
+    },
+    "08": {
+        "46": 2 * 23,  # pairs with one of 24 commands, in both orders
+        "253": math.comb(23, 2),
+        "132": 23**2 // 4,  # Turán's bound
+        "385": 2 * 132 + (253 - 132),
+    },
+    "13": {"500,500": 1000 * 1001 / 2},
+}
+# What stands in the paper that the sentence before names, and "about 200 English words".
+STATED = {"03": ("17.82", "26.75"), "06": ("200",)}
+
+
+def numbers_of(line):
+    return line.partition(": ")[2].partition(" in: ")[0].split(", ")
+
+
+@pytest.mark.parametrize("path", gates.chapters(), ids=lambda path: path.stem[:2])
+def test_every_number_in_prose_is_shown_cited_or_computed(path):
+    chapter = path.stem[:2]
+    arithmetic, stated = ARITHMETIC.get(chapter, {}), STATED.get(chapter, ())
+    for line in bound.unbound(normal_form.read(path)):
+        for text in numbers_of(line):
+            if text not in stated:
+                assert text in arithmetic, line
+                value, digits = float(text.replace(",", "")), len(text.partition(".")[2])
+                assert round(arithmetic[text], digits) == value, line
+
+
+@pytest.mark.parametrize("chapter", ARITHMETIC.keys() | STATED.keys())
+def test_no_exception_is_out_of_date(chapter):
+    (path,) = (path for path in gates.chapters() if path.stem.startswith(chapter))
+    found = {text for line in bound.unbound(normal_form.read(path)) for text in numbers_of(line)}
+    assert found == {*ARITHMETIC.get(chapter, {}), *STATED.get(chapter, ())}
+
+
+def book(prose, printed="exact 0.3728 of 512, 1e4 steps", code="STEPS = 600"):
+    output = new_output("stream", name="stdout", text=printed)
+    return new_notebook(cells=[new_code_cell(code, outputs=[output]), new_markdown_cell(prose)])
+
+
+@pytest.mark.parametrize(
+    "prose",
+    [
+        "It gets 0.3728, or 0.37, or 37% of 512 right, after 600 updates.",
+        "Three of 12 seeds, in chapter 05 and section 3.2 of a paper of 2017.",
+        "They report 26.75 {cite:p}`bahdanau2015neural`.",
+        "Of $d = 4096$ features, `x[77]` is one.",
+        "13. the thirteenth point of a list",
+    ],
+)
+def test_what_is_bound(prose):
+    assert list(bound.unbound(book(prose))) == []
+
+
+@pytest.mark.parametrize(
+    "prose, found",
+    [
+        ("It gets 0.38 right.", "0.38"),
+        ("It takes 700 updates.", "700"),
+        ("They report 26.75 {cite:p}`x2015`. We get 27.75.", "27.75"),
+        ("- one\n- two of 99\n", "99"),
+        ("<details>\n<summary>Why?</summary>\n\nFor 77%.\n\n</details>", "77"),
+    ],
+)
+def test_what_is_not_bound(prose, found):
+    (line,) = bound.unbound(book(prose))
+    assert numbers_of(line) == [found]
