@@ -169,7 +169,8 @@ def faults(nb: NotebookNode) -> Iterator[str]:
     for name, limit in LIMITS.items():
         if (value := getattr(size, name)) > limit:
             what = name.replace("_", " ")
-            yield f"{what} on the open path: {value:.0f}, at most {limit}"
+            fold = "fold text into <details>, tag outputs hide-output, code hide-input"
+            yield f"{what} on the open path: {value:.0f}, at most {limit}; {fold}"
 
 
 HEADINGS = ("minutes", "words", "numbers", "drawings", "widgets", "first move", "longest line")

@@ -41,6 +41,26 @@ _, weights = attnkit.scaled_dot_product_attention(x, x, x, need_weights=True)
 print(f"rows sum to {weights.sum(-1).mean():.1f}")
 """
 
+EXPLORE = """\
+words = "the black cat sleeps".split()
+query, key = (  # (H, L, E) each
+    torch.randn(2, 4, 16, generator=torch.Generator().manual_seed(seed))
+    for seed in (1, 2)
+)
+explorer = attnkit.AttentionExplorer(query, key, tokens=words, mask="causal")
+explorer
+"""
+
+RECORDED = """\
+from attnbook import recorded
+
+run = recorded.results("scales")  # yours: python -m experiments.NAME
+by_scale = {(row["optimizer"], row["scale"]): row for row in run["rows"]}
+right = by_scale["adam", "1/sqrt(d)"]["accuracy"]
+print(recorded.origin(run))
+print(f"right answers: {right['median']:.2f}")
+"""
+
 EXERCISE = """\
 def average(weights, value):
     return ...  # -> (L, Ev)
@@ -83,11 +103,17 @@ WRONG = {{
 
 
 def skeleton(number: str, title: str) -> NotebookNode:
-    """The cells of a chapter, in the book's order, with one claim and one exercise."""
+    """The cells of a chapter, in the book's order, with an explorer, two claims and an exercise."""
     claim = {
         "id": f"{number}-rows",
         "sentence": "A row of weights sums to 1 (shown: the mean of the sums).",
         "number": r"rows sum to (\S+)",
+    }
+    recorded_claim = {
+        "id": f"{number}-recorded",
+        "sentence": "A long run gives this share of right answers (shown: median over seeds).",
+        "number": r"right answers: (\S+)",
+        "source": "results/scales.json",
     }
     install = (
         "A page cannot run Python: [Install and use](../appendices/install.md) says how to run"
@@ -98,6 +124,14 @@ def skeleton(number: str, title: str) -> NotebookNode:
         ),
         new_markdown_cell("## The experiment\n\nWhat is measured, and on what.", id="experiment"),
         new_code_cell(MEASURE.rstrip(), id="measure-code", metadata={"attnkit_claim": claim}),
+        new_markdown_cell("What a long run measured, read from `results/`.", id="recorded"),
+        new_code_cell(
+            RECORDED.rstrip(),
+            id="recorded-code",
+            metadata={"attnkit_claim": recorded_claim, "tags": ["hide-input"]},
+        ),
+        new_markdown_cell("## The explorer\n\nOne thing to try.", id="explorer"),
+        new_code_cell(EXPLORE.rstrip(), id="explore", metadata={"tags": ["hide-input"]}),
         new_markdown_cell(
             f"## Exercises\n\n{install} this chapter\nand its checks. For the exercise alone, run "
             "the folded cell below, then yours.",

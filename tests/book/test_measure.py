@@ -43,8 +43,8 @@ def test_words_of_the_open_path(text, words):
 
 
 def test_the_code_of_exercises_is_not_read_and_what_follows_is():
-    code = printing("1 2 3", source="a\nb\nc")
-    size = measure.measure(chapter("## Exercises", code, "### Exercise 1", code, "## More", code))
+    one, two, read = (printing("1 2 3", source="a\nb\nc") for _ in range(3))
+    size = measure.measure(chapter("## Exercises", one, "### Exercise 1", two, "## More", read))
     assert size.numbers == 3
     assert size.minutes == pytest.approx(1 / measure.WORDS_A_MINUTE + 3 / 30)
 

@@ -7,7 +7,7 @@ import shutil
 import pytest
 from sphinx_external_toc.parsing import parse_toc_yaml
 
-from booktools import gates, new_chapter, normal_form, notebooks
+from booktools import claims, gates, measure, new_chapter, normal_form, notebooks
 from booktools.address import ROOT
 
 
@@ -28,7 +28,10 @@ def test_the_skeleton_passes_the_gates(copy):
     notebooks.execute(book, path.parent)
     normal_form.normalise(book)
     book.metadata["book"] = {"executed": normal_form.source_record(book)}
-    assert gates.faults(normal_form.read_text(normal_form.dumps(book)), None) == []
+    written = normal_form.read_text(normal_form.dumps(book))
+    assert gates.faults(written, None) == []
+    assert {claim.source for claim in claims.claims(written)} == {None, "results/scales.json"}
+    assert measure.measure(written).widgets == 1
     printed = "".join(out.get("text", "") for cell in book.cells for out in cell.get("outputs", ()))
     assert "rows sum to 1.0" in printed
     assert "Exercise 1: no answer yet." in printed
