@@ -14,7 +14,7 @@ SENTENCES = (
 )
 REAL_MODELS = {
     "Transformer": "tatoeba-en-fr",
-    "GRU with additive attention (Bahdanau)": "tatoeba-en-fr-additive",
+    "Bahdanau's GRU": "tatoeba-en-fr-additive",
 }
 REAL_SENTENCES = (
     "I don't know what you want.",
