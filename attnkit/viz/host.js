@@ -1,11 +1,11 @@
-// Takes the kernel's place in a built page: gives our widgets models with the saved state. The
-// build adds the call, with {id: source}.
+// Takes the kernel's place in a built page: gives each anywidget a model with its saved state. The
+// build puts stand_in.js before it and adds the call, with {id: source} of attnkit's widgets; others
+// bring their source in the state.
 async function host(sources) {
   const type = "application/vnd.jupyter.widget-";
   const saved = document.querySelector(`script[type="${type}state+json"]`);
   const state = saved ? JSON.parse(saved.textContent).state : {};
   const models = new Map();
-  const make = (tag, props) => Object.assign(document.createElement(tag), props);
 
   function modelOf(id) {
     if (!models.has(id)) models.set(id, makeModel(decode(state[id])));
@@ -13,10 +13,11 @@ async function host(sources) {
   }
 
   function decode({ state: values, buffers = [] }) {
-    const traits = { ...values };
+    const traits = structuredClone(values);
     for (const { path, data } of buffers) {
       const bytes = Uint8Array.from(atob(data), (byte) => byte.charCodeAt(0));
-      traits[path[0]] = new DataView(bytes.buffer);
+      const last = path.pop(), holder = path.reduce((part, at) => part[at], traits);
+      holder[last] = new DataView(bytes.buffer);
     }
     return traits;
   }
@@ -28,7 +29,7 @@ async function host(sources) {
       set(name, value) {
         if (Object.is(traits[name], value)) return;
         traits[name] = value;
-        heard.dispatchEvent(new Event(`change:${name}`));
+        for (const end of ["", `:${name}`]) heard.dispatchEvent(new Event(`change${end}`));
       },
       on: (name, action) => heard.addEventListener(name, action),
       off: (name, action) => heard.removeEventListener(name, action),
@@ -37,28 +38,14 @@ async function host(sources) {
     };
   }
 
-  // What needs a kernel: its pictures, and words.
-  function standIn(id) {
-    const box = make("div", { className: "attnkit-no-kernel" });
-    for (const { value, format, tooltip } of pictures(id)) {
-      const src = URL.createObjectURL(new Blob([value], { type: `image/${format || "png"}` }));
-      box.append(make("img", { src, alt: tooltip || "The recorded result of this control." }));
-    }
-    const line = make("p",
-      { textContent: "This control needs a kernel: run the notebook to use it. " });
-    const colab = document.querySelector('a[href*="colab.research.google.com"]');
-    if (colab) line.append(make("a", { href: colab.href, textContent: "Open in Colab." }));
-    box.append(line);
-    return box;
-  }
-
+  // Of what needs a kernel: what was recorded.
   function pictures(id) {
     const traits = state[id] ? decode(state[id]) : {};
     if (traits._model_name === "ImageModel") return [traits];
     return (traits.children || []).flatMap((child) => pictures(child.replace("IPY_MODEL_", "")));
   }
 
-  // Widgets and formulas grow after the browser has gone to the address: go there again, unless
+  // Widgets grow after the browser has gone to the address: go there again, unless
   // the reader has moved meanwhile.
   function arrive() {
     const goal = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
@@ -69,26 +56,50 @@ async function host(sources) {
     }
     const go = () => held || goal.scrollIntoView({ behavior: "instant" });
     for (const ms of [50, 400, 1200]) setTimeout(go, ms);
-    addEventListener("load", () => window.MathJax?.startup?.promise?.then(go));
   }
 
-  const modules = {};
-  for (const id in sources) {
-    const code = new Blob([sources[id]], { type: "text/javascript" });
-    modules[id] = await import(URL.createObjectURL(code));
+  const modules = new Map();
+  function load(code) {
+    if (!modules.has(code)) {
+      const file = new Blob([code], { type: "text/javascript" });
+      modules.set(code, import(URL.createObjectURL(file)).then(({ default: given }) => given.call?.() ?? given));
+    }
+    return modules.get(code);
   }
+
+  function dress({ _css: rules }) {
+    if (!rules || modules.has(rules)) return;
+    document.head.append(make("style", { textContent: rules }));
+    modules.set(rules);
+  }
+
+  async function draw(id, code, el) {
+    const { initialize, render } = await load(code), model = modelOf(id);
+    if (!started.has(model)) started.set(model, initialize?.({ model }));
+    await started.get(model);
+    await render?.({ model, el });
+  }
+
+  const started = new Map();
   for (const tag of document.querySelectorAll(`script[type="${type}view+json"]`)) {
     const { model_id: id, state: own } = JSON.parse(tag.textContent);
     state[id] ??= own; // of a view in no notebook
-    const place = make("div");
+    const place = make("div"), traits = state[id]?.state ?? {};
     tag.before(place);
-    const module = modules[state[id]?.state._anywidget_id];
-    if (!module) {
-      place.append(standIn(id));
+    const code = sources[traits._anywidget_id] ?? traits._esm;
+    if (!code) {
+      place.append(standIn(pictures(id)));
       continue;
     }
-    module.default.render({ model: modelOf(id), el: place });
-    place.parentNode.querySelector(".attnkit-fallback")?.remove();
+    if (!sources[traits._anywidget_id]) dress(traits);
+    try {
+      await draw(id, code, place);
+      place.parentNode.querySelector(".attnkit-fallback")?.remove();
+    } catch (error) {
+      // The picture stays.
+      place.remove();
+      console.error(error);
+    }
   }
   arrive();
 }

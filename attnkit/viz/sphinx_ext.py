@@ -1,4 +1,4 @@
-"""The Sphinx extension that brings attnkit's widgets to life in a built book, without a kernel.
+"""The Sphinx extension that brings widgets to life in a built book, without a kernel.
 
 Name it in `_config.yml`::
 
@@ -7,8 +7,9 @@ Name it in `_config.yml`::
       config:
         nb_ipywidgets_js: {}
 
-It writes `_static/attnkit-explorer.js` (the host, with the sources of the widgets' modules) and
-`_static/attnkit-explorer.css` (their styles), and adds them once, the script deferred, to every
+Any anywidget comes to life: attnkit's, and others, whose module travels in the saved state. The
+extension writes `_static/attnkit-explorer.js` (the host, with the sources of attnkit's modules)
+and `_static/attnkit-explorer.css` (their styles), and adds them once, the script deferred, to every
 page with a widget. In those pages the notebook's picture stands beside the view until the widget
 has drawn, so that readers without JavaScript keep it. A view without saved state fails the build.
 
@@ -57,7 +58,7 @@ def bundle() -> str:
     `file:` may not import an ES module by its path.
     """
     sources = {id_: widget._esm for id_, widget in WIDGETS.items()}
-    return f"(() => {{\n{source('host.js')}\nhost({json.dumps(sources)});\n}})();\n"
+    return f"(() => {{\n{source('stand_in.js', 'host.js')}\nhost({json.dumps(sources)});\n}})();\n"
 
 
 def styles() -> str:
@@ -109,7 +110,7 @@ def _is_view(node: nodes.Node) -> bool:
 def _picture(siblings: dict[str, nodes.Element]) -> list[nodes.Node]:
     """The fallback picture, with the view's description as its alt text; a line when none."""
     if "image/png" not in siblings:
-        return [_html("<noscript><p>This control needs JavaScript and a kernel.</p></noscript>")]
+        return [_html("<noscript><p>This control needs JavaScript.</p></noscript>")]
     image = next(siblings["image/png"].findall(nodes.image)).deepcopy()
     if not image.get("alt") and "text/plain" in siblings:
         image["alt"] = siblings["text/plain"].astext().strip()

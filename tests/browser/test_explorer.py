@@ -275,9 +275,9 @@ def test_focus_is_visible_and_every_control_has_a_name(show):
         names.append(focus[0])
         assert focus[1:] == ["solid", "3px"], focus
     controls = ["Length", "Head", "Mask", "Window", "Show", "Temperature", "scale by 1/√16"]
-    assert names[:7] == controls
-    assert names[7].startswith("Attention heat map, head 0: 12 queries by 12 keys")
-    assert names[8:] == ["stretch colours", "Show all", "Reset", *FOLDED]
+    assert names[:8] == [*controls, "Reset"]
+    assert names[8].startswith("Attention heat map, head 0: 12 queries by 12 keys")
+    assert names[9:] == ["stretch colours", "Show all", *FOLDED]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -76,6 +76,8 @@ class Apart {
     apart.innerHTML = APART;
     keepKeys(apart);
     this.stage = stagesOf(view.data, view.settings).length - 1;
+    // Where a row can be followed to its output it is, in the first such explorer of a page.
+    apart.open = Boolean(view.data.value) && !document.querySelector(".ak-apart[open]");
   }
 
   press(button) {

@@ -16,7 +16,7 @@ const PAD = [["◀", "ArrowLeft", "key before"], ["▶", "ArrowRight", "next key
 const PAGE = `<p class="ak-title"></p><div class="ak-tour" role="group" aria-label="Guide" tabindex="-1">
 <p class="ak-say" aria-live="polite"></p><div class="ak-steps"><button class="ak-back" type="button">Back</button>
 <span class="ak-count"></span><button class="ak-next" type="button">Next</button></div></div>
-<div class="ak-controls"></div><div class="ak-body">
+<div class="ak-controls"><button class="ak-reset" type="button">Reset</button></div><div class="ak-body">
 <div class="ak-plot"><canvas class="ak-map" aria-hidden="true"></canvas>
 <canvas class="ak-cursor" tabindex="0" role="application"></canvas></div>
 <p class="ak-line" aria-hidden="true"></p>
@@ -25,8 +25,7 @@ const PAGE = `<p class="ak-title"></p><div class="ak-tour" role="group" aria-lab
 <label class="ak-stretch"><input type="checkbox" aria-label="stretch colours">stretch colours</label>
 <span class="ak-pad">${PAD.map(([sign, key, name]) =>
     `<button type="button" data-key="${key}" aria-label="${name}">${sign}</button>`).join("")}</span>
-<button class="ak-open" type="button"></button>
-<button class="ak-reset" type="button">Reset</button></div>
+<button class="ak-open" type="button"></button></div>
 <div class="ak-side"><div><button class="ak-chip" type="button" hidden></button>
 <p class="ak-pair"><span>query</span><span class="ak-query"></span>
 <span>key</span><span class="ak-key"></span></p><p class="ak-big"></p><p class="ak-score"></p></div>
@@ -49,7 +48,7 @@ class View {
     this.most = mostOf(this.data);
     this.settings = this.initial = traitsOf(model, SETTINGS);
     this.controls = buildControls(this.data, model.get("controls"));
-    this.page.controls.append(...placeControls(this.controls));
+    this.page.controls.prepend(...placeControls(this.controls));
     this.stretch = this.page.stretch.firstElementChild;
     this.atlas = make("canvas");
     this.cells = new Float64Array(0);

@@ -1,0 +1,67 @@
+"""Notebooks turned into one HTML file, in which the widgets live without a kernel or a network.
+
+`jupyter nbconvert --to html` loads widgets from a server on the network: offline it shows nothing
+where they are. With this preprocessor the file brings all that it needs. The package installs a
+setting, `etc/jupyter/jupyter_nbconvert_config.json`, that has nbconvert use it.
+"""
+
+import html
+import json
+
+from nbconvert.preprocessors import Preprocessor
+
+from attnkit.viz.notebook import STATE_MIME, VIEW_MIME, states
+
+STAND_IN = "This control needs JavaScript."
+
+
+class LiveWidgets(Preprocessor):
+    """Put the widgets' state, host and pictures into the outputs, as a built book has them.
+
+    Each view becomes HTML that holds the view and, until the widget has drawn, the picture that
+    was saved beside it; without JavaScript the picture stays. A notebook in which no anywidget
+    was saved stays as it is.
+    """
+
+    def preprocess(self, nb, resources):
+        if not any("_esm" in model.get("state", {}) for model in states(nb).values()):
+            return nb, resources
+        head = _head(states(nb))
+        for cell in nb.cells:
+            for output in cell.get("outputs", []):
+                view = output.get("data", {}).pop(VIEW_MIME, None)
+                if view is not None:
+                    output.data["text/html"] = head + _view(view, output.data)
+                    head = ""  # once a page
+        # Without it the template does not load the widget manager from the network.
+        del nb.metadata["widgets"]
+        return nb, resources
+
+
+def _view(view: dict, data: dict) -> str:
+    """A view with its picture, or a line where there is none."""
+    if "image/png" in data:
+        alt = html.escape(data.get("text/plain", "").strip(), quote=True)
+        picture = f'<img alt="{alt}" src="data:image/png;base64,{data["image/png"].strip()}">'
+        still = f'<div class="attnkit-fallback">{picture}</div>'
+    else:
+        still = f"<noscript><p>{STAND_IN}</p></noscript>"
+    script = f'<script type="{VIEW_MIME}">{_inert(view)}</script>'
+    return f'<div class="attnkit-view">{script}{still}</div>'
+
+
+def _head(state: dict) -> str:
+    """The state of all widgets, their styles and the host, which starts when the page is read."""
+    from attnkit.viz.sphinx_ext import bundle, styles
+
+    start = bundle().replace("</", "<\\/")
+    return (
+        f'<script type="{STATE_MIME}">{_inert({"state": state})}</script>'
+        f"<style>{styles()}</style>"
+        f'<script>document.addEventListener("DOMContentLoaded", () => {{\n{start}\n}});</script>'
+    )
+
+
+def _inert(value) -> str:
+    """JSON that cannot end the script element that holds it."""
+    return json.dumps(value).replace("</", "<\\/")

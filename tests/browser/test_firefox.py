@@ -1,0 +1,115 @@
+"""The widgets in Firefox: each is drawn, says what it says in Chromium, and has our controls."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+
+import pytest
+from PIL import Image
+
+from booktools import firefox
+from tests.browser.conftest import ROOT
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+ROOTS = ".attnkit-explorer, .attnkit-curves, .attnkit-translator"
+PAGES = ["index"] + sorted(
+    path.relative_to(ROOT).with_suffix("").as_posix()
+    for path in ROOT.glob("chapters/*.ipynb")
+    if "widget-view+json" in path.read_text("utf-8")
+)
+READY = f"""(() => {{
+    const roots = [...document.querySelectorAll('{ROOTS}')];
+    const views = document.querySelectorAll('script[type$="widget-view+json"]').length;
+    const without = document.querySelectorAll('.attnkit-no-kernel').length;
+    return roots.length > 0 && roots.length === views - without &&
+        roots.every((root) => root.snapshot);
+}})()"""
+SNAPSHOTS = (
+    f"""Promise.all([...document.querySelectorAll('{ROOTS}')].map((root) => root.snapshot()))"""
+)
+
+
+@pytest.fixture(scope="module")
+def fox(tmp_path_factory):
+    """A page of Firefox; without one the test is skipped, in CI it fails."""
+    pytest.importorskip("websocket")
+    if firefox.find() is None:
+        message = "no Firefox found; install it (apt install firefox-esr) or name it in $FIREFOX"
+        if os.environ.get("CI"):
+            pytest.fail(message)
+        pytest.skip(message)
+    with firefox.opened(tmp_path_factory.mktemp("firefox")) as page:
+        yield page
+
+
+def alike(one, other, path="") -> None:
+    """Both say the same, numbers within 1e-6: the two engines round exp and tanh alone."""
+    if isinstance(one, dict):
+        assert one.keys() == other.keys(), path
+        for key in one:
+            alike(one[key], other[key], f"{path}.{key}")
+    elif isinstance(one, list):
+        assert len(one) == len(other), path
+        for at, (a, b) in enumerate(zip(one, other, strict=True)):
+            alike(a, b, f"{path}[{at}]")
+    elif isinstance(one, float) or isinstance(other, float):
+        assert one == pytest.approx(other, abs=1e-6), path
+    else:
+        assert one == other, path
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_widget_says_in_firefox_what_it_says_in_chromium(fox, open_page, site_url, name):
+    fox.open(f"{site_url}{name}.html")
+    fox.wait_for(READY)
+    page, _ = open_page(f"{site_url}{name}.html")
+    page.wait_for_function(READY)
+    here, there = fox.evaluate(SNAPSHOTS), json.loads(json.dumps(page.evaluate(SNAPSHOTS)))
+    assert len(here) > 0
+    alike(here, there)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_widget_is_drawn_in_firefox(fox, site_url, name):
+    """No canvas is empty: some of its pixels are neither the first one's colour nor clear."""
+    fox.open(f"{site_url}{name}.html")
+    fox.wait_for(READY)
+    fox.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    empty = fox.evaluate(
+        """[...document.querySelectorAll('.ak-map, .ac-plot, .lt-lines')].filter((part) => {
+            if (part.tagName !== 'CANVAS') return part.childElementCount === 0;
+            const { data } = part.getContext('2d').getImageData(0, 0, part.width, part.height);
+            const pixels = new Set(new Uint32Array(data.buffer));
+            return pixels.size < 10;
+        }).map((part) => part.className.baseVal ?? part.className)"""
+    )
+    assert empty == []
+
+
+def test_a_slider_has_our_colour_and_moves_by_keys(fox, site_url, tmp_path):
+    """Sliders and boxes are drawn with the control's colour, not Firefox's blue."""
+    fox.open(site_url + "chapters/05_scaled_dot_product_attention.html")
+    fox.wait_for(READY)
+    slider = "document.querySelector('.attnkit-explorer input[type=range]')"
+    fox.evaluate(f"{slider}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
+    hue = fox.evaluate(f"getComputedStyle({slider}).accentColor")
+    assert re.fullmatch(r"rgb\(23, 107, 135\)", hue)
+    left, top, width, height = fox.evaluate(
+        f"(({{x, y, width, height}}) => [x, y, width, height])({slider}.getBoundingClientRect())"
+    )
+    picture = Image.open(io.BytesIO(fox.screenshot())).convert("RGB")
+    part = picture.crop((int(left), int(top), int(left + width), int(top + height)))
+    near = [
+        p
+        for p in part.get_flattened_data()
+        if max(map(abs, (p[0] - 23, p[1] - 107, p[2] - 135))) < 12
+    ]
+    assert len(near) > 20
+    before = fox.evaluate("document.querySelector('.attnkit-explorer').snapshot().seqLen")
+    fox.evaluate(f"{slider}.focus()")
+    fox.press("\ue012", "\ue012")  # the left arrow, twice
+    fox.wait_for(f"document.querySelector('.attnkit-explorer').snapshot().seqLen === {before - 2}")

@@ -1,0 +1,77 @@
+"""Where the parts of the widgets are, and the page's colours in them."""
+
+from __future__ import annotations
+
+import pytest
+
+from attnkit.viz import AttentionExplorer
+from booktools.sphinx_ext import PRINT_LIGHT
+from tests.browser.explorer_page import settle, vectors
+from tests.browser.test_switch import a_switch
+
+pytestmark = pytest.mark.browser
+
+
+def an_explorer(*, values: bool = False) -> AttentionExplorer:
+    query = vectors(2, 5, 4)
+    return AttentionExplorer(query, query, value=query if values else None, tokens=list("abcde"))
+
+
+def test_reset_stands_with_the_controls(show):
+    _, root, _ = show(an_explorer())
+    reset = root.get_by_role("button", name="Reset").bounding_box()
+    box = root.locator(".ak-controls").bounding_box()
+    assert box["y"] <= reset["y"]
+    assert reset["y"] + reset["height"] <= box["y"] + box["height"]
+
+
+def test_reset_of_the_switches_stands_beside_them(open_page, tmp_path):
+    from tests.browser.explorer_page import write_page
+
+    page, _ = open_page(write_page(tmp_path, a_switch()).as_uri())
+    root = page.locator(".attnkit-switch")
+    reset = root.get_by_role("button", name="Reset").bounding_box()
+    last = root.locator(".ak-controls input").last.bounding_box()
+    assert abs(reset["y"] + reset["height"] / 2 - last["y"] - last["height"] / 2) < 12
+
+
+def test_a_row_with_values_is_open_once_on_a_page(show):
+    page, _, _ = show(an_explorer(), an_explorer(values=True), an_explorer(values=True))
+    opened = page.locator(".ak-apart").evaluate_all("all => all.map((one) => one.open)")
+    assert opened == [False, True, False]
+    assert page.locator(".ak-apart[open] tbody tr").count() == 5
+
+
+def test_widgets_take_the_colours_of_the_page(show):
+    """Those of drawings and plots, where a book defines them."""
+    page, root, _ = show(an_explorer())
+    page.add_style_tag(
+        content=":root{--attn-query:rgb(1,2,3);--attn-key:rgb(4,5,6);--attn-muted:rgb(7,8,9)}"
+    )
+    settle(page)
+    colours = [
+        root.locator(part).evaluate("e => getComputedStyle(e).color")
+        for part in (".ak-query", ".ak-key", ".ak-score")
+    ]
+    assert colours == ["rgb(1, 2, 3)", "rgb(4, 5, 6)", "rgb(7, 8, 9)"]
+
+
+def test_a_dark_page_is_light_on_paper_and_dark_again(open_page):
+    page, _ = open_page("about:blank")
+    page.set_content('<html data-theme="dark"><body>words</body></html>')
+    page.add_script_tag(content=PRINT_LIGHT.read_text("utf-8"))
+    theme = "document.documentElement.dataset.theme"
+    for medium, worn in (("print", "light"), ("screen", "dark"), ("print", "light")):
+        page.emulate_media(media=medium)
+        page.wait_for_function(f"{theme} === '{worn}'")
+
+
+@pytest.mark.build
+def test_the_keyboard_skips_to_the_first_widget(open_page, site_url):
+    page, _ = open_page(site_url + "chapters/05_scaled_dot_product_attention.html")
+    for _ in range(2):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.activeElement.id === 'first-widget'")
+    page.keyboard.press("Tab")
+    assert page.evaluate("Boolean(document.activeElement.closest('.attnkit-explorer'))")
