@@ -5,6 +5,7 @@ drawings into its pages itself (`attnbook.drawings.sphinx_ext`).
 """
 
 from attnbook.drawings import (
+    bugs,
     cache,
     decoder_step,
     encoder_decoder,
@@ -46,6 +47,9 @@ DRAWINGS: dict[str, Drawing] = {
         masks.PATTERNS,
         linear.DRAWING,
         ring.DRAWING,
+        bugs.BUG_MAP,
+        bugs.MASK_AXES,
+        bugs.VIEW_ALONE,
     )
 }
 

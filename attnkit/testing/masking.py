@@ -246,13 +246,10 @@ def _one_junk(attention: Adapted, length: int, std: float, filled: float) -> Non
     query, key, value = (x.clone() for x in attention.inputs(2, queries, total, std=std, seed=3))
     if std > 1 and not attention.self_attention and query.shape[-1] == key.shape[-1]:
         # Against the queries: without projections, the scores of what is visible are far below 0.
-        key[..., :length, :] = (
-            -query[..., :1, :]
-            .repeat_interleave(key.shape[1] // query.shape[1] if attention.heads else 1, 1)[
-                :, : key.shape[1]
-            ]
-            .expand(key[..., :length, :].shape)
-        )
+        first = query[..., :1, :]
+        if attention.heads is not None:
+            first = first[:, :: query.shape[1] // key.shape[1]]  # a query of each group
+        key[..., :length, :] = -first
     if std > 1 and not attention.self_attention:
         value = value / std
     mask = torch.ones(2, queries, total, dtype=torch.bool, device=attention.device)

@@ -500,3 +500,37 @@ def test_online_softmax_shows_the_example(capsys):
         assert set(map(number, state)) <= set(words(drawing, step))
         assert ", ".join(map(number, state)) in drawing.description
     assert number(run["o"] / run["d"]) == words(drawing, 3)[-1] == "13"
+
+
+def test_mask_axes_show_the_example(capsys):
+    from attnbook.drawings import bugs
+
+    cells("16", "imports", "as-loop-code")
+    printed = dict(
+        re.findall(r"^(\w+, over \w+) +([\d. |]+)$", capsys.readouterr().out, re.MULTILINE)
+    )
+    assert len(printed) == 4
+    for name, rows in printed.items():
+        shown = [[float(w) for w in row.split()] for row in rows.split("|")]
+        expected = bugs.weights("keys" in name)
+        assert np.allclose(shown, expected, atol=0.005), name
+    drawn = words(DRAWINGS["mask-axes"])
+    assert drawn.count("0.50") == 6
+    assert drawn.count("0.33") == 9
+
+
+def test_view_alone_is_what_a_view_gives():
+    from attnbook.drawings import bugs
+
+    places = np.arange(8).reshape(4, 2)
+    names = [f"{word}{'₁₂'[n]}" for word in bugs.TOKENS for n in range(2)]
+    for view, held in ((True, places.reshape(2, 4)), (False, places.T)):
+        assert bugs.split(view) == [[names[n] for n in head] for head in held]
+
+
+def test_bug_map_leads_to_the_rooms():
+    from attnbook.drawings import bugs
+
+    (path,) = gates.CHAPTERS.glob("16_*.ipynb")
+    rooms = set(re.findall(r"### Room (\d)", path.read_text("utf8")))
+    assert {str(room) for *_, room in bugs.STEPS} == rooms

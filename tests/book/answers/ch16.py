@@ -1,0 +1,76 @@
+"""Answers to the exercises of chapter 16 that are wrong, and what the checks must say of them."""
+
+CHAPTER = "16_the_museum_of_attention_bugs.ipynb"
+CHECKS = {1: "check_names", 2: "check_mended", 3: "check_detector"}
+
+WRONG = {
+    (1, "one name for all"): ("lambda s: 'softmax over the queries'", "is another exhibit than"),
+    (1, "ignored and over the queries mixed up"): (
+        "lambda s: 'mask ignored' if s.startswith('weight') else 'softmax over the queries'",
+        "is another exhibit than 'mask ignored'",
+    ),
+    (1, "after the softmax and flipped mixed up"): (
+        "lambda s: {'c': 'softmax over the queries', 'w': 'mask over the queries'}"
+        ".get(s[0], 'mask flipped')",
+        "is another exhibit than 'mask flipped'",
+    ),
+    (2, "divides by d"): (
+        "lambda q, k, v, mask=None: careful(q / q.shape[-1] ** 0.5, k, v, mask)",
+        "assert_scale: the scores are",
+    ),
+    (2, "still in place"): (
+        "lambda q, k, v, mask=None: careful(q.mul_(1.0001), k, v, mask)",
+        "assert_inputs_unchanged",
+    ),
+    (2, "still -1e9"): ("filled", "assert_half_precision"),
+    (2, "still over the queries"): ("down", "assert_rows_sum_to_one"),
+    (2, "no mask at all"): ("lambda q, k, v, mask=None: careful(q, k, v)", "assert_causal"),
+    (2, "weights too"): (
+        "lambda q, k, v, mask=None: (careful(q, k, v, mask), 0)",
+        "Expected",
+    ),
+    (3, "finds nothing"): ("lambda f: False", "misses an attention that ignores its mask"),
+    (3, "finds everything"): ("lambda f: True", "finds a leak in the plain one"),
+    (3, "two words alone"): ("lambda f: moves(f, 2)", "leaks with more than four queries"),
+    (3, "values alone"): ("lambda f: moves(f, 8, keys=False)", "masks after the softmax"),
+    (3, "compares with PyTorch's"): ("differs", "finds a leak in a sharper one"),
+    (3, "not a verdict"): ("lambda f: 1", "Expected True or False"),
+}
+
+HELPERS = """
+def careful(q, k, v, mask=None, fill=float("-inf"), dim=-1):
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    if mask is not None:
+        scores = scores.masked_fill(~mask, fill)
+    return scores.float().softmax(dim).to(v.dtype) @ v
+
+
+def filled(q, k, v, mask=None):
+    return careful(q, k, v, mask, fill=-1e9)
+
+
+def down(q, k, v, mask=None):
+    return careful(q, k, v, mask, dim=-2)
+
+
+def moves(f, L, keys=True):
+    mask = torch.ones(L, L, dtype=torch.bool).tril()
+    query, key, value = torch.randn(3, 1, 2, L, 8)
+    before = f(query, key, value, mask)
+    for j in range(1, L):
+        other_key, other_value = key.clone(), value.clone()
+        if keys:
+            other_key[..., j:, :] += 3
+        other_value[..., j:, :] += 3
+        after = f(query, other_key, other_value, mask)
+        if not torch.allclose(after[..., :j, :], before[..., :j, :], atol=1e-5):
+            return True
+    return False
+
+
+def differs(f):
+    mask = torch.ones(8, 8, dtype=torch.bool).tril()
+    query, key, value = torch.randn(3, 1, 2, 8, 8)
+    right = torch.nn.functional.scaled_dot_product_attention(query, key, value, mask)
+    return not torch.allclose(f(query, key, value, mask), right, atol=1e-5)
+"""
