@@ -21,6 +21,7 @@ from attnbook.drawings import (
     ring,
     scores,
     transformer,
+    translation,
 )
 from attnbook.drawings.drawing import Drawing
 
@@ -42,6 +43,9 @@ DRAWINGS: dict[str, Drawing] = {
         transformer.TRANSFORMER,
         norms.DRAWING,
         online_softmax.DRAWING,
+        translation.LINKS,
+        translation.PIECES,
+        translation.BEAM_SEARCH,
         cache.GROWING_CACHE,
         phases.DRAWING,
         masks.PATTERNS,

@@ -22,7 +22,7 @@ from attnkit.tasks.salient import (
     stack_sentences,
 )
 from attnkit.tasks.subwords import Subwords
-from attnkit.tasks.tatoeba import references, tatoeba
+from attnkit.tasks.tatoeba import references, tatoeba, tatoeba_aligned
 from attnkit.tasks.toy_french import noun_phrases, toy_french
 from attnkit.tasks.vocab import BOS, EOS, PAD, UNK, Vocab, detokenize, pad, tokenize
 
@@ -55,6 +55,7 @@ __all__ = [
     "split",
     "stack_sentences",
     "tatoeba",
+    "tatoeba_aligned",
     "text_pairs",
     "tokenize",
     "toy_french",

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from attnkit.tasks import references, tatoeba, tokenize
+from attnkit.metrics import alignment_error_rate
+from attnkit.tasks import references, tatoeba, tatoeba_aligned, tokenize
 
 
 def plain(text):
@@ -34,3 +35,35 @@ def test_references_gathers_all_translations_of_a_sentence():
     assert sum(map(len, targets)) == len(lines)
     place = sources.index("Here we are!")
     assert targets[place] == [french for english, french in lines if english == "Here we are!"]
+
+
+def test_the_aligned_pairs_are_those_that_the_rule_chooses():
+    sources, targets = references(tatoeba("test"))
+    words = [tuple(tokenize(source)) for source in sources]
+    rows = [row for row, source in enumerate(words) if 5 <= len(source) <= 10]
+    part = len(rows) // 36
+    chosen = rows[part // 2 :: part][:36]
+    pairs = tatoeba_aligned()
+    assert [pair.source for pair in pairs] == [words[row] for row in chosen]
+    assert [pair.target for pair in pairs] == [tuple(tokenize(targets[row][0])) for row in chosen]
+
+
+def test_every_word_of_an_aligned_target_has_a_link_within_its_sentence():
+    for pair in tatoeba_aligned():
+        assert pair.sure < pair.possible or pair.sure == pair.possible
+        assert {row for row, _ in pair.possible} == set(range(len(pair.target)))
+        assert {column for _, column in pair.possible} <= set(range(len(pair.source)))
+
+
+def test_one_link_a_word_comes_close_to_the_aligned_pairs_and_order_does_not():
+    """Links with their sides swapped, or shifted by a word, would fail here."""
+    pairs = tatoeba_aligned()
+    sure, possible = [pair.sure for pair in pairs], [pair.possible for pair in pairs]
+    best = [{row: (row, c) for row, c in [*sorted(p.possible), *sorted(p.sure)]} for p in pairs]
+    in_order = [{(row, min(row, len(p.source) - 1)) for row in range(len(p.target))} for p in pairs]
+    rates = [
+        alignment_error_rate(links, sure=sure, possible=possible)
+        for links in ([set(links.values()) for links in best], in_order)
+    ]
+    assert rates[0] < 0.02
+    assert 0.4 < rates[1] < 0.6

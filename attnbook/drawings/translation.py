@@ -1,0 +1,251 @@
+"""Chapter 10: words linked across languages, a word joined from pieces, and a beam."""
+
+from itertools import pairwise
+from typing import NamedTuple
+
+from attnbook.drawings.drawing import Drawing
+from attnbook.drawings.sheet import NARROW, Sheet, number
+from attnkit.tasks import Pair, tatoeba_aligned
+
+# -- links ---------------------------------------------------------------------------------------
+
+LINKED = (
+    ("he is a jealous man .", "The order changes"),
+    ("i have no children .", "One word becomes two"),
+    ("i 'll pray hard .", "One word becomes four"),
+)
+"""Sentences of `tatoeba_aligned`, and what each shows."""
+
+
+def linked() -> list[tuple[Pair, str]]:
+    """The pairs that are drawn."""
+    pairs = {" ".join(pair.source): pair for pair in tatoeba_aligned()}
+    return [(pairs[source], says) for source, says in LINKED]
+
+
+def _spread(words: tuple[str, ...], width: float) -> list[float]:
+    """Where the middle of each word stands, with room by its letters."""
+    letters = [len(word) + 1.6 for word in words]
+    unit = min(width / sum(letters), 11.5)
+    left = (width - unit * sum(letters)) / 2
+    middles = []
+    for length in letters:
+        middles.append(left + unit * length / 2)
+        left += unit * length
+    return middles
+
+
+def links(narrow: bool) -> Sheet:
+    """Three sentences above their translations, with a line for each link made by hand."""
+    sheet = Sheet(NARROW, 372, 14)
+    for place, (pair, says) in enumerate(linked()):
+        top = place * 126
+        sheet.text(0, top + 12, says, anchor="start", style="d-bold", size=12.5)
+        above, below = _spread(pair.source, NARROW), _spread(pair.target, NARROW)
+        for row, column in sorted(pair.possible):
+            sure = (row, column) in pair.sure
+            ends = [(above[column], top + 50), (below[row], top + 92)]
+            sheet.line(ends, "weight", style="" if sure else "d-dashed")
+        for x, word in zip(above, pair.source, strict=True):
+            sheet.text(x, top + 38, word, "key")
+        for x, word in zip(below, pair.target, strict=True):
+            sheet.text(x, top + 104, word, "query")
+    return sheet
+
+
+LINKS = Drawing(
+    name="word-links",
+    title="Three reasons why a translator cannot go word by word.",
+    description=(
+        "Three English sentences above their French ones, with lines between the words. In “he "
+        "is a jealous man” and “c' est un homme jaloux” the lines of jealous and man cross. In "
+        "“i have no children” and “je n' ai pas d' enfants” two lines lead from no, to n' and to "
+        "pas, around the verb. In “i 'll pray hard” and “je prierai de toutes mes forces” four "
+        "lead from hard. Dashed lines are links that are possible, not sure."
+    ),
+    draw=links,
+)
+
+# -- pieces --------------------------------------------------------------------------------------
+
+WORD = "▁hotels"
+RANKS = {
+    "▁h": 39,
+    "ot": 69,
+    "te": 77,
+    "el": 278,
+    "ote": 1451,
+    "▁hot": 1530,
+    "▁hotel": 3028,
+    "ls": 3052,
+}
+"""Every join that comes up on the way, with its id: those of the chapter's vocabulary."""
+
+
+def joins() -> list[list[str]]:
+    """The pieces before the first join and after each, as `Subwords` makes them."""
+    states = [list(WORD)]
+    while True:
+        parts = states[-1]
+        ranks = [RANKS.get(left + right, len(RANKS) * 10_000) for left, right in pairwise(parts)]
+        best = min(ranks)
+        if best == len(RANKS) * 10_000:
+            return states
+        place = ranks.index(best)
+        states.append([*parts[:place], parts[place] + parts[place + 1], *parts[place + 2 :]])
+
+
+def _pieces(step: int) -> Sheet:
+    sheet = Sheet(NARROW, 128, 16)
+    states = joins()
+    parts = states[step]
+    last = step == len(states) - 1
+    unit, gap = 26.0, 18.0
+    widths = [unit * max(len(part), 1) for part in parts]
+    left = (NARROW - sum(widths) - gap * (len(parts) - 1)) / 2
+    ends, known = [], [RANKS.get(a + b) for a, b in pairwise(parts)]
+    best = min((rank for rank in known if rank is not None), default=None)
+    new = set(parts) - set(states[step - 1]) if step else set()
+    for part, width in zip(parts, widths, strict=True):
+        style = "d-new" if part in new or last else "d-box"
+        sheet.item("state", left, 14, width, 40, part, style=style)
+        ends.append((left, left + width))
+        left += width + gap
+    for (_, right), (other, _), rank in zip(ends, ends[1:], known, strict=False):
+        if rank is None:
+            continue
+        middle, chosen = (right + other) / 2, rank == best
+        role = "weight" if chosen else None
+        lines = [(right - 9, 60), (right - 9, 68), (other + 9, 68), (other + 9, 60)]
+        sheet.line(lines, role, style="d-wide" if chosen else "d-muted")
+        sheet.text(middle, 84, str(rank), role, size=13, style="d-bold" if chosen else "d-muted")
+    if last:
+        said = "no two neighbours make a token: done"
+    else:
+        said = f"lowest id: {best}"
+    sheet.text(NARROW / 2, 114, said, style="d-muted", size=12.5)
+    return sheet
+
+
+PIECES = Drawing(
+    name="subword-joins",
+    title="A word that was never seen, joined from pieces that were.",
+    description=(
+        "Six frames. The word hotels begins as seven characters: the mark of a word's beginning, "
+        "h, o, t, e, l and s. Of the neighbours that make a token of the vocabulary when joined, "
+        "those with the lowest id are joined: 39, then 69, 278, 1530 and 3028. Two pieces are "
+        "left: hotel, with the mark before it, and s."
+    ),
+    draw=lambda narrow: [_pieces(step) for step in range(len(joins()))],
+    says=(
+        "The word and a mark for its beginning. A number is the id of what two neighbours make.",
+        "The lowest id was made first, so it is joined first: “▁h”. Next is “ot”.",
+        "Now “ote” has an id too, yet that of “el” is lower.",
+        "Now only two neighbours make a token together: “▁hot”.",
+        "“▁hot” meets “el”. Pieces follow counts, not meaning: nothing here is hot.",
+        "Two pieces. “hotel” was learned from the singular, and “s” from thousands of plurals.",
+    ),
+)
+
+# -- beam ----------------------------------------------------------------------------------------
+
+NEXT = {
+    "": {"il": 0.5, "c'": 0.4, "ce": 0.1},
+    "il": {"est": 0.4, "a": 0.3, "y": 0.3},
+    "c'": {"est": 0.9, "était": 0.1},
+    "est": {"lui": 0.8, "moi": 0.2},
+    "a": {"lui": 1.0},
+    "lui": {"<eos>": 1.0},
+}
+"""The chapter's example: what may follow a word, and how likely it is."""
+
+BEAM = 2
+
+
+class Path(NamedTuple):
+    """A beginning of a sentence and its probability."""
+
+    words: tuple[str, ...]
+    share: float
+
+
+def beams() -> list[tuple[list[Path], list[Path]]]:
+    """For each step all that was considered, the best first, and what the beam kept."""
+    kept, steps = [Path((), 1.0)], []
+    while not all(path.words[-1:] == ("<eos>",) for path in kept):
+        found = [
+            Path((*path.words, word), path.share * share)
+            for path in kept
+            for word, share in NEXT[path.words[-1] if path.words else ""].items()
+        ]
+        found.sort(key=lambda path: -path.share)
+        kept = found[:BEAM]
+        steps.append((found, kept))
+    return steps
+
+
+def greedy() -> Path:
+    """What taking the likeliest word at each step gives."""
+    path = Path((), 1.0)
+    while path.words[-1:] != ("<eos>",):
+        word, share = max(
+            NEXT[path.words[-1] if path.words else ""].items(), key=lambda item: item[1]
+        )
+        path = Path((*path.words, word), path.share * share)
+    return path
+
+
+_SHOWN = 3  # steps: the end symbol has probability 1 and changes nothing
+
+
+def _beam(step: int) -> Sheet:
+    """The tree up to this step: kept hypotheses in boxes, the others faded."""
+    sheet = Sheet(NARROW, 272, 13.5)
+    column, width, tall, high = 118, 96, 34, 58
+    steps = beams()[:_SHOWN]
+    where: dict[tuple[str, ...], float] = {(): 112.0}
+    for level, (found, kept) in enumerate(steps[: step + 1]):
+        x = level * column + 4
+        # In the order of their parents, so that lines do not cross.
+        order = sorted(found, key=lambda path: (where[path.words[:-1]], -path.share))
+        spread = min(high, (250 - tall) / max(1, len(order) - 1))
+        top = 124 - (spread * (len(order) - 1) + tall) / 2
+        for place, path in enumerate(order):
+            y = top + place * spread
+            where[path.words] = y + tall / 2
+            stays = path in kept
+            if level:
+                start = (x - column + width, where[path.words[:-1]])
+                ends = [start, (x, y + tall / 2)]
+                sheet.line(ends, "weight" if stays else None, style="" if stays else "d-muted")
+            style = ("d-new" if level == step else "d-box") if stays else "d-ghost"
+            words = f"{path.words[-1]}  {number(path.share, 3)}"
+            sheet.item("state", x, y, width, tall - 4, words, style=style)
+        # A hypothesis that was dropped is not continued, but its box stays.
+    for level in range(_SHOWN):
+        sheet.text(
+            level * column + 4 + width / 2,
+            262,
+            f"word {level + 1}",
+            style="d-bold" if level == step else "d-muted",
+            size=12.5,
+        )
+    return sheet
+
+
+BEAM_SEARCH = Drawing(
+    name="beam-search",
+    title="A beam of two: the second-best beginning can become the best sentence.",
+    description=(
+        "Three frames. After the first word il has 0.5, c' 0.4 and ce 0.1; il and c' are kept. "
+        "After the second c' est has 0.36 and il est 0.2; il a and il y with 0.15 each and c' "
+        "était with 0.04 are dropped. After the third c' est lui has 0.288 and il est lui 0.16; "
+        "c' est moi with 0.072 and il est moi with 0.04 are dropped."
+    ),
+    draw=lambda narrow: [_beam(step) for step in range(_SHOWN)],
+    says=(
+        "“it is him”: the likeliest first word is “il”. A beam of two keeps “c'” as well.",
+        "Both are continued. Of five beginnings “c' est” is now ahead, and two are kept again.",
+        "“c' est lui” wins with 0.288. Greedy decoding, which kept “il” alone, ends with 0.16.",
+    ),
+)
