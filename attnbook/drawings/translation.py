@@ -154,7 +154,6 @@ NEXT = {
     "il": {"est": 0.4, "a": 0.3, "y": 0.3},
     "c'": {"est": 0.9, "était": 0.1},
     "est": {"lui": 0.8, "moi": 0.2},
-    "a": {"lui": 1.0},
     "lui": {"<eos>": 1.0},
 }
 """The chapter's example: what may follow a word, and how likely it is."""

@@ -26,9 +26,11 @@ from attnbook.drawings import (
     online_softmax,
     places,
     sphinx_ext,
+    translation,
 )
 from attnbook.drawings.drawing import HERE, Drawing, style_sheet
 from attnbook.drawings.sheet import Sheet, number, vector
+from attnkit import Translator
 from attnkit.viz import palette
 from attnkit.viz.palette import ROLES, contrast
 from booktools import gates, normal_form
@@ -534,3 +536,49 @@ def test_bug_map_leads_to_the_rooms():
     (path,) = gates.CHAPTERS.glob("16_*.ipynb")
     rooms = set(re.findall(r"### Room (\d)", path.read_text("utf8")))
     assert {str(room) for *_, room in bugs.STEPS} == rooms
+
+
+def test_subword_joins_shows_how_the_shipped_translator_reads_the_word():
+    """The numbers are ids of its vocabulary, and no join that comes up is left out."""
+    vocab = Translator.load("tatoeba-en-fr").source_vocab
+    states = translation.joins()
+    assert states[0] == list(translation.WORD)
+    assert states[-1] == vocab.pieces([translation.WORD.removeprefix("▁")])
+    met = {a + b for parts in states for a, b in itertools.pairwise(parts)}
+    ranks = {piece: vocab.ids[piece] for piece in met if piece in vocab.ids}
+    assert ranks == translation.RANKS
+    drawing = DRAWINGS["subword-joins"]
+    for step, parts in enumerate(states):
+        assert words(drawing, step)[: len(parts)] == parts
+    chosen = [str(translation.RANKS[piece]) for piece in ("▁h", "ot", "el", "▁hot", "▁hotel")]
+    assert [f"lowest id: {rank}" for rank in chosen] == [words(drawing, n)[-1] for n in range(5)]
+    assert all(rank in drawing.description for rank in chosen)
+
+
+def test_beam_search_shows_the_example():
+    run = cells("10", "imports", "beam-code")
+    for word, after in run["NEXT"].items():
+        assert translation.NEXT[word] == after
+    steps = translation.beams()
+    best = steps[-1][1][0]
+    assert (best.words, best.share) == run["search"](2)
+    greedy = translation.greedy()
+    assert (greedy.words, greedy.share) == run["search"](1)
+    drawing = DRAWINGS["beam-search"]
+    for step, (found, kept) in enumerate(steps[:3]):
+        drawn = words(drawing, step)
+        assert {f"{path.words[-1]}  {number(path.share, 3)}" for path in found} <= set(drawn)
+        assert len(kept) == 2
+        assert all(number(path.share, 3) in drawing.description for path in found)
+    assert number(best.share, 3) in drawing.says[-1]
+    assert number(greedy.share, 3) in drawing.says[-1]
+
+
+def test_word_links_shows_the_links_made_by_hand():
+    drawing = DRAWINGS["word-links"]
+    for pair, says in translation.linked():
+        assert {*pair.source, *pair.target, says} <= set(words(drawing))
+    markup = drawing.layouts["narrow"][0].markup()
+    links = [pair for pair, _ in translation.linked()]
+    assert markup.count("d-line") == sum(len(pair.possible) for pair in links)
+    assert markup.count("d-dashed") == sum(len(pair.possible - pair.sure) for pair in links)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 
 import pytest
@@ -55,12 +56,13 @@ def test_its_exercise_holds_its_solution_and_refuses_its_wrong_answers(copy, cap
 
 
 def test_the_contents_and_the_cover_list_it_in_order(copy):
-    new_chapter.create(copy, "10", "machine_translation")
-    pages = list(parse_toc_yaml(copy / "_toc.yml"))
-    assert "chapters/10_machine_translation" in pages
-    text = (copy / "_toc.yml").read_text("utf8")
-    assert text.index("chapters/09_") < text.index("chapters/10_") < text.index("chapters/12_")
-    assert "](chapters/10_machine_translation.ipynb)" in (copy / "index.md").read_text("utf8")
+    contents = (copy / "_toc.yml").read_text("utf8")
+    number = next(f"{n:02}" for n in range(1, 99) if f"chapters/{n:02}_" not in contents)
+    new_chapter.create(copy, number, "something_new")
+    assert f"chapters/{number}_something_new" in list(parse_toc_yaml(copy / "_toc.yml"))
+    listed = re.findall(r"- file: chapters/(\d\d)_", (copy / "_toc.yml").read_text("utf8"))
+    assert listed == sorted(set(listed))
+    assert f"](chapters/{number}_something_new.ipynb)" in (copy / "index.md").read_text("utf8")
 
 
 def test_it_overwrites_nothing_and_says_what_a_name_is(copy):

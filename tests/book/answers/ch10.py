@@ -1,0 +1,137 @@
+"""Wrong answers to the exercises of chapter 10, and what the checks must say of them."""
+
+CHAPTER = "10_machine_translation.ipynb"
+CHECKS = {
+    1: "check_by_word",
+    2: "check_pieces",
+    3: "check_clipped",
+    4: "check_beam",
+    5: "check_head",
+}
+
+WRONG = {
+    (1, "means of the columns"): (
+        "lambda w, t, s: over_words(w, t, s, torch.mean, torch.mean)",
+        "off by",
+    ),
+    (1, "sums of the rows"): (
+        "lambda w, t, s: over_words(w, t, s, torch.sum, torch.sum)",
+        "off by",
+    ),
+    (1, "the first piece speaks for its word"): (
+        "lambda w, t, s: w[[a for a, _ in t]][:, [a for a, _ in s]]",
+        "off by",
+    ),
+    (1, "source and target swapped"): ("lambda w, t, s: by_word(w.T, s, t).T", "off by"),
+    (1, "attnkit's"): (
+        "lambda w, t, s: predictions.word_weights(w, t, s)",
+        "a ready-made function",
+    ),
+    (2, "no mark"): ("lambda word, ids: split_word(word, ids)[1:]", "thing: expected"),
+    (2, "the longest piece from the left"): ("greedy", "expected"),
+    (2, "the leftmost join"): ("leftmost", "expected"),
+    (2, "of equals, the rightmost"): ("rightmost", "expected"),
+    (2, "one join"): ("once", "expected"),
+    (3, "not clipped"): (
+        "lambda s, r, n: (sum(t in sum(map(lambda w: runs(w, n), r), []) for t in runs(s, n)),"
+        " len(runs(s, n)))",
+        "the the the cat",
+    ),
+    (3, "clipped by the sum of the references"): (
+        "lambda s, r, n: (sum(min(runs(s, n).count(t), sum(runs(w, n).count(t) for w in r))"
+        " for t in set(runs(s, n))), len(runs(s, n)))",
+        "the cat the cat",
+    ),
+    (3, "each run once"): (
+        "lambda s, r, n: (len(set(runs(s, n)) & set(sum([runs(w, n) for w in r], []))),"
+        " len(set(runs(s, n))))",
+        "expected",
+    ),
+    (3, "the first reference only"): ("lambda s, r, n: clipped(s, r[:1], n)", "expected (2, 3)"),
+    (3, "runs of words up to n"): (
+        "lambda s, r, n: tuple(map(sum, zip(*(clipped(s, r, k) for k in range(1, n + 1)))))",
+        "expected (2, 3)",
+    ),
+    (4, "greedy"): ("lambda follow, size: beam(follow, 1)", "a beam of 2"),
+    (4, "stops at the first end"): ("first_end", "a beam of"),
+    (4, "everything"): ("lambda follow, size: beam(follow, 10_000)", "a beam of 1"),
+    (4, "without the end symbol"): (
+        "lambda follow, size: beam(follow, size)[:-1]",
+        "a beam of 1",
+    ),
+    (5, "one number"): ("lambda: 4 * head_of_no()[0] + head_of_no()[1]", "Expected a layer"),
+    (5, "no head of that number"): ("lambda: (1, 5)", "a head, 1 to 4"),
+    (5, "the one that puts least"): ("least", "another head puts more"),
+    (5, "the row of the verb"): ("verb", "another head puts more"),
+}
+
+HELPERS = """
+from itertools import pairwise
+
+def over_words(weights, target, source, join, merge):
+    weights = torch.stack([join(weights[:, a:b], 1) for a, b in source], 1)
+    return torch.stack([merge(weights[a:b], 0) for a, b in target])
+
+def greedy(word, ids):
+    word, parts = "▁" + word, []
+    while word:
+        end = max([n for n in range(1, len(word) + 1) if word[:n] in ids], default=1)
+        parts.append(word[:end])
+        word = word[end:]
+    return parts
+
+def joined(word, choose, ids, rounds=99):
+    parts = list("▁" + word)
+    for _ in range(rounds):
+        found = [n for n, (a, b) in enumerate(pairwise(parts)) if a + b in ids]
+        if not found:
+            break
+        place = choose(found, parts)
+        parts[place : place + 2] = [parts[place] + parts[place + 1]]
+    return parts
+
+def leftmost(word, ids):
+    return joined(word, lambda found, parts: found[0], ids)
+
+def lowest(found, parts, ids, sign):
+    return min(found, key=lambda n: (ids[parts[n] + parts[n + 1]], sign * n))
+
+def rightmost(word, ids):
+    return joined(word, lambda found, parts: lowest(found, parts, ids, -1), ids)
+
+def once(word, ids):
+    return joined(word, lambda found, parts: lowest(found, parts, ids, 1), ids, rounds=1)
+
+def runs(words, n):
+    return [tuple(words[k : k + n]) for k in range(len(words) - n + 1)]
+
+def first_end(follow, size):
+    kept = [((), 0.0)]
+    while True:
+        kept = sorted(
+            (
+                ((*words, word), total + math.log(chance))
+                for words, total in kept
+                for word, chance in follow(words).items()
+            ),
+            key=lambda path: -path[1],
+        )[:size]
+        for words, _ in kept:
+            if words[-1] == "<eos>":
+                return words
+
+def totals(rows):
+    said, read, weights = heads_by_word("i have no children .")
+    places = [said.index(row) for row in rows]
+    return weights[:, :, places, read.index("no")].sum(-1)
+
+def named(place):
+    layer, head = divmod(int(place), 4)
+    return layer + 1, head + 1
+
+def least():
+    return named(totals(["n'", "pas"]).argmin())
+
+def verb():
+    return named((totals(["ai"]) - totals(["n'", "pas"])).argmax())
+"""
