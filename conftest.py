@@ -1,4 +1,4 @@
-"""What must stand before any test is collected, the tiers' order, and how workers share the tests.
+"""Settings needed before collection, the order of the tiers, and how workers share the tests.
 
 The markers in pyproject.toml make the tiers; `make help` says which target runs what.
 """
@@ -11,7 +11,7 @@ from nbval.plugin import IPyNbCell
 
 from booktools.notebooks import SAME_NUMBERS
 
-# nbval's kernels inherit it, and print what `make notebooks` printed, on whatever processor.
+# nbval's kernels inherit it, so they print what `make notebooks` printed on any processor.
 for name, value in SAME_NUMBERS.items():
     os.environ.setdefault(name, value)
 
@@ -22,7 +22,7 @@ collect_ignore_glob = [] if find_spec("triton") else ["attnkit/efficient/triton/
 FIRST = ("slow", "notebook", "build", "browser")
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest takes out what -m leaves out
+@pytest.hookimpl(tryfirst=True)  # before pytest applies -m
 def pytest_collection_modifyitems(items):
     """Mark the cells of notebooks, and put the files with long tests first."""
     rank = {}
@@ -36,7 +36,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(optionalhook=True)  # pytest-xdist's
 def pytest_xdist_make_scheduler(config, log):
-    """Keep a file on one worker, since its cells or fixtures hang together, in the order given."""
+    """Keep a file on one worker, since its cells or fixtures depend on each other, in order."""
     from xdist.scheduler import LoadScopeScheduling
 
     class ByFile(LoadScopeScheduling):

@@ -17,7 +17,7 @@ MARK = "depends-on-notebooks"
 
 
 def depend_on_notebooks(env: BuildEnvironment) -> None:
-    """Make the page that is being read anew whenever a notebook comes, goes or changes."""
+    """Rebuild the current page whenever a notebook is added, removed or changed."""
     env.metadata[env.docname][MARK] = "yes"
 
 

@@ -23,7 +23,7 @@ from booktools.claims import Claim
 
 
 def anchor(id_: str) -> str:
-    """The id, in the page, of the cell that bears out a claim; also its label for ``{ref}``."""
+    """The page anchor of the cell that supports a claim; also its label for ``{ref}``."""
     return f"claim-{id_}"
 
 

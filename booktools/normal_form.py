@@ -70,7 +70,7 @@ def normalise(nb: NotebookNode) -> NotebookNode:
 
 
 def _name_cells(nb: NotebookNode) -> None:
-    """Give every cell without an id, or with another cell's, one that its place determines."""
+    """Give every cell with a missing or duplicate id one derived from its position."""
     seen: set[str] = set()
     for number, cell in enumerate(nb.cells):
         if not cell.get("id") or cell.id in seen:
@@ -81,7 +81,7 @@ def _name_cells(nb: NotebookNode) -> None:
 
 
 def _merge_streams(outputs: list[NotebookNode]) -> list[NotebookNode]:
-    """Join neighbouring pieces of one stream: where the kernel cut them is chance."""
+    """Merge consecutive chunks of one stream: where the kernel splits them is arbitrary."""
     merged: list[NotebookNode] = []
     for output in outputs:
         last = merged[-1] if merged else None

@@ -104,13 +104,13 @@ def prepare(app: Sphinx, env: BuildEnvironment, *args: object) -> None:
 
 
 def forget(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
-    """Forget the entries of a page that is read anew."""
+    """Drop the entries of a page that is read again."""
     prepare(app, env)
     env.reference_entries.pop(docname, None)
 
 
 def merge(app: Sphinx, env: BuildEnvironment, docnames: set[str], other: BuildEnvironment) -> None:
-    """Take over what another process has read."""
+    """Merge the entries that another process read."""
     prepare(app, env)
     env.reference_entries.update(
         {name: found for name, found in other.reference_entries.items() if name in docnames}
@@ -166,7 +166,7 @@ def table_of(app: Sphinx, docname: str, page: str) -> nodes.table:
 
 
 def listing(app: Sphinx, docname: str, *, whole: bool) -> list[nodes.Node]:
-    """What stands for a ``summary`` node: one table, or each page's under its title."""
+    """What replaces a ``summary`` node: one table, or one per page under its title."""
     if not whole:
         return [table_of(app, docname, docname)]
     found: list[nodes.Node] = []
@@ -213,7 +213,7 @@ def documented(env: BuildEnvironment, name: str) -> ObjectEntry | None:
 
 
 def owners(node: nodes.Node) -> list[str]:
-    """The full names of the entries in whose description a node stands, from the inside out."""
+    """The full names of the entries whose description contains a node, innermost first."""
     around = (parent for parent in ancestors(node) if isinstance(parent, addnodes.desc))
     signatures = (entry.next_node(addnodes.desc_signature) for entry in around)
     return [name for signature in signatures for name in signature["ids"][:1]]
@@ -293,13 +293,13 @@ def link_code(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 
 def ancestors(node: nodes.Node) -> Iterator[nodes.Node]:
-    """The nodes around a node, from the inside out."""
+    """The ancestors of a node, innermost first."""
     while (node := node.parent) is not None:
         yield node
 
 
 def resolve(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Write what had to wait for the other pages."""
+    """Resolve the nodes that depend on other pages."""
     prepare(app, app.env)
     for node in list(doctree.findall(taught)):
         link = chapter_link(app, docname, node["chapter"], title=True)

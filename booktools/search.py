@@ -37,13 +37,13 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def merge(app: Sphinx, env: BuildEnvironment, docnames: set[str], other: BuildEnvironment) -> None:
-    """Take over what another process has read."""
+    """Merge the terms that another process read."""
     if GLOSSARY in docnames:
         env.taught_terms = other.taught_terms
 
 
 def restore(app: Sphinx) -> None:
-    """Index anew the entries of pages that this build did not write.
+    """Index again the entries of pages that this build did not write.
 
     Sphinx forgets them: a build after a change would lose the entries of all other pages.
     """

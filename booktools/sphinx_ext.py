@@ -22,7 +22,7 @@ COLAB = "https://colab.research.google.com"
 
 
 def hold_to_gates(app: Sphinx, config: Config) -> None:
-    """Stop the build when a notebook that it publishes is not fit to be.
+    """Stop the build when a notebook fails a gate.
 
     A draft that the contents do not list yet is held by the tests alone.
     """
@@ -131,7 +131,7 @@ def restore_source(app: Sphinx, page: str, template: str, context: dict, doctree
 
 
 def digest(folder: Path) -> str:
-    """A hash of this folder's code and of ``_static``: a change to either writes every page anew.
+    """A hash of this folder's code and of ``_static``: a change to either rebuilds every page.
 
     Sphinx alone would see that no page's source has changed and copy nothing.
     """

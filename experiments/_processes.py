@@ -19,7 +19,7 @@ from attnkit.tasks.pairs import collate
 
 
 class Share(NamedTuple):
-    """What one process has of a batch, and the factor of its losses."""
+    """One process's share of a batch, and the factor that rescales its losses."""
 
     batch: tasks.Batch
     factor: float
@@ -30,7 +30,7 @@ class Share(NamedTuple):
 
 
 class Shares:
-    """Of every batch in `batches`, what process `rank` of `world` has."""
+    """The share of every batch in `batches` that process `rank` of `world` trains on."""
 
     def __init__(self, batches: tasks.Batches, rank: int, world: int):
         self.batches, self.rank, self.world = batches, rank, world
@@ -60,7 +60,7 @@ class Shares:
 def shared(
     loss: Callable[[nn.Module, tasks.Batch], Tensor],
 ) -> Callable[[nn.Module, Share], Tensor]:
-    """Make a loss of batches one of shares, and still of batches, as evaluation gives them."""
+    """Wrap a loss of batches so that it also takes shares of batches."""
 
     def of_share(model: nn.Module, given: Share | tasks.Batch) -> Tensor:
         if isinstance(given, Share):
@@ -76,7 +76,7 @@ def place() -> tuple[int, int]:
 
 
 def device_of(device: torch.device) -> torch.device:
-    """Where this process trains: with several of them, each has a GPU of its own."""
+    """The device of this process: with several processes, each has its own GPU."""
     if device.type != "cuda" or place()[1] == 1:
         return device
     return torch.device("cuda", int(os.environ["LOCAL_RANK"]))
@@ -84,7 +84,7 @@ def device_of(device: torch.device) -> torch.device:
 
 @contextmanager
 def together(device: torch.device) -> Iterator[None]:
-    """Join the other processes for as long as the block runs; alone, do nothing."""
+    """Join the process group while the block runs; do nothing with a single process."""
     if place()[1] == 1:
         yield
         return
@@ -97,7 +97,7 @@ def together(device: torch.device) -> Iterator[None]:
 
 
 def spread(model: nn.Module) -> nn.Module:
-    """Wrap a model so that its gradients are the mean over processes; alone, return it."""
+    """Wrap a model to average its gradients over processes; with one process, return it."""
     if place()[1] == 1:
         return model
     # Nothing changes in the buffers, which are tables of positions.

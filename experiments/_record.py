@@ -91,7 +91,7 @@ def options(
     if tasks and chosen.out and not chosen.task:
         parser.error("argument --out: expected --task with it, since every task has its own file")
     chosen.name = f"{name}_{chosen.task}" if tasks else name
-    # What a stopped run had done does not change what comes out, nor does forgetting it.
+    # Resuming or discarding an interrupted run does not change the results.
     telling = [word for word in given if word != "--restart"]
     chosen.command = " ".join(["python", "-m", f"experiments.{name}", *telling])
     chosen.device = attnkit.device.choose(chosen.device)
@@ -157,7 +157,7 @@ def write(
 
 
 def median_interval(values: Sequence[float | None]) -> dict:
-    """`attnkit.metrics.intervals.median_interval` for a results file, with what it leaves out.
+    """`attnkit.metrics.intervals.median_interval` for a results file, missing values included.
 
     `coverage` is how surely the interval holds the true median, and n the number of values. None
     stands for "not reached" and counts as more than any number, so the median of five runs of
@@ -177,13 +177,13 @@ def median_interval(values: Sequence[float | None]) -> dict:
 
 
 def median_intervals(runs: Sequence[dict], names: Iterable[str] | None = None) -> dict[str, dict]:
-    """`median_interval` over the runs of each number, of all that the first run has or of some."""
+    """`median_interval` over the runs for each of `names`, or for every number of a run."""
     chosen = runs[0] if names is None else names
     return {name: median_interval([run[name] for run in runs]) for name in chosen}
 
 
 def grouped(runs: Sequence[dict], names: Sequence[str]) -> list[tuple[dict, list[dict]]]:
-    """Put the runs together that agree in `names`; return what they agree in, and them.
+    """Group the runs by their values of `names`; return those values with each group.
 
     Groups come in the order of their first runs, and runs in a group as they were.
     """
@@ -203,7 +203,7 @@ def _key(setting: dict) -> str:
 
 
 def _stamp(measure: Callable) -> str:
-    """What a kept number depends on: torch, the experiment's source, and that of what it uses."""
+    """What a saved result depends on: torch, the experiment's source and its imports' source."""
     own = sys.modules[getattr(measure, "func", measure).__module__]  # through a partial
     used = [module for name, module in sys.modules.items() if name.startswith("experiments.")]
     files = sorted({Path(module.__file__) for module in [own, *used]})

@@ -7,12 +7,12 @@ from attnkit.tasks import Pair
 
 
 def exact(predicted: Sequence[Sequence[str]], pairs: Sequence[Pair]) -> list[bool]:
-    """Whether each answer is right as a whole."""
+    """Return whether each answer is an exact match."""
     return metrics.exact_match(predicted=predicted, expected=[pair.target for pair in pairs])
 
 
 def error_rate(links: Sequence[Collection[tuple[int, int]]], pairs: Sequence[Pair]) -> float:
-    """Alignment error rate of links (target index, source index), 0 to 1, less is better."""
+    """Alignment error rate of links (target index, source index), from 0 to 1; lower is better."""
     sure, possible = [pair.sure for pair in pairs], [pair.possible for pair in pairs]
     return round(metrics.alignment_error_rate(links, sure=sure, possible=possible), 5)
 

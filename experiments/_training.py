@@ -1,4 +1,4 @@
-"""How the experiments train: at a rate that rises, then falls along a cosine."""
+"""Training shared by the experiments: linear warm-up, then cosine decay."""
 
 import math
 import time
@@ -50,5 +50,5 @@ def fit(
 
 
 def parameters(model: nn.Module) -> int:
-    """How many numbers are learned."""
+    """The number of trainable parameters."""
     return sum(parameter.numel() for parameter in model.parameters())

@@ -96,7 +96,7 @@ def _counts(
 
 
 def _by_place(pairs: Sequence[Pair], predicted: Sequence[Sequence[str]]) -> list[int]:
-    """How often each source letter comes out right, from the first read to the last read."""
+    """The share of correct outputs for each source letter, from the first read to the last."""
     backwards = pairs[0].target == pairs[0].source[::-1]
     counts = [_right(pairs, predicted, t) for t in range(len(pairs[0].target))]
     return counts[::-1] if backwards else counts

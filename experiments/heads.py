@@ -7,8 +7,9 @@ A sentence such as "hang them not let them go" has two readings. With a comma af
 command to carry out stands on its right, with a comma before it on its left. At "not" the model
 must name both. Places enter queries and keys, not values, and the read-outs are linear, so one head
 can only mix the two commands with one distribution: `bound` says how many sentences that costs.
-Only the heads, and what is said of a variant, change between runs. With several heads, each run
-also says what is lost when one head's output is set to zero, and when heads go one after another.
+Only the number of heads and what defines a variant differ between runs. With several heads, each
+run also reports what is lost when one head's output is set to zero, and when heads are removed one
+after another.
 """
 
 import itertools
@@ -164,7 +165,7 @@ def _attend(attention, query, value, real, rotate, switch) -> Tensor:
 
 
 def measure(setting: dict, *, device: torch.device) -> dict:
-    """Train one model; say what it gets right, and without each of its heads.
+    """Train one model; return its accuracy, with all heads and without each of them.
 
     Every entry is [left, right, both]: shares of sentences in which that is named. `off` has one
     entry a head, on the held-out sentences. `removed` has one for 0, 1, ... heads off, the head

@@ -1,4 +1,4 @@
-"""Does every model learn, and do alignments come out right? One core, minutes a model.
+"""Does every model learn, with correct alignments? Minutes per model on one core.
 
     python -m experiments.learning            three seeds of each, about 27 minutes of one core
     python -m experiments.learning --quick    short sources and sentences, to see that it runs

@@ -1,4 +1,4 @@
-"""Settings that must stand before anything under test is imported."""
+"""Settings that must be made before anything under test is imported."""
 
 import os
 

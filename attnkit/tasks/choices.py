@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Choices:
-    """A seeded source of choices.
+    """A seeded random generator of choices.
 
     Args:
         seed: an int, or several, such as (seed, epoch), which give a stream of their own.
@@ -48,7 +48,7 @@ class Choices:
         return options[self.below(len(options))]
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
-        """Return the items in a random order (Fisher and Yates); the sequence stays as it is."""
+        """Return the items in a random order (Fisher-Yates shuffle); the input is not modified."""
         items = list(items)
         for last in range(len(items) - 1, 0, -1):
             other = self.below(last + 1)

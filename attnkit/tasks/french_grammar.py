@@ -1,7 +1,7 @@
 """The rules of `toy_french`: phrases built in both languages at once, so that links are known.
 
-A rule names the English words it uses and says, for each French word, which of them it renders.
-`settle` then applies what French does where words meet: elision (le + oiseau -> l'oiseau) and
+A rule names its English words and states, for each French word, which of them it translates.
+`settle` then applies the French rules for adjacent words: elision (le + oiseau -> l'oiseau) and
 contraction (de + le -> du). A contracted word keeps the links of both its parts.
 """
 
@@ -13,7 +13,7 @@ from attnkit.tasks.french_lexicon import Adjective, Noun, Verb
 
 
 class Word(NamedTuple):
-    """A French word and the places of the English words that it surely and possibly renders."""
+    """A French word and the positions of the English words it translates, surely or possibly."""
 
     text: str
     sure: frozenset[int]
@@ -21,8 +21,8 @@ class Word(NamedTuple):
 
 
 class Phrase(NamedTuple):
-    """A stretch of English with its French, and what a verb or participle must agree with:
-    `person` is a place in the conjugations (il 2, ils 4), then gender and number."""
+    """An English phrase with its French, and what a verb or participle must agree with:
+    `person` is an index into the conjugations (il 2, ils 4), then gender and number."""
 
     english: tuple[str, ...]
     french: tuple[Word, ...]
@@ -33,7 +33,7 @@ class Phrase(NamedTuple):
 
 def phrase(english: dict[str, str], french: Iterable[tuple[str, str, str]]) -> Phrase:
     """Link words by name: `english` maps a name to each word, and `french` gives each word with
-    the names it surely and possibly renders. Names that are not in `english` are passed over."""
+    the names it translates, surely or possibly. Names that are not in `english` are ignored."""
     places = {name: place for place, name in enumerate(english)}
 
     def linked(names: str) -> frozenset[int]:
@@ -44,7 +44,7 @@ def phrase(english: dict[str, str], french: Iterable[tuple[str, str, str]]) -> P
 
 
 def join(*parts: Phrase) -> Phrase:
-    """Put phrases one after the other, in the same order in both languages."""
+    """Concatenate phrases, in the same order in both languages."""
     english: tuple[str, ...] = ()
     french: list[Word] = []
     for part in parts:
@@ -59,7 +59,7 @@ def join(*parts: Phrase) -> Phrase:
 
 
 def starts_with_vowel(word: str) -> bool:
-    """Say whether a French word makes the word before it elide.
+    """Return whether a French word makes the word before it elide.
 
     >>> [starts_with_vowel(word) for word in ("œuf", "homme", "hibou", "chat")]
     [True, True, False, False]
@@ -88,7 +88,7 @@ def settle(words: Iterable[Word]) -> list[Word]:
 
 
 def determiner(name: str, noun: Noun, plural: bool, next_word: str) -> str:
-    """Return the French determiner that agrees with `noun` and sounds well before `next_word`.
+    """Return the French determiner that agrees with `noun` and fits before `next_word`.
 
     >>> school = next(noun for noun in lexicon.NOUNS if noun.english == "school")
     >>> determiner("my", school, False, "école"), determiner("my", school, False, "vieille")
@@ -225,7 +225,7 @@ def prepositional(english: tuple[str, ...], french: tuple[str, ...], main: int, 
 
 
 def _around(modifier: str) -> tuple[list, list]:
-    """Return what goes before and what after the conjugated verb."""
+    """Return the words before and after the conjugated verb."""
     if modifier in ("not", "never"):
         second = "pas" if modifier == "not" else "jamais"
         return [("ne", "mod", "do")], [(second, "mod", "")]

@@ -1,4 +1,4 @@
-"""The words of `toy_french`. Forms are listed where French has its own way, derived elsewhere."""
+"""The words of `toy_french`. Irregular forms are listed, regular ones derived."""
 
 from typing import NamedTuple
 
@@ -190,7 +190,7 @@ AVOIR = ("ai", "as", "a", "avons", "ont")
 
 
 class Subject(NamedTuple):
-    """A subject pronoun; `person` is its place in the conjugations."""
+    """A subject pronoun; `person` is its index in the conjugations."""
 
     english: str
     french: str

@@ -28,7 +28,7 @@ class Pair(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """B examples as tensors of ids; `PAD` fills the short ones up.
+    """B examples as tensors of ids, padded with `PAD`.
 
     source (B, S), source_lengths (B,), target_in (B, T) begins with BOS, target_out (B, T) is the
     same one step ahead and ends with EOS, target_lengths (B,) counts EOS, and index (B,) is the
@@ -77,11 +77,11 @@ def collate(pairs: Sequence[Pair], source_vocab: Vocab, target_vocab: Vocab) -> 
 
 
 class Batches:
-    """Examples in batches of similar length, in an order that only the seed and epoch decide.
+    """Examples in batches of similar length, in an order fixed by the seed and the epoch.
 
     Each epoch holds every example exactly once. Examples are shuffled, sorted by length (so the
     order among equals is random), cut into batches, and the batches shuffled. `epoch(n)` is the
-    same whenever and wherever it is asked for, so training can stop and continue anywhere.
+    same every time and on every machine, so training can be interrupted and resumed.
 
     Args:
         pairs: the examples.

@@ -1,24 +1,24 @@
 """Words in pieces: byte-pair encoding (Sennrich et al. 2016), learned by sentencepiece.
 
-A word that was seen rarely, or never, has no good row in an embedding; its pieces do. They come
-from joining, again and again, the two neighbours that stand side by side most often in a text.
-sentencepiece (Kudo and Richardson 2018) does the counting and joining. It was chosen over Hugging
-Face's tokenizers since what it leaves is one list, of pieces in the order in which they were made,
-and that list is all that reading needs, here and in a web page: there are no merge rules beside it.
+A rare or unseen word has no good row in an embedding; its pieces do. They are made by repeatedly
+merging the most frequent pair of adjacent pieces in a text. sentencepiece (Kudo and Richardson
+2018) does the counting and merging. It was chosen over Hugging Face's tokenizers because its result
+is a single list, the pieces in the order of their merges, and this list is all that is needed to
+split words, here and in a web page; there are no separate merge rules.
 
-**The file** that a `Translator` saves holds this list, `tokens`. A token's place is its id: first
-come the special four of `Vocab`, then the joined pieces, the first made first, then the single
-characters. The mark "▁" (U+2581) stands for the beginning of a word.
+**The file** that a `Translator` saves holds this list, `tokens`. A token's index is its id: first
+come the four special tokens of `Vocab`, then the merged pieces in the order of their merges, then
+the single characters. The mark "▁" (U+2581) is the beginning of a word.
 
 **To split a word**, exactly:
 
-1. Put "▁" before it, and take it apart into characters (Unicode code points). A "▁" in the word
-   itself becomes "_".
-2. Of all neighbours that make a token when joined, join those whose token has the lowest id; of
-   equals, those furthest to the left. Repeat until no neighbours make a token.
-3. The id of a piece is the place of its token; a character that is not there has id 3, "<unk>".
+1. Prepend "▁" and split the word into characters (Unicode code points). A "▁" in the word itself
+   becomes "_".
+2. Of all adjacent pairs that form a token when merged, merge the pair whose token has the lowest
+   id; in a tie, the leftmost. Repeat until no pair forms a token.
+3. The id of a piece is the index of its token; an unknown character has id 3, "<unk>".
 
-Words are what `tokenize` makes of a text, so a full stop is a word too.
+Words are what `tokenize` returns, so a full stop is a word too.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,14 +32,14 @@ START = "▁"
 
 
 class Subwords(Vocab):
-    """A vocabulary of pieces of words, used as a `Vocab` of words is: words go in and come out.
+    """A vocabulary of subwords with the interface of `Vocab`: it encodes and decodes words.
 
     `encode` gives the ids of the pieces of each word, and `decode` joins pieces into words again.
-    Ids are therefore more than words; `pieces` says what each stands for, and `spans` which of
-    them make one word.
+    So there are more ids than words; `pieces` returns the piece of each id, and `spans` the range
+    of pieces of each word.
 
     Args:
-        pieces: the tokens from id 4 on, in the order of the joins, then characters; one of them
+        pieces: the tokens from id 4 on, in the order of the merges, then characters; one of them
             is "▁" itself, so that every word has a beginning. `build` makes such a list.
 
     Raises:
@@ -63,7 +63,7 @@ class Subwords(Vocab):
 
     @classmethod
     def build(cls, sequences: Iterable[Sequence[str]], *, max_size: int) -> "Subwords":
-        """Learn pieces from `sequences` of words, by sentencepiece; the same each time.
+        """Learn pieces from `sequences` of words, by sentencepiece; deterministic.
 
         Every character of the words becomes a token, so words of these characters are never
         unknown.
