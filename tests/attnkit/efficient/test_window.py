@@ -222,6 +222,14 @@ def test_block_weights_and_grouped_heads():
     assert (sparse - output).abs().max() < 1e-12
 
 
+def test_a_query_that_holds_nan_still_gives_hidden_keys_weight_0():
+    query, key, value = (x.detach() for x in problem((1,), 5, 5))
+    query[..., 2, :] = math.nan
+    weights = sliding_window_attention(query, key, value, window=2, need_weights=True).weights
+    assert weights[..., 2, 1:3].isnan().all()
+    assert (weights[..., 2, [0, 3, 4]] == 0).all()
+
+
 def test_blocks_that_nobody_sees_are_not_read(monkeypatch):
     read = []
     fused = softmax.fused_attention
