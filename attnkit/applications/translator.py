@@ -12,15 +12,18 @@ row's scales beside it, float16, as `W:scale`, and weighs W[i, j] * scale[i]; ve
 """
 
 import json
+import math
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from tqdm.auto import tqdm
 
 from attnkit import checks
-from attnkit.decoding import SequenceModel
+from attnkit.decoding import Decoded, SequenceModel
 from attnkit.decoding.predictions import mean_heads, word_weights
 from attnkit.rnn import seq2seq
 from attnkit.tasks.pairs import Batches, Pair
@@ -132,47 +135,99 @@ class Translator:
         texts: Sequence[str],
         *,
         beam_size: int = 1,
+        length_penalty: float | None = None,
+        n_best: int | None = None,
+        temperature: float | None = None,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int = 0,
         max_len: int = 100,
         batch_size: int = 64,
         copy_unknown: bool = True,
-    ) -> list[Translation]:
+        progress: bool = False,
+    ) -> list[Translation] | list[list[Translation]]:
         """Translate texts, in eval mode, on the model's device.
 
         Args:
             texts: each at least one word; translated as one sentence, in lower case.
             beam_size: hypotheses of the beam search; 1 decodes greedily.
-            max_len: most tokens in a translation.
+            length_penalty: of the beam search: how much it forgives length, from 0 on; default that
+                of `beam_search`.
+            n_best: return a list of so many translations of each text, the best first; at most
+                `beam_size`. Fewer when the search found fewer.
+            temperature: draw each token at random, as `decoding.sample` does; 1 by the model's own
+                probabilities.
+            top_k, top_p: draw from likely tokens alone; `temperature` is then 1 when left out.
+            seed: of the draws.
+            max_len: most tokens in a translation, which are pieces of words with
+                `tasks.Subwords`; one that is longer is cut off.
             batch_size: texts translated at a time.
             copy_unknown: put the source token with the most attention where the model writes
                 `<unk>` (Jean et al. 2015), if it has attention.
+            progress: show a bar, of texts. The environment variable TQDM_DISABLE=1 hides all bars.
 
         Raises:
             TypeError: `texts` is one string, or holds something other than strings.
-            ValueError: there are no texts, a text has no word, or a number is out of range.
+            ValueError: there are no texts, a text has no word, a number is out of range, or a beam
+                is asked for together with draws.
+
+        Example:
+            >>> translator = Translator.load("tatoeba-en-fr")
+            >>> found = translator.translate(["Thank you."], beam_size=4, n_best=2)[0]
+            >>> [type(one).__name__ for one in found], found[0].score >= found[1].score
+            (['Translation', 'Translation'], True)
+            >>> [one.text for one in translator.translate(["Thank you."], top_k=1)]
+            ['merci.']
         """
         pairs = [Pair(tuple(tokens), ()) for tokens in _tokenized(texts)]
         checks.integer("beam_size", beam_size, minimum=1)
         checks.flag("copy_unknown", copy_unknown)
+        shown = {} if checks.flag("progress", progress) else {"disable": True}
+        search = self._search(
+            {"beam_size": beam_size, "length_penalty": length_penalty, "n_best": n_best},
+            {"temperature": temperature, "top_k": top_k, "top_p": top_p},
+            seed,
+        )
         batches = Batches(
             pairs, self.source_vocab, self.target_vocab, batch_size=batch_size, shuffle=False
         )
         found: list[Any] = [None] * len(pairs)
-        options: dict[str, Any] = {"need_weights": self.attends}
-        search = self.model.greedy if beam_size == 1 else self.model.beam
-        if beam_size > 1:
-            options["beam_size"] = beam_size
         device = next(self.model.parameters()).device
-        for batch in batches:
-            batch = batch.to(device)
-            decoded = search(batch.source, batch.source_lengths, max_len, **options)
-            weights = None if decoded.weights is None else mean_heads(decoded.weights).cpu()
-            for row, place in enumerate(batch.index.tolist()):
-                source = self.source_vocab.pieces(pairs[place].source)
-                seen = None if weights is None else weights[row, :, : len(source)]  # (T, S)
-                found[place] = self._finish(
-                    source, decoded.tokens[row], float(decoded.scores[row]), seen, copy_unknown
-                )
+        with tqdm(desc="Translating", total=len(pairs), **shown) as bar:
+            for batch in batches:
+                batch = batch.to(device)
+                decoded = search(batch.source, batch.source_lengths, max_len)
+                for row, place in enumerate(batch.index.tolist()):
+                    source = self.source_vocab.pieces(pairs[place].source)
+                    if n_best is None:
+                        found[place] = self._finish(source, decoded, (row,), copy_unknown)
+                        continue
+                    found[place] = [
+                        self._finish(source, decoded, (row, rank), copy_unknown)
+                        for rank in range(n_best)
+                        if decoded.scores[row, rank] > -math.inf
+                    ]
+                bar.update(len(batch.index))
         return found
+
+    def _search(self, beam: dict[str, Any], draws: dict[str, Any], seed: int) -> Any:
+        """The model's search by these arguments of `translate`, without those left out."""
+        given = {name: value for name, value in draws.items() if value is not None}
+        # One hypothesis is greedy decoding, unless something is asked of the search itself.
+        own = beam["beam_size"] > 1 or beam["n_best"] is not None
+        own = own or beam["length_penalty"] is not None
+        if given and own:
+            checks.fail("temperature, top_k, top_p", "none of them with a beam", ", ".join(given))
+        if own:
+            search = self.model.beam
+            options = {name: value for name, value in beam.items() if value is not None}
+        elif given:
+            search, options = self.model.sample, given
+            generator = torch.Generator(next(self.model.parameters()).device)
+            options["generator"] = generator.manual_seed(checks.integer("seed", seed))
+        else:
+            search, options = self.model.greedy, {}
+        return partial(search, need_weights=self.attends, **options)
 
     @property
     def attends(self) -> bool:
@@ -247,11 +302,13 @@ class Translator:
         return loaded
 
     def _finish(
-        self, source: list[str], ids: Tensor, score: float, weights: Tensor | None, copy: bool
+        self, source: list[str], decoded: Decoded, at: tuple[int, ...], copy: bool
     ) -> Translation:
-        target = self.target_vocab.written(ids)
+        """The translation that `decoded` holds `at` a row, and at a rank with `n_best`."""
+        target = self.target_vocab.written(decoded.tokens[at])
+        weights = decoded.weights
         if weights is not None:
-            weights = weights[: len(target)]
+            weights = mean_heads(weights[at][None])[0, : len(target), : len(source)].cpu()  # (T, S)
             if copy:
                 unknown = self.target_vocab.tokens[UNK]
                 best = weights.argmax(-1).tolist()
@@ -261,7 +318,7 @@ class Translator:
                 ]
         text = detokenize(self.target_vocab.join(target))
         words = self.source_vocab.spans(source), self.target_vocab.spans(target)
-        return Translation(text, source, target, score, weights, *words)
+        return Translation(text, source, target, float(decoded.scores[at]), weights, *words)
 
 
 def shipped() -> list[str]:

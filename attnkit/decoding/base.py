@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 from attnkit import checks
 from attnkit.decoding.beam import beam_search
 from attnkit.decoding.greedy import greedy_search
+from attnkit.decoding.sampling import sample
 from attnkit.decoding.step import Decoded, Step, check_lengths
 
 
@@ -101,6 +103,40 @@ class SequenceModel(nn.Module):
             options = {"beam_size": beam_size, "length_penalty": length_penalty, "n_best": n_best}
             options |= {"min_len": min_len, **self._symbols(source)}
             return beam_search(step, state, len(source), max_len, **options)
+
+    def sample(
+        self,
+        source: Tensor,
+        source_lengths: Any,
+        max_len: int,
+        *,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        generator: torch.Generator | None = None,
+        min_len: int = 0,
+        need_weights: bool = False,
+    ) -> Decoded:
+        """Draw every token at random, in eval mode and without gradients.
+
+        Args:
+            source, source_lengths, max_len, min_len, need_weights: as in `greedy`.
+            temperature, top_k, top_p, generator: as in `decoding.sample`.
+
+        Returns:
+            `Decoded(tokens, lengths, scores, weights)`; the scores are the log-probabilities that
+            the model gives, whatever the temperature.
+
+        Raises:
+            TypeError, ValueError: an argument does not fit; see `greedy_search` and `sample`.
+        """
+        check_lengths(min_len, max_len)
+        drawing = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
+        with evaluating(self):
+            step, state = self.begin(source, source_lengths, copies=1, need_weights=need_weights)
+            options = {"min_len": min_len, **self._symbols(source)}
+            options["choose"] = partial(sample, generator=generator, **drawing)
+            return greedy_search(step, state, len(source), max_len, **options)
 
     def __getattr__(self, name: str) -> Any:
         try:

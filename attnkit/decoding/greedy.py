@@ -1,5 +1,6 @@
 """Greedy search."""
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -27,6 +28,7 @@ def greedy_search(
     bos: int = 1,
     eos: int = 2,
     device: torch.device | str | None = None,
+    choose: Callable[[Tensor], Tensor] | None = None,
 ) -> Decoded:
     """Take the most probable token at every step, until every row has reached the end.
 
@@ -41,6 +43,8 @@ def greedy_search(
         pad: id of padding; None for a model without padding.
         bos, eos: ids of first symbol and end symbol.
         device: where the tokens live.
+        choose: from log-probabilities (B, V) to tokens (B,), in place of the most probable; such as
+            `sample` with its options bound.
 
     Raises:
         TypeError: an argument is not of the type named.
@@ -65,7 +69,9 @@ def greedy_search(
     all_tokens, all_weights = [], []
     for written in range(1, max_len + 1):
         logits, state, weights = step(tokens, state)
-        best, tokens = symbols.log_probs(logits, may_end=written >= min_len).max(-1)  # (B,)
+        log_probs = symbols.log_probs(logits, may_end=written >= min_len)  # (B, V)
+        tokens = log_probs.argmax(-1) if choose is None else choose(log_probs)  # (B,)
+        best = log_probs.gather(-1, tokens[:, None])[:, 0]  # (B,)
         tokens = tokens.masked_fill(~alive, symbols.filler)
         scores = scores + best.masked_fill(~alive, 0.0)
         lengths = lengths + alive

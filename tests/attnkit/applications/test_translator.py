@@ -164,6 +164,67 @@ def test_real_text_becomes_pairs():
     assert pairs[1].source == ("l'", "été", ".")
 
 
+REAL = ["He is a jealous man.", "Thank you.", "I don't like coffee."]
+
+
+@pytest.mark.parametrize("name", ["tatoeba-en-fr", "tatoeba-en-fr-additive"])
+def test_the_best_of_several_is_what_the_beam_gives_alone(name):
+    translator = Translator.load(name)
+    alone = translator.translate(REAL, beam_size=4)
+    several = translator.translate(REAL, beam_size=4, n_best=3, batch_size=2)
+    assert [len(found) for found in several] == [3, 3, 3]
+    for one, found in zip(alone, several, strict=True):
+        assert found[0].text == one.text
+        assert found[0].score == pytest.approx(one.score, abs=1e-4)
+        assert len({tuple(other.target) for other in found}) == 3
+        for other in found:
+            assert other.weights.shape == (len(other.target), len(other.source))
+            assert other.weights.sum(-1).sub(1).abs().max() < 1e-5
+
+
+def test_draws_depend_on_the_seed_and_the_temperature_alone():
+    translator = Translator.load("tatoeba-en-fr")
+
+    def said(**options):
+        return [found.text for found in translator.translate(REAL, **options)]
+
+    hot = {"temperature": 2.0, "max_len": 20}
+    assert said(**hot, seed=1) == said(**hot, seed=1) != said(**hot, seed=2)
+    assert said(top_k=1) == said(temperature=0.0) == said()
+    assert said(temperature=1.0, seed=3) != said()
+
+
+def test_a_drawn_translation_is_scored_by_the_models_own_probabilities():
+    translator = Translator.load("tatoeba-en-fr")
+    greedy, drawn = (translator.translate(REAL[:1], **o)[0] for o in ({}, {"top_k": 1}))
+    assert drawn.score == pytest.approx(greedy.score, abs=1e-5)
+    cold = translator.translate(REAL[:1], temperature=1e-3)[0]
+    assert cold.score == pytest.approx(greedy.score, abs=1e-5)
+
+
+def test_length_penalty_reaches_the_beam():
+    translator = Translator.load("tatoeba-en-fr-additive")
+    short, long = (
+        translator.translate(REAL, beam_size=5, length_penalty=penalty, max_len=30)
+        for penalty in (0.0, 10.0)
+    )
+    assert sum(len(found.target) for found in short) < sum(len(found.target) for found in long)
+
+
+def test_a_translation_is_cut_off_at_max_len():
+    found = Translator.load("tatoeba-en-fr").translate(REAL[:1], max_len=3)[0]
+    assert len(found.target) == 3
+
+
+def test_the_bar_counts_texts_and_shows_only_when_asked(capsys, monkeypatch):
+    monkeypatch.delenv("TQDM_DISABLE", raising=False)
+    translator = Translator(*VOCABS, "dot", **SIZES)
+    translator.translate(["the cat"] * 5, batch_size=2, max_len=2)
+    assert not capsys.readouterr().err
+    translator.translate(["the cat"] * 5, batch_size=2, max_len=2, progress=True)
+    assert "5/5" in capsys.readouterr().err
+
+
 def translate(texts=("the cat",), **options):
     return lambda: Translator(*VOCABS, "dot", **SIZES).translate(texts, **options)
 
@@ -207,6 +268,23 @@ def translate(texts=("the cat",), **options):
         Wrong(translate(["a cat", " "]), ValueError, "texts[1]", "at least one word", "' '"),
         Wrong(translate(["a cat", 3]), TypeError, "texts[1]", "a string", "int"),
         Wrong(translate(beam_size=0), ValueError, "beam_size", "an int of at least 1", "0"),
+        Wrong(
+            translate(beam_size=2, n_best=3),
+            ValueError,
+            "n_best",
+            "an int of at most 2",
+            "3",
+        ),
+        Wrong(
+            translate(beam_size=2, top_k=3),
+            ValueError,
+            "temperature, top_k, top_p",
+            "none of them with a beam",
+            "top_k",
+        ),
+        Wrong(translate(temperature=-1), ValueError, "temperature", "a number of at least 0", "-1"),
+        Wrong(translate(top_k=1, seed="a"), TypeError, "seed", "an int", "str 'a'"),
+        Wrong(translate(progress=1), TypeError, "progress", "True or False", "int 1"),
         Wrong(translate(max_len=0), ValueError, "max_len", "an int of at least 1", "0"),
         Wrong(translate(batch_size=0), ValueError, "batch_size", "an int of at least 1", "0"),
         Wrong(translate(copy_unknown=1), TypeError, "copy_unknown", "True or False", "int 1"),
