@@ -35,7 +35,12 @@ def toy_french() -> dict[str, Translator]:
 
 
 def translator(name: str) -> Translator:
-    """A recorded model with its vocabularies: see `recorded.model`."""
+    """A recorded model with its vocabularies: see `recorded.model`.
+
+    Example:
+        >>> translator("live_translator_additive")("the black cat")
+        'le chat noir'
+    """
     model, source_vocab, target_vocab, _ = recorded.model(name)
     return Translator(source_vocab, target_vocab, model)
 

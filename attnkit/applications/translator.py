@@ -32,6 +32,8 @@ from attnkit.tasks.vocab import SPECIAL, UNK, Vocab, detokenize, tokenize
 from attnkit.training import quantization, storage
 from attnkit.transformer import Transformer
 
+__all__ = ["Translation", "Translator", "shipped"]
+
 KINDS = ("transformer", "additive", "dot", "general", "concat", "none")
 MODELS = Path(__file__).parent / "models"
 VOCABS = {"Vocab": Vocab, "Subwords": Subwords}

@@ -24,6 +24,7 @@ MODULES = [
     "attnkit.applications.translator",
     "attnbook.exercises",
     "attnbook.recorded",
+    "attnbook.translators",
 ]
 
 
