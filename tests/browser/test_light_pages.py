@@ -74,11 +74,7 @@ def test_formulas_stand_there_without_javascript(open_page, site_url):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["index.html", "chapters/05_scaled_dot_product_attention.html",
-             "chapters/07_self_attention_and_order.html"],
-)  # fmt: skip
-def test_loading_blocks_the_reader_for_less_than_a_blink(browser, site_url, name):
+def test_the_cover_blocks_the_reader_for_less_than_a_blink(browser, site_url):
     """Of the page's own time; the least of three, since caches of the processor are shared."""
-    least = min(weigh.times(browser, site_url + name).blocking for _ in range(3))
+    least = min(weigh.times(browser, site_url + "index.html").blocking for _ in range(3))
     assert least <= weigh.BLOCKING_LIMIT
