@@ -172,7 +172,7 @@ def measure(reader: pretrained.Reader, count: int, layers: range) -> dict:
     return {
         "pairs": len(found.texts),
         "plain": scores(plain, plain),
-        "texts": found.texts,
+        "texts": [list(pair) for pair in found.texts],
         "layers": whole,
         "no_attention": scores(found.with_edit(minilm.without(EVERY_HEAD)), plain),
         "sinks": sinks,

@@ -28,9 +28,22 @@ READY = f"""(() => {{
     return roots.length > 0 && roots.length === views - without &&
         roots.every((root) => root.snapshot);
 }})()"""
-SNAPSHOTS = (
-    f"""Promise.all([...document.querySelectorAll('{ROOTS}')].map((root) => root.snapshot()))"""
-)
+# A translator loads its weights when it is seen, or when it is asked to; until then it says null.
+SNAPSHOTS = f"""(async () => {{
+    const said = [];
+    for (const root of document.querySelectorAll('{ROOTS}')) {{
+        const button = root.querySelector('.lt-load');
+        const waits = button !== null && button.checkVisibility();
+        root.scrollIntoView();
+        let snapshot = await root.snapshot();
+        for (let turn = 0; turn < 100 && snapshot === null && !waits; turn += 1) {{
+            await new Promise((done) => setTimeout(done, 100));
+            snapshot = await root.snapshot();
+        }}
+        said.push(snapshot);
+    }}
+    return said;
+}})()"""
 
 
 @pytest.fixture(scope="module")

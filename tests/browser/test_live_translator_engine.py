@@ -301,6 +301,7 @@ def cpu_ms(page, work) -> float:
     return spent() - before
 
 
+@pytest.mark.slow  # processor time, which grows with what else the machine does
 @pytest.mark.parametrize("most", [20, 100], ids=["toy", "real"])
 def test_ten_words_are_translated_in_time(browser, kept, real, most):
     if most == 20:

@@ -96,7 +96,8 @@ class Apart {
   /** Show the row of the cell in hand; nothing where the words are not on show. */
   show(cell = this.view.cursor) {
     const { view } = this, { data, settings: s, page: { apart } } = view;
-    if (!apart.open || apart.hidden || !view.isOnShow()) return;
+    // Opened before the first drawing, it waits: there are no colours yet.
+    if (!apart.open || apart.hidden || !view.hues || !view.isOnShow()) return;
     this.cell = cell;
     const [head, query, key] = cell, labels = labelsOf(data, s), row = takeApart(data, s, cell);
     const stages = stagesOf(data, s), hues = view.hues;
