@@ -91,9 +91,12 @@ def test_every_widget_is_drawn_in_firefox(fox, site_url, name):
     """No canvas is empty: some of its pixels are neither the first one's colour nor clear."""
     fox.open(f"{site_url}{name}.html")
     fox.wait_for(READY)
+    fox.evaluate(SNAPSHOTS)  # each has been seen
     fox.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     empty = fox.evaluate(
         """[...document.querySelectorAll('.ak-map, .ac-plot, .lt-lines')].filter((part) => {
+            const load = part.closest('.attnkit-translator')?.querySelector('.lt-load');
+            if (load?.checkVisibility()) return false; // it waits to be asked for its weights
             if (part.tagName !== 'CANVAS') return part.childElementCount === 0;
             const { data } = part.getContext('2d').getImageData(0, 0, part.width, part.height);
             const pixels = new Set(new Uint32Array(data.buffer));
