@@ -62,6 +62,7 @@ notebooks: $(READY) ## execute every chapter and write its outputs (ONLY=05 for 
 bench: $(READY) ## measure speed and memory, as ratios
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.explorer
+	$(BIN)/python -m benchmarks.live_translator
 
 # The translators take hours each: python -m experiments.translate --help says how to train them.
 results: $(READY) ## run the long experiments and write results/

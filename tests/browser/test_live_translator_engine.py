@@ -2,7 +2,6 @@
 
 import base64
 import random
-import statistics
 import sys
 import unicodedata
 
@@ -27,12 +26,12 @@ LOAD = """(data) => {
     window.model = loadModel(bytes.buffer);
 }"""
 RUN = """([jobs, longest]) => jobs.map(([words, hidden, forced]) => {
-    const [inPieces] = model.pieces, start = performance.now();
+    const [inPieces] = model.pieces;
     const tokens = words.flatMap(word => (inPieces ? split(model.ids, word) : [word]));
     const read = { tokens, spans: spansOf(tokens, inPieces) };
     const { steps, ended, words: target } = finish(translating(model, read,
         { hidden: new Set(hidden), forced, longest }));
-    return { ended, time: performance.now() - start, tokens, words: target,
+    return { ended, tokens, words: target,
         target: steps.map(({ token }) => token), weights: steps.map(({ weights }) => weights),
         candidates: steps.map(({ candidates }) => candidates.map(o => [o.token, o.chance])) };
 })"""
@@ -98,7 +97,7 @@ def compare(translator: Translator, jobs, found) -> tuple[float, float]:
         got = torch.tensor(page["weights"], dtype=torch.float64).reshape(want.weights.shape)
         weights = max(weights, float((got - want.weights).abs().max()))
         for mine, theirs in zip(page["candidates"], want.candidates, strict=True):
-            assert mine[0][0] == theirs[0][0] or mine[0][1] == pytest.approx(theirs[0][1], abs=1e-6)
+            assert mine[0][0] == theirs[0][0]
             ours = dict(map(tuple, mine))
             near = [abs(ours.get(token, chance) - chance) for token, chance in theirs]
             chances = max(chances, *near)
@@ -285,18 +284,6 @@ def test_a_thousand_real_sentences_letter_by_letter(engine, browser, real, name,
     record_property("logits", most)
     print(f"{name}: {len(found)} sentences alike, logits of 100 of them within {most:.1e}")
     assert most < 1e-4
-
-
-@pytest.mark.parametrize("most", [20, 100], ids=["toy", "real"])
-def test_ten_words_are_translated_in_time(engine, kept, real, most):
-    given = some(400) if most == 20 else map(tasks.tokenize, english(1000))
-    ten = [one for one in given if len(one) == 10][:10]
-    for translator in (kept if most == 20 else real).values():
-        found = engine(translator, [(one, []) for one in ten] * 8, "int8")
-        # The fastest of several runs: what it costs when nothing else has the processor.
-        times = [min(page["time"] for page in found[at :: len(ten)]) for at in range(len(ten))]
-        print(f"{type(translator.model).__name__}: {statistics.median(times):.1f} ms")
-        assert statistics.median(times) < most, times
 
 
 TEXTS = (
