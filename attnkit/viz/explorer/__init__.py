@@ -60,7 +60,10 @@ class AttentionExplorer(Settings, Widget):
         temperature: divides the scores.
         stage: "scores" (scaled, before the mask), "masked scores" or "weights".
         controls: which controls to show, out of "length", "head", "mask", "scale",
-            "temperature", "stage"; those that apply when left out.
+            "temperature", "stage" and "hide" (the words, to be pressed); those that apply when
+            left out, without "hide".
+        hidden: positions of keys that no query may see, whatever the mask; not for recorded
+            weights.
         stretch: whether the largest number on show has the darkest colour; else 1 has it, and for
             scores the largest raw score.
         head_names: H strings.
@@ -97,7 +100,10 @@ class AttentionExplorer(Settings, Widget):
         "maps.js",
         *(
             f"explorer/{name}.js"
-            for name in ("compute", "draw", "words", "controls", "tour", "apart", "explorer")
+            for name in (
+                *("compute", "draw", "words", "controls", "tour", "apart", "hide"),
+                "explorer",
+            )
         ),
     )
     _esm = source(*_modules)
@@ -389,6 +395,7 @@ def _controls(data: dict, lengths: list[int]) -> list[str]:
         "scale": data["scale"] is not None,
         "temperature": data["kind"] != "frames",
         "stage": data["kind"] != "frames",
+        "hide": False,
     }
     return [name for name in CONTROLS if applies[name]]
 

@@ -9,7 +9,7 @@ function takeApart(data, s, cell) {
   const raw = shown.map((j) => row.raw[row.at + j]), scores = raw.map((v) => v * row.factor);
   const seen = shown.map(row.sees), most = Math.max(...scores.filter((_, j) => seen[j]));
   // Exponentials of large scores would run over: then the largest is taken off, as softmax does.
-  const off = Math.abs(most) > SAFE ? most : 0;
+  const off = Math.abs(most) > SAFE && seen.includes(true) ? most : 0;
   const exps = scores.map((v, j) => seen[j] ? Math.exp(v - off) : 0);
   return { raw, scores, seen, off, exps, sum: exps.reduce((a, b) => a + b, 0), weights,
     output: data.value && outputOf(data, cell[0], weights) };
@@ -34,7 +34,8 @@ function stagesOf(data, s) {
       `e to the ${seen[key] ? fixed(scores[key], 2) : "−∞"}${off ? ` minus ${fixed(off, 2)}, the largest,` : ""} ` +
       `= ${amount(exps[key])}. All keys together: ${amount(sum)}.` },
     { name: "÷ sum", tell: ({ exps, sum, weights, seen }, { key }) =>
-      `${amount(exps[key])} ÷ ${amount(sum)} = ${fixed(seen[key] ? weights[key] : 0)}, the weight: the number in the heat map.` },
+      sum ? `${amount(exps[key])} ÷ ${amount(sum)} = ${fixed(seen[key] ? weights[key] : 0)}, the weight: the number in the heat map.`
+      : "Every key is hidden: there is nothing to divide, and all weights are 0." },
     ...data.value ? [{ name: "× V", tell: tellValue }] : [],
   ];
 }

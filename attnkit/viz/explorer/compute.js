@@ -70,7 +70,8 @@ function dotProducts(query, key, head, rows, cols, features) {
 /** The length shortens keys, and queries too in self-attention. */
 function sizeOf(data, s) {
   if (data.frames) return data.frames.get(s.seq_len);
-  return { rows: data.self ? s.seq_len : data.rows, cols: s.seq_len };
+  const rows = data.self ? s.seq_len : data.rows, cols = s.seq_len;
+  return { rows, cols, sees: hidesAny(s, cols) && s.stage !== "scores" ? (_, i, j) => isOpen(s, j) : null };
 }
 
 function tokensOf(data, s) {
@@ -93,6 +94,10 @@ function visibleKeys(s, i, cols) {
   return [0, cols];
 }
 
+/** Whether the reader left a key open; hidden ones come on top of every mask. */
+const isOpen = ({ hidden }, j) => !hidden?.length || !hidden.includes(j);
+const hidesAny = ({ hidden }, cols) => Boolean(hidden?.some((j) => j < cols));
+
 /** The keys of row i that have a colour: before the mask, all of them. */
 const drawnKeys = (s, i, cols) => s.stage === "scores" ? [0, cols] : visibleKeys(s, i, cols);
 
@@ -110,11 +115,15 @@ function expMinus(x) {
   return HALVES[whole >> 11] * STEPS[whole & 2047] * (1 - rest + 0.5 * rest * rest);
 }
 
-/** Softmax of factor * scores[at + from, at + to) into out; returns the largest weight. */
-function softmaxRow(scores, at, from, to, factor, out, outAt) {
-  let most = -Infinity, sum = 0;
-  for (let j = from; j < to; j++) if (scores[at + j] > most) most = scores[at + j];
-  for (let j = from; j < to; j++) sum += out[outAt + j] = expMinus((most - scores[at + j]) * factor);
+/** Softmax of factor * scores[at + from, at + to) into out, hidden keys left out; returns the
+ *  largest weight. A row that sees no key is all zeros, as attnkit.masked_softmax has it. */
+function softmaxRow(scores, at, from, to, factor, out, outAt, s) {
+  let most = -Infinity, sum = 0, open = 0;
+  for (let j = from; j < to; j++) if (isOpen(s, j) && ++open && scores[at + j] > most) most = scores[at + j];
+  for (let j = from; j < to; j++) {
+    sum += out[outAt + j] = isOpen(s, j) ? expMinus((most - scores[at + j]) * factor) : 0;
+  }
+  if (!open) return 0;
   const share = 1 / sum;
   for (let j = from; j < to; j++) out[outAt + j] *= share;
   return share;
@@ -132,8 +141,9 @@ function readRow(data, s, [head, i]) {
   }
   const raw = data.raw(head), at = i * data.cols, factor = scaleOf(data, s) / s.temperature;
   const [from, to] = visibleKeys(s, i, cols), weights = new Float64Array(cols);
-  softmaxRow(raw, at, from, to, factor, weights, 0);
-  return { raw, at, factor, weights, count: to - from, sees: (j) => j >= from && j < to };
+  softmaxRow(raw, at, from, to, factor, weights, 0, s);
+  const visible = (j) => j >= from && j < to && isOpen(s, j);
+  return { raw, at, factor, weights, sees: visible, count: weights.reduce((n, _, j) => n + visible(j), 0) };
 }
 
 /** The keys that a row sees, the strongest first. */
@@ -161,7 +171,7 @@ function fillHead(data, s, head, out, start) {
     const at = i * width, to = start + i * cols;
     const [low, high] = drawnKeys(s, i, cols);
     if (s.stage === "weights" && !recorded) {
-      const peak = softmaxRow(raw, at, low, high, factor, out, to);
+      const peak = softmaxRow(raw, at, low, high, factor, out, to, s);
       if (peak > most) most = peak;
       continue;
     }

@@ -24,7 +24,17 @@ def size(data: Data, s) -> tuple[int, int]:
 
 
 def mask(data: Data, s) -> torch.Tensor:
-    """The mask on show: boolean (L, S) from `attnkit.masks`; recorded, (H, L, S)."""
+    """The mask on show: boolean (L, S) from `attnkit.masks`; recorded, (H, L, S).
+
+    Hidden keys are False in every row of it.
+    """
+    columns = size(data, s)[1]
+    hidden = torch.tensor([j in s.hidden for j in range(columns)])
+    return _mask(data, s) & ~hidden
+
+
+def _mask(data: Data, s) -> torch.Tensor:
+    """The mask without what the reader hides."""
     rows, columns = size(data, s)
     match s.mask:
         case "causal":
@@ -96,6 +106,8 @@ def words(data: Data, s) -> str:
     queries, keys = tokens(data, s)
     which = f"all {data.heads} heads" if s.head == "all" else data.names[s.head]
     how = "recorded" if data.frames else _settings(data, s)
+    if gone := [f"“{keys[j]}”" for j in s.hidden if j < len(keys)]:
+        how += f", {', '.join(gone)} hidden"
     return (
         f"Heat map of attention {s.stage}, {which}: {len(queries)} queries by "
         f"{len(keys)} keys, {how}."

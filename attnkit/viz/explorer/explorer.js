@@ -1,7 +1,9 @@
 // The explorer: one view of one model.
 
 const SETTINGS = ["seq_len", "head", "mask", "padding", "window", "prefix_len", "scaled",
-  "temperature", "stage", "pinned", "stretch"];
+  "temperature", "stage", "pinned", "stretch", "hidden"];
+// Settings that states have no value of which were saved before there were such.
+const LATER = { hidden: [] };
 const TOP_KEYS = 5;
 
 // What a key adds to [head, query, key].
@@ -16,7 +18,8 @@ const PAD = [["◀", "ArrowLeft", "key before"], ["▶", "ArrowRight", "next key
 const PAGE = `<p class="ak-title"></p><div class="ak-tour" role="group" aria-label="Guide" tabindex="-1">
 <p class="ak-say" aria-live="polite"></p><div class="ak-steps"><button class="ak-back" type="button">Back</button>
 <span class="ak-count"></span><button class="ak-next" type="button">Next</button></div></div>
-<div class="ak-controls"><button class="ak-reset" type="button">Reset</button></div><div class="ak-body">
+<div class="ak-controls"><button class="ak-reset" type="button">Reset</button></div>
+<div class="ak-hide" role="group" aria-label="Press a word to hide it" hidden></div><div class="ak-body">
 <div class="ak-plot"><canvas class="ak-map" aria-hidden="true"></canvas>
 <canvas class="ak-cursor" tabindex="0" role="application"></canvas></div>
 <p class="ak-line" aria-hidden="true"></p>
@@ -39,6 +42,12 @@ const PAGE = `<p class="ak-title"></p><div class="ak-tour" role="group" aria-lab
 const clamp = (at, count) => Math.max(0, Math.min(at, count - 1));
 const alike = (a, b) => String(a) === String(b);
 
+function readSettings(model) {
+  const read = traitsOf(model, SETTINGS);
+  for (const [name, value] of Object.entries(LATER)) read[name] ??= value;
+  return read;
+}
+
 class View {
   constructor(model, el) {
     this.model = model;
@@ -46,7 +55,7 @@ class View {
     this.page.root.id = model.get("anchor") || "";
     this.data = readData(model);
     this.most = mostOf(this.data);
-    this.settings = this.initial = traitsOf(model, SETTINGS);
+    this.settings = this.initial = readSettings(model);
     this.controls = buildControls(this.data, model.get("controls"));
     this.page.controls.prepend(...placeControls(this.controls));
     this.stretch = this.page.stretch.firstElementChild;
@@ -64,6 +73,7 @@ class View {
     const { on, end } = follow(model, [...SETTINGS, "step"], page.root, update);
     this.tour = new Tour(this, on);
     this.apart = new Apart(this, on);
+    this.words = hideWords(this, on);
     for (const { input, read } of this.controls) on(input, "input", () => this.set(read()));
     on(this.stretch, "input", () => this.set({ stretch: this.stretch.checked }));
     on(page.reset, "click", () => this.set(this.initial));
@@ -105,7 +115,7 @@ class View {
 
   /** Read the settings, and follow the pin and the head. */
   sync() {
-    const s = this.settings = traitsOf(this.model, SETTINGS);
+    const s = this.settings = readSettings(this.model);
     if (s.pinned.length && !alike(s.pinned, this.pinned)) this.choose(s.pinned);
     this.pinned = s.pinned;
     if (s.head !== "all") this.cursor[0] = s.head;
@@ -236,10 +246,10 @@ class View {
   }
 
   /** Set traits, as a control does, and say what the row in hand then looks at. */
-  set(values) {
+  set(values, first = "") {
     write(this.model, values);
     this.sync();
-    say(this.page.live, this.said(true));
+    say(this.page.live, first + this.said(true));
     this.tour.unmark();
   }
 
@@ -290,6 +300,7 @@ class View {
     for (const control of this.controls) control.show(s);
     this.stretch.checked = s.stretch;
     this.tour.show();
+    this.words.show();
     const about = describeView(data, s);
     if (page.cursor.ariaLabel !== about) page.cursor.ariaLabel = about;
     page.open.hidden = data.heads < 2 || !this.model.get("controls").includes("head");
@@ -348,7 +359,8 @@ class View {
     say(page.high, weights ? text : `+${text}`);
     const ramp = `linear-gradient(to right,${hues.map})`;
     if (this.ramp !== ramp) page.ramp.style.background = this.ramp = ramp;
-    page.masked.hidden = data.frames ? !shape.hides : s.mask === "none" || s.stage === "scores";
+    page.masked.hidden = data.frames ? !shape.hides
+      : (s.mask === "none" && !shape.sees) || s.stage === "scores";
     page.nan.hidden = !this.pixels.includes(packed(pixelOf(hues.nan)));
   }
 
@@ -419,7 +431,7 @@ class View {
    *  is the number in use, 1 when it is off; `output` is weights times values, where there are
    *  values. */
   snapshot() {
-    const s = traitsOf(this.model, SETTINGS), { data } = this, { queries, keys } = tokensOf(data, s);
+    const s = readSettings(this.model), { data } = this, { queries, keys } = tokensOf(data, s);
     const rows = (read) => {
       const found = shownHeads(data, s).map((head) =>
         queries.map((_, i) => [...read(head, readRow(data, s, [head, i]).weights)]));

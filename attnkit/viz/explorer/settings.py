@@ -6,7 +6,7 @@ import traitlets as t
 
 MASKS = ("none", "causal", "padding", "window", "prefix")
 STAGES = ("scores", "masked scores", "weights")
-CONTROLS = ("length", "head", "mask", "scale", "temperature", "stage")
+CONTROLS = ("length", "head", "mask", "scale", "temperature", "stage", "hide")
 _ONE_SEQUENCE = ("causal", "window", "prefix")
 
 
@@ -32,6 +32,7 @@ class Settings(t.HasTraits):
     stage = t.Enum(STAGES, "weights").tag(sync=True)
     pinned = t.List(t.Int()).tag(sync=True)
     stretch = t.Bool(False).tag(sync=True)
+    hidden = t.List(t.Int()).tag(sync=True)
 
     @t.validate("seq_len")
     def _valid_seq_len(self, proposal):
@@ -80,6 +81,14 @@ class Settings(t.HasTraits):
     def _valid_temperature(self, proposal):
         fits = math.isfinite(proposal.value) and proposal.value > 0
         return _expect(proposal, "a finite number greater than 0", fits)
+
+    @t.validate("hidden")
+    def _valid_hidden(self, proposal):
+        value, columns = proposal.value, self.shape[2]
+        if self.kind == "frames":
+            return _expect(proposal, "[]: without scores nothing can be computed anew", not value)
+        fits = all(_is_int(n) and 0 <= n < columns for n in value) and len({*value}) == len(value)
+        return _expect(proposal, f"different positions from 0 and below {columns}", fits)
 
     @t.validate("pinned")
     def _valid_pinned(self, proposal):

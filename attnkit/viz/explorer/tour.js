@@ -2,7 +2,7 @@
 // third step, `#anchor=mask:none;seq_len:5` to these settings.
 
 /** The control of each setting, and what stands for those without one. */
-const partsOf = ({ controls, page }) => ({ stretch: page.stretch, pinned: page.chip,
+const partsOf = ({ controls, page }) => ({ stretch: page.stretch, pinned: page.chip, hidden: page.hide,
   ...Object.fromEntries(controls.map(({ name, element }) => [name, element])) });
 
 class Tour {
@@ -24,12 +24,12 @@ class Tour {
   /** Take a step: all settings are set, and what moved is marked. */
   go(at) {
     if (!this.steps[at]) return;
-    this.move({ step: at, ...this.steps[at].set });
+    this.move({ step: at, ...LATER, ...this.steps[at].set });
     if (this.anchor && this.inBook()) history.replaceState(history.state, "", `#${this.anchor}=${at + 1}`);
   }
 
   move(values) {
-    const { view } = this, before = traitsOf(view.model, SETTINGS), parts = partsOf(view);
+    const { view } = this, before = readSettings(view.model), parts = partsOf(view);
     write(view.model, values);
     view.sync();
     view.update();
@@ -82,7 +82,7 @@ class Tour {
     if (name !== this.anchor) return false;
     const { view } = this, step = this.steps[Number(rest) - 1], values = step || readAddress(view.data, rest);
     if (!values) return false;
-    if (step) this.move({ step: Number(rest) - 1, ...step.set });
+    if (step) this.move({ step: Number(rest) - 1, ...LATER, ...step.set });
     else this.move({ ...view.initial, ...values });
     this.arrive();
     return true;
@@ -107,6 +107,8 @@ function readAddress(data, text) {
     padding: number(0), window: number(1), prefix_len: number(0), scaled: flag, stretch: flag,
     temperature: number(1e-6), pinned: (v) => Array.isArray(v) && [0, 3].includes(v.length) &&
       v.every((at, dim) => Number.isInteger(at) && at >= 0 && at < counts[dim]) };
+  Object.assign(fits, { hidden: (v) => computed && Array.isArray(v) && new Set(v).size === v.length &&
+    v.every((at) => Number.isInteger(at) && at >= 0 && at < data.cols) });
   const found = {};
   for (const part of text.split(";")) {
     const [, name, given] = /^(\w+):(.+)$/.exec(part) || [];

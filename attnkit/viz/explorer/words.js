@@ -30,6 +30,7 @@ function mainNumber(s, { raw, at, factor, weights, sees }, key) {
 }
 
 function describeRow({ weights, count }) {
+  if (count === 0) return "Every key that this row may see is hidden: its weights are 0.";
   const sum = weights.reduce((a, b) => a + b, 0);
   const entropy = weights.reduce((h, w) => w > 0 ? h - w * Math.log(w) : h, 0);
   const [most, of] = count === null ? ["", ""]
@@ -40,7 +41,9 @@ function describeRow({ weights, count }) {
 
 function describeView(data, s) {
   const { rows, cols } = sizeOf(data, s);
-  const how = data.frames ? "recorded weights" : `${s.stage}, mask ${maskName(s.mask)}`;
+  const gone = s.hidden.filter((j) => j < cols).map((j) => quoted(labelsOf(data, s).keys[j])).join(", ");
+  const how = data.frames ? "recorded weights"
+    : `${s.stage}, mask ${maskName(s.mask)}${gone && `, ${gone} hidden`}`;
   const large = data.heads > 1 ? " Plus opens the map in hand large, minus shows all." : "";
   return `Attention heat map, ${s.head === "all" ? "all heads" : data.names[s.head]}: ${rows} ` +
     `queries by ${cols} keys, ${how}. Arrow keys, Home and End move between cells, Page Up and ` +

@@ -248,6 +248,9 @@ WRONG = [
     (lambda q, k: Explorer(q, k, value=k[:1]), ValueError, "value: expected H, S = 2, 6"),
     (lambda q, k: Explorer(q, k, anchor="No 1"), ValueError, "anchor: expected small letters"),
     (lambda q, k: Explorer(q, k, pinned=[0, 6, 0]), ValueError, "pinned: .*below"),
+    (lambda q, k: Explorer(q, k, hidden=[6]), ValueError, "hidden: expected .*below 6"),
+    (lambda q, k: Explorer(q, k, hidden=[1, 1]), ValueError, "hidden: expected different"),
+    (lambda q, k: Explorer.from_frames({2: q}, hidden=[0]), ValueError, "hidden: .*scores"),
     (lambda q, k: Explorer.from_frames({2: q}, stage="scores"), ValueError, "stage: .*recorded"),
     (
         lambda q, k: Explorer.from_frames({2: q}, query_tokens={3: WORDS}),
