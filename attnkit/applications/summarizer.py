@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from tqdm.auto import tqdm
 
 from attnkit import checks
 from attnkit.decoding.base import evaluating
 from attnkit.functional import masked_softmax
 from attnkit.mechanisms.multihead import MultiHeadAttention
 from attnkit.tasks.salient import DocumentBatch, stack_sentences
+from attnkit.tasks.sentences import split_sentences
 from attnkit.tasks.vocab import PAD, SPECIAL, Vocab, tokenize
 from attnkit.training import storage
 from attnkit.transformer import Encoder
@@ -35,7 +37,7 @@ class Scored(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """The result of `Summarizer.summarize`.
+    """What a `Summarizer` chose of a document.
 
     `chosen`: indices of the chosen sentences, in the order of the document. `sentences`: their
     texts. `scores` and `weights`: the score of every sentence of the document, and its share of
@@ -136,39 +138,105 @@ class Summarizer(nn.Module):
         word_weights = None if read.weights is None else read.weights[..., 0, :]  # (B, N, H, W)
         return Scored(scores.masked_fill(~exists, -torch.inf), weights, among, word_weights)
 
-    def summarize(self, sentences: Sequence[str | Sequence[str]], k: int) -> Summary:
+    def summarize(self, document: str | Sequence[str | Sequence[str]], k: int = 3) -> Summary:
         """Choose the k sentences with the highest scores, in eval mode.
 
-        Warns when the model still has its first weights.
+        Warns when the model still has its first weights, and when it does not know most of the
+        words.
 
         Args:
-            sentences: of one document, as text or as tokens.
+            document: text, which `tasks.split_sentences` splits; or its sentences, each as text or
+                as tokens.
             k: how many, 1 to the number of sentences.
 
         Raises:
-            TypeError: `sentences` is one string, or `k` is not an int.
+            TypeError: `document` is neither, or `k` is not an int.
             ValueError: there are no sentences, one has no word, or `k` is out of range.
+            ImportError: `document` is text, and pysbd is not installed.
+
+        Example:
+            >>> model = Summarizer(Vocab(["rain", "sun", "."]), embed_dim=8, num_heads=2)
+            >>> with torch.no_grad():
+            ...     _ = model.query.add_(0.1)  # stands for a training
+            >>> len(model.summarize("Rain. Sun and rain. No rain.", k=2).sentences)
+            2
         """
-        if isinstance(sentences, str) or not isinstance(sentences, Sequence):
-            got = type(sentences).__name__
-            checks.fail("sentences", "a list of sentences", got, TypeError)
-        if not len(sentences):
-            checks.fail("sentences", "at least one sentence", "none")
-        checks.integer("k", k, minimum=1, maximum=len(sentences))
-        tokens = [tokenize(item) if isinstance(item, str) else list(item) for item in sentences]
-        if not all(tokens):
-            empty = tokens.index([])
-            checks.fail(f"sentences[{empty}]", "at least one word", repr(sentences[empty]))
+        sentences = _sentences("document", document)
+        checks.integer("k", k, minimum=1, maximum=len(sentences.texts))
+        self._warn([sentences])
+        return self._choose([sentences], k)[0]
+
+    def summarize_all(
+        self,
+        documents: Sequence[str | Sequence[str | Sequence[str]]],
+        k: int = 3,
+        *,
+        batch_size: int = 32,
+        progress: bool = False,
+    ) -> list[Summary]:
+        """Summarize many documents, in batches, as `summarize` does each.
+
+        Args:
+            documents: each as `summarize` takes it.
+            k: how many sentences of each, 1 to the number of sentences of the shortest.
+            batch_size: documents read at a time.
+            progress: show a bar, of documents. The environment variable TQDM_DISABLE=1 hides it.
+
+        Returns:
+            A `Summary` for each document, in their order.
+
+        Raises:
+            TypeError: `documents` is one string, or as for `summarize`.
+            ValueError: there are no documents, or as for `summarize`.
+        """
+        if isinstance(documents, str) or not isinstance(documents, Sequence):
+            got = type(documents).__name__
+            checks.fail("documents", "a list of documents", got, TypeError)
+        if not len(documents):
+            checks.fail("documents", "at least one document", "none")
+        checks.integer("k", k, minimum=1)
+        checks.integer("batch_size", batch_size, minimum=1)
+        shown = {} if checks.flag("progress", progress) else {"disable": True}
+        read = [_sentences(f"documents[{n}]", document) for n, document in enumerate(documents)]
+        for number, sentences in enumerate(read):
+            if (count := len(sentences.texts)) < k:
+                checks.fail(f"documents[{number}]", f"at least k = {k} sentences", str(count))
+        self._warn(read)
+        found: list[Summary] = []
+        with tqdm(desc="Summarizing", total=len(read), **shown) as bar:
+            for start in range(0, len(read), batch_size):
+                found += self._choose(read[start : start + batch_size], k)
+                bar.update(len(found) - start)
+        return found
+
+    def _choose(self, documents: Sequence["_Sentences"], k: int) -> list[Summary]:
+        ids = stack_sentences([each.tokens for each in documents], self.vocab)
+        with evaluating(self):
+            scored = self(ids.to(self.query.device))
+        found = []
+        for row, (texts, _) in enumerate(documents):
+            scores, weights = (
+                part[row, : len(texts)].float().cpu() for part in (scored.scores, scored.weights)
+            )
+            chosen = sorted(scores.sort(descending=True, stable=True).indices[:k].tolist())
+            picked = [texts[place] for place in chosen]
+            found.append(Summary(chosen, picked, scores.tolist(), weights.tolist()))
+        return found
+
+    def _warn(self, documents: Sequence["_Sentences"]) -> None:
+        """Say what makes a choice meaningless; to the caller of `summarize`."""
         if torch.equal(self.query, self._first_query):
             instead = "train it with training.fit(..., loss=summary_loss), or load(folder)"
-            warnings.warn(f"an untrained Summarizer chooses at random: {instead}", stacklevel=2)
-        ids = stack_sentences([tokens], self.vocab).to(self.query.device)
-        with evaluating(self):
-            scored = self(ids)
-        scores, weights = scored.scores[0].float().cpu(), scored.weights[0].float().cpu()
-        chosen = sorted(scores.sort(descending=True, stable=True).indices[:k].tolist())
-        texts = [item if isinstance(item, str) else " ".join(item) for item in sentences]
-        return Summary(chosen, [texts[n] for n in chosen], scores.tolist(), weights.tolist())
+            warnings.warn(f"an untrained Summarizer chooses at random: {instead}", stacklevel=3)
+            return
+        words = [word for each in documents for tokens in each.tokens for word in tokens]
+        share = sum(word not in self.vocab for word in words) / len(words)
+        if share > 0.5:
+            warnings.warn(
+                f"the Summarizer does not know {share:.0%} of the words: it was trained on other "
+                "text, and its choice means little",
+                stacklevel=3,
+            )
 
     def save(self, folder: str | Path) -> None:
         """Write `weights.safetensors` and `summarizer.json` into a folder."""
@@ -204,6 +272,34 @@ class Summarizer(nn.Module):
             if low < 0 or high >= len(self.vocab):
                 expected = f"ids from 0 to {len(self.vocab) - 1} (the vocabulary)"
                 checks.fail("sentences", expected, f"ids from {low} to {high}")
+
+
+class _Sentences(NamedTuple):
+    """The sentences of a document, as text and as tokens."""
+
+    texts: list[str]
+    tokens: list[list[str]]
+
+
+def _sentences(name: str, document: str | Sequence[str | Sequence[str]]) -> _Sentences:
+    """Check a document, which a message calls `name`, and split what is not split."""
+    if not isinstance(document, Sequence):
+        checks.fail(name, "text or a list of sentences", type(document).__name__, TypeError)
+    sentences = split_sentences(document) if isinstance(document, str) else document
+    if not len(sentences):
+        checks.fail(name, "at least one sentence", "none")
+    tokens = []
+    for number, item in enumerate(sentences):
+        if not isinstance(item, Sequence):
+            got = type(item).__name__
+            checks.fail(f"{name}[{number}]", "text or a list of tokens", got, TypeError)
+        tokens.append(tokenize(item) if isinstance(item, str) else list(item))
+    if not all(tokens):
+        empty = tokens.index([])
+        checks.fail(f"{name}[{empty}]", "at least one word", repr(sentences[empty]))
+    return _Sentences(
+        [item if isinstance(item, str) else " ".join(item) for item in sentences], tokens
+    )
 
 
 def summary_loss(model: Summarizer, batch: DocumentBatch) -> Tensor:

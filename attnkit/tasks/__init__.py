@@ -21,6 +21,7 @@ from attnkit.tasks.salient import (
     salient,
     stack_sentences,
 )
+from attnkit.tasks.sentences import split_sentences
 from attnkit.tasks.subwords import Subwords
 from attnkit.tasks.tatoeba import references, tatoeba, tatoeba_aligned
 from attnkit.tasks.toy_french import noun_phrases, toy_french
@@ -53,6 +54,7 @@ __all__ = [
     "reverse_source",
     "salient",
     "split",
+    "split_sentences",
     "stack_sentences",
     "tatoeba",
     "tatoeba_aligned",

@@ -23,8 +23,8 @@ def run(title: str) -> dict:
     return names
 
 
-def test_there_are_seven_recipes_and_two_commands():
-    assert len(RECIPES) == 7 == README.count("```python")
+def test_there_are_eight_recipes_and_two_commands():
+    assert len(RECIPES) == 8 == README.count("```python")
     assert re.findall(r"^make (\w+) ", README, re.M) == ["book", "test"]
 
 
@@ -48,6 +48,14 @@ def test_load():
     translator = run("Load a trained translator")["translator"]
     assert translator("I don't like coffee.", beam_size=5) == "je n'aime pas le café."
     assert "je n'aime pas le café." in RECIPES["Load a trained translator"]
+
+
+def test_summarize():
+    names = run("Summarize")
+    summary = names["summary"]
+    assert len(summary.sentences) == len(summary.chosen) == 3
+    assert len(summary.weights) == len(names["documents"][0].sentences)
+    assert abs(sum(summary.weights) - 1) < 1e-5
 
 
 def test_record():

@@ -75,6 +75,44 @@ def test_summary_is_the_k_best_in_the_order_of_the_document():
     assert summary.sentences == [texts[place] for place in sorted(best)]
 
 
+def test_text_is_split_into_its_sentences():
+    one = model()
+    text = "Dr. Alice won the election. The rain fell.\nBruno sang on monday."
+    summary = one.summarize(text, k=2)
+    split = ["Dr. Alice won the election.", "The rain fell.", "Bruno sang on monday."]
+    assert summary == one.summarize(split, k=2)
+    assert len(summary.scores) == 3
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 32])
+def test_many_documents_give_what_each_gives_alone(batch_size):
+    one = model()
+    documents = [[" ".join(s) for s in item.sentences] for item in DOCUMENTS[:7]]
+    together = one.summarize_all(documents, 2, batch_size=batch_size)
+    assert len(together) == 7
+    for found, document in zip(together, documents, strict=True):
+        alone = one.summarize(document, 2)
+        assert (found.chosen, found.sentences) == (alone.chosen, alone.sentences)
+        assert len(found.weights) == len(document)
+        assert found.scores == pytest.approx(alone.scores, abs=1e-5)
+        assert found.weights == pytest.approx(alone.weights, abs=1e-5)
+
+
+def test_words_that_it_does_not_know_are_worth_a_warning():
+    one = model()
+    with torch.no_grad():
+        one.query.add_(0.1)
+    with pytest.warns(UserWarning, match=r"does not know 75% of the words") as caught:
+        one.summarize(["alice juggles", "nobody cares"], 1)
+    assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match=r"does not know 100% of the words") as caught:
+        one.summarize_all(["Nobody cares. Who juggles?"], 1)
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        one.summarize(["alice juggles", "alice won"], 1)
+
+
 def test_document_batches_hold_every_document_once_with_its_answer():
     batches = DocumentBatches(DOCUMENTS, VOCAB, batch_size=7, seed=3)
     for epoch in (0, 1):
@@ -137,6 +175,10 @@ def summarize(sentences, k=1):
     return lambda: model().summarize(sentences, k)
 
 
+def all_of(documents, k=2):
+    return lambda: model().summarize_all(documents, k)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -174,9 +216,28 @@ def summarize(sentences, k=1):
             "ids from 0 to 117 (the vocabulary)",
             "ids from 1000000 to 1000000",
         ),
-        Wrong(summarize("one text"), TypeError, "sentences", "a list of sentences", "str"),
-        Wrong(summarize([]), ValueError, "sentences", "at least one sentence", "none"),
-        Wrong(summarize(["a", ""]), ValueError, "sentences[1]", "at least one word", "''"),
+        Wrong(summarize(3), TypeError, "document", "text or a list of sentences", "int"),
+        Wrong(summarize([]), ValueError, "document", "at least one sentence", "none"),
+        Wrong(summarize(" "), ValueError, "document", "at least one sentence", "none"),
+        Wrong(summarize(["a", ""]), ValueError, "document[1]", "at least one word", "''"),
+        Wrong(summarize(["a", 3]), TypeError, "document[1]", "text or a list of tokens", "int"),
+        Wrong(all_of("one. two."), TypeError, "documents", "a list of documents", "str"),
+        Wrong(all_of([]), ValueError, "documents", "at least one document", "none"),
+        Wrong(
+            all_of([["a", "b"], ["a"]]),
+            ValueError,
+            "documents[1]",
+            "at least k = 2 sentences",
+            "1",
+        ),
+        Wrong(all_of([["a", ""]]), ValueError, "documents[0][1]", "at least one word", "''"),
+        Wrong(
+            lambda: model().summarize_all([["a"]], 1, batch_size=0),
+            ValueError,
+            "batch_size",
+            "an int of at least 1",
+            "0",
+        ),
         Wrong(summarize(["a"], 2), ValueError, "k", "an int of at most 1", "2"),
         Wrong(summarize(["a"], 0), ValueError, "k", "an int of at least 1", "0"),
         Wrong(
