@@ -39,6 +39,7 @@ DRAWINGS: dict[str, Drawing] = {
         masks.CORNERS,
         places.WAVES,
         places.CLOCKS,
+        heads.TWO_READINGS,
         heads.SPLIT_HEADS,
         heads.GROUPED_HEADS,
         transformer.TRANSFORMER,

@@ -176,3 +176,59 @@ GROUPED_HEADS = Drawing(
     draw=grouped_heads,
     two_layouts=True,
 )
+
+STORY = ("hang", "them", "not", "let", "them", "go")
+LEFT_SHARE = 0.6
+"""The share that chapter 08 fixes for the command on the left; the right one gets the rest."""
+
+
+def two_readings(narrow: bool) -> Sheet:
+    """The row of *not*: in one head it is shared by two commands, two heads have one each."""
+    sheet = Sheet(NARROW, 292, 13.5)
+    pitch, w, h = 57, 53, 27
+    mixed = [LEFT_SHARE, 0, 0, 1 - LEFT_SHARE, 0, 0]
+    alone = [[float(word == read) for word in STORY] for read in ("hang", "let")]
+
+    def row(y: float, shares: Sequence[float]) -> None:
+        for place, share in enumerate(shares):
+            said = f"{share:.2f}" if share else ""
+            sheet.cell(place * pitch, y, w, h, share, said, size=12.5)
+
+    for place, word in enumerate(STORY):
+        x = place * pitch
+        if word == "not":
+            sheet.item("query", x, 0, w, 26, word)
+        else:
+            sheet.text(x + w / 2, 13, word)
+    sheet.text(0, 46, "One head: a single row of weights", anchor="start", style="d-bold")
+    row(58, mixed)
+    for place in (0, 3):
+        sheet.arrow([(place * pitch + w / 2, 88), (NARROW / 2 - 40 + 14 * place, 108)], "value")
+    words = f"{number(LEFT_SHARE)} hang + {number(1 - LEFT_SHARE)} let"
+    sheet.item("value", 86, 110, 168, 30, words)
+    sheet.text(NARROW / 2, 155, "one mix: which stood on the left?", style="d-muted", size=12.5)
+
+    sheet.text(0, 188, "Two heads: a row each", anchor="start", style="d-bold")
+    for head, shares in enumerate(alone):
+        row(200 + 31 * head, shares)
+    for place, read in ((0, "hang"), (3, "let")):
+        centre = place * pitch + w / 2
+        sheet.arrow([(centre, 260), (centre, 264 + 0.1)], "value", style="d-thin")
+        sheet.item("value", place * pitch - 4 * (place > 0), 266, w + 8, 26, read)
+    sheet.text(pitch + w / 2 + 12, 279, "left", style="d-muted", size=12.5)
+    sheet.text(4 * pitch + w / 2 + 12, 279, "right", style="d-muted", size=12.5)
+    return sheet
+
+
+TWO_READINGS = Drawing(
+    name="two-readings",
+    title="One row of weights mixes the two commands; two rows keep them apart.",
+    description=(
+        "The sentence “hang them not let them go”; “not” asks. With one head there is one row of "
+        "weights, 0.60 on “hang” and 0.40 on “let”, and what comes back is one mix, 0.6 hang and "
+        "0.4 let, which does not say which of the two stood on the left. With two heads there "
+        "are two rows: one has weight 1.00 on “hang”, the other 1.00 on “let”, and the two "
+        "commands come back side by side, left and right."
+    ),
+    draw=two_readings,
+)

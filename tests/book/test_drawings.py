@@ -31,9 +31,10 @@ from attnbook.drawings import (
 from attnbook.drawings.drawing import HERE, Drawing, style_sheet
 from attnbook.drawings.sheet import Sheet, number, vector
 from attnkit import Translator
-from attnkit.viz import palette
+from attnkit.viz import HeadSwitch, palette
 from attnkit.viz.palette import ROLES, contrast
 from booktools import gates, normal_form
+from tests.browser.explorer_page import saved_arrays, saved_models
 
 EACH = pytest.mark.parametrize("drawing", DRAWINGS.values(), ids=lambda drawing: drawing.name)
 SVG = "{http://www.w3.org/2000/svg}"
@@ -369,6 +370,26 @@ def test_split_heads_shows_the_example(capsys):
     assert drawn[-13:-1] == [number(x) for row in output for x in row]
     for row in (*merged, *output):
         assert " ".join(map(number, row)) in DRAWINGS["split-heads"].description
+
+
+def test_two_readings_show_the_weights_of_the_trained_heads():
+    """One row of weights as chapter 08 fixes it, and the rows of its model as it was kept."""
+    (path,) = gates.CHAPTERS.glob("08_*.ipynb")
+    source = {cell.id: cell.source for cell in normal_form.read(path).cells}
+    left, right = heads.LEFT_SHARE, round(1 - heads.LEFT_SHARE, 2)
+    assert f"mix = {left} * VALUES[ordered[:, 0]] + {right} * VALUES" in source["why-code"]
+    drawn = words(DRAWINGS["two-readings"])
+    assert [word for word in drawn if re.fullmatch(r"\d\.\d\d", word)] == [
+        f"{left:.2f}", f"{right:.2f}", "1.00", "1.00"
+    ]  # fmt: skip
+    (model,) = saved_models(path, HeadSwitch)
+    state, given = model["state"], saved_arrays(model)["weights"]
+    assert tuple(state["tokens"]) == heads.STORY
+    assert state["tokens"][state["row"]] == "not"
+    rows = np.reshape(given, (2, 6, 6))[:, state["row"]]
+    by_reading = sorted(rows.tolist(), reverse=True)  # the head that looks left comes first
+    for row, word in zip(by_reading, ("hang", "let"), strict=True):
+        assert row == pytest.approx([float(one == word) for one in heads.STORY], abs=0.005)
 
 
 def test_grouped_heads_shows_the_counted_bytes(capsys):
