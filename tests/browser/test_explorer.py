@@ -262,10 +262,13 @@ def test_the_keyboard_reaches_every_cell_and_head(show):
     assert live.inner_text().endswith("masked, weight 0")
 
 
+KEEP = "Keep this picture to compare"
+
+
 def test_focus_is_visible_and_every_control_has_a_name(show):
     page, _, _ = show(an_explorer(mask="window"))
     names = []
-    for _ in range(14):
+    for _ in range(15):
         page.keyboard.press("Tab")
         focus = page.evaluate(
             """() => { const e = document.activeElement, style = getComputedStyle(e);
@@ -278,7 +281,7 @@ def test_focus_is_visible_and_every_control_has_a_name(show):
     controls = ["Length", "Head", "Mask", "Window", "Show", "Temperature", "scale by 1/√16"]
     assert names[:8] == [*controls, "Reset"]
     assert names[8].startswith("Attention heat map, head 0: 12 queries by 12 keys")
-    assert names[9:] == ["stretch colours", "Show all", *FOLDED]
+    assert names[9:] == ["stretch colours", "Show all", KEEP, *FOLDED]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

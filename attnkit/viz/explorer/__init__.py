@@ -60,10 +60,16 @@ class AttentionExplorer(Settings, Widget):
         temperature: divides the scores.
         stage: "scores" (scaled, before the mask), "masked scores" or "weights".
         controls: which controls to show, out of "length", "head", "mask", "scale",
-            "temperature", "stage" and "hide" (the words, to be pressed); those that apply when
-            left out, without "hide".
+            "temperature", "stage", "view", "hide" (the words, to be pressed) and "compare" (keep a
+            picture); those that apply when left out, without "hide".
         hidden: positions of keys that no query may see, whatever the mask; not for recorded
             weights.
+        view: "map", or "lines" from queries to keys.
+        guess: [head, query] of a row that is covered until the reader has guessed where most of
+            its weight is; [head, query, key] after that.
+        kept: settings of a second picture beside the first, to compare; what it leaves out is as
+            on show. {} for none.
+        difference: whether the second picture is the first's weights minus its own.
         stretch: whether the largest number on show has the darkest colour; else 1 has it, and for
             scores the largest raw score.
         head_names: H strings.
@@ -102,7 +108,7 @@ class AttentionExplorer(Settings, Widget):
             f"explorer/{name}.js"
             for name in (
                 *("compute", "draw", "words", "controls", "tour", "apart", "hide"),
-                "explorer",
+                *("guess", "lines", "compare", "explorer"),
             )
         ),
     )
@@ -348,6 +354,16 @@ class AttentionExplorer(Settings, Widget):
         """
         return compute.values(self._data, self, stage)
 
+    def change(self) -> np.ndarray:
+        """Weights on show minus those of the kept picture: float64 (H, L, S), or (1, L, S) of the
+        heads that the two show, for the queries and keys that both have.
+
+        Raises ValueError when no picture is kept.
+        """
+        if not self.kept:
+            checks.fail("kept", "settings of a picture to compare with", "{}")
+        return compute.change(self._data, self)
+
     def output(self) -> np.ndarray:
         """Weights on show times values, by torch: float64 (H, L, Ev).
 
@@ -395,7 +411,9 @@ def _controls(data: dict, lengths: list[int]) -> list[str]:
         "scale": data["scale"] is not None,
         "temperature": data["kind"] != "frames",
         "stage": data["kind"] != "frames",
+        "view": data["query_tokens"] is not None,
         "hide": False,
+        "compare": True,
     }
     return [name for name in CONTROLS if applies[name]]
 

@@ -5,6 +5,7 @@ attributes), and has its twin of the same purpose in compute.js.
 """
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import torch
@@ -12,7 +13,7 @@ from matplotlib.figure import Figure
 
 from attnkit import checks, functional, masks
 from attnkit.viz.explorer.data import Data
-from attnkit.viz.explorer.settings import STAGES
+from attnkit.viz.explorer.settings import STAGES, Settings
 from attnkit.viz.heatmap import heatmap
 
 
@@ -64,6 +65,17 @@ def values(data: Data, s, stage: str | None = None) -> np.ndarray:
     elif stage == "weights":
         scores = functional.masked_softmax(scores, mask(data, s))
     return scores.numpy()
+
+
+def change(data: Data, s) -> np.ndarray:
+    """Weights on show minus those of the settings in `s.kept`, where both have rows and columns."""
+    names = Settings.class_own_traits()
+    old = SimpleNamespace(**({name: getattr(s, name) for name in names} | s.kept))
+    heads = slice(None) if s.head == "all" else [s.head]
+    before = heads if "all" in (s.head, old.head) else [old.head]
+    now, then = values(data, s, "weights")[heads], values(data, old, "weights")[before]
+    rows, columns = (min(sizes) for sizes in zip(now.shape[1:], then.shape[1:], strict=True))
+    return now[:, :rows, :columns] - then[:, :rows, :columns]
 
 
 def output(data: Data, s) -> np.ndarray:

@@ -1,6 +1,7 @@
 // The explorer's controls: native inputs, each in its own label.
 
 const MASKS = ["none", "causal", "padding", "window", "prefix"];
+const VIEWS = ["map", "lines"];
 const STAGES = ["scores", "masked scores", "weights"];
 
 const same = (v) => v;
@@ -67,6 +68,7 @@ function buildControls(data, shown) {
     head: () => chooser(data.headLabel || "Head", "head",
       [...names.entries(), ["all", `all ${(data.headLabel || "Head").toLowerCase()}s`]]),
     mask: () => maskControls(data),
+    view: () => chooser("View", "view", [["map", "map"], ["lines", "lines between words"]]),
     stage: () => chooser("Show", "stage", STAGES.map((stage) => [stage, stage])),
     temperature: () => slider("Temperature", "temperature", { min: -1, max: () => 1, step: 0.05,
       from: Math.log10, to: temperatures(data), text: heat }),

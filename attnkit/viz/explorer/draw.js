@@ -201,7 +201,8 @@ function drawCells(pen, { x, y }, { cell, em }, { rows, cols, sees }, s, hues, h
       pen.rect(x + j * cell, y + i * cell, cell, cell);
       if (cell < NUMBERS && v === v) continue;
       pen.fillStyle = isDark([0, 8, 16].map((bits) => (pixels[k] >> bits) & 255)) ? "#fff" : "#000";
-      const text = v !== v ? "×" : s.stage !== "weights" ? fixed(v, 1) : v.toFixed(2).replace(/^0/, "");
+      const text = v !== v ? "×" : STAGES.includes(s.stage) && s.stage !== "weights" ? fixed(v, 1)
+        : v.toFixed(2).replace("-0.00", "0.00").replace("0.", ".").replace("-", "−");
       pen.fillText(text, x + (j + 0.5) * cell, y + (i + 0.5) * cell);
     }
   }
@@ -217,6 +218,7 @@ function drawFrame(pen, plan, panel, { rows, cols }, [, query, key], kind, hues)
   pen.setLineDash(kind === "hover" ? [2, 2] : []);
   pen.lineWidth = 1;
   pen.strokeRect(panel.x - 1.5, y - 0.5, cols * plan.cell + 3, size + 1);
+  if (kind === "covered") return;
   if (kind !== "hover") pen.strokeRect(x - 0.5, panel.y - 1.5, size + 1, rows * plan.cell + 3);
   for (const [strokeStyle, lineWidth, dash] of [[hues.back, 5, []],
     [hues.accent, kind === "pinned" ? 3 : 2, kind === "hover" ? [3, 3] : []]]) {

@@ -1,9 +1,10 @@
 // The explorer: one view of one model.
 
 const SETTINGS = ["seq_len", "head", "mask", "padding", "window", "prefix_len", "scaled",
-  "temperature", "stage", "pinned", "stretch", "hidden"];
+  "temperature", "stage", "pinned", "stretch", "hidden", "view",
+  "guess", "kept", "difference"];
 // Settings that states have no value of which were saved before there were such.
-const LATER = { hidden: [] };
+const LATER = { hidden: [], view: "map", guess: [], kept: {}, difference: false };
 const TOP_KEYS = 5;
 
 // What a key adds to [head, query, key].
@@ -19,16 +20,22 @@ const PAGE = `<p class="ak-title"></p><div class="ak-tour" role="group" aria-lab
 <p class="ak-say" aria-live="polite"></p><div class="ak-steps"><button class="ak-back" type="button">Back</button>
 <span class="ak-count"></span><button class="ak-next" type="button">Next</button></div></div>
 <div class="ak-controls"><button class="ak-reset" type="button">Reset</button></div>
+<div class="ak-guess" role="group" aria-label="Guess first" hidden><p class="ak-ask"></p>
+<div class="ak-answers"></div><p class="ak-told"></p><button class="ak-skip" type="button"></button></div>
 <div class="ak-hide" role="group" aria-label="Press a word to hide it" hidden></div><div class="ak-body">
 <div class="ak-plot"><canvas class="ak-map" aria-hidden="true"></canvas>
 <canvas class="ak-cursor" tabindex="0" role="application"></canvas></div>
+<div class="ak-kept" role="group" aria-label="The kept picture" hidden>
+<canvas class="ak-before" aria-hidden="true"></canvas><p class="ak-old"></p><p class="ak-scale"><span class="ak-less"></span><i class="ak-hues"></i>
+<span class="ak-more"></span></p><p class="ak-change"></p><label class="ak-differs"><input type="checkbox"
+aria-label="show the difference">show the difference</label></div>
 <p class="ak-line" aria-hidden="true"></p>
-<div class="ak-bar"><span class="ak-low"></span><i class="ak-ramp"></i><span class="ak-high"></span>
+<div class="ak-bar"><span class="ak-least"></span><span class="ak-low"></span><i class="ak-ramp"></i><span class="ak-high"></span>
 <span class="ak-masked"><i></i>masked</span><span class="ak-nan"><i></i>not a number</span>
 <label class="ak-stretch"><input type="checkbox" aria-label="stretch colours">stretch colours</label>
 <span class="ak-pad">${PAD.map(([sign, key, name]) =>
     `<button type="button" data-key="${key}" aria-label="${name}">${sign}</button>`).join("")}</span>
-<button class="ak-open" type="button"></button></div>
+<button class="ak-open" type="button"></button><button class="ak-keep" type="button"></button></div>
 <div class="ak-side"><div><button class="ak-chip" type="button" hidden></button>
 <p class="ak-pair"><span>query</span><span class="ak-query"></span>
 <span>key</span><span class="ak-key"></span></p><p class="ak-big"></p><p class="ak-score"></p></div>
@@ -40,7 +47,7 @@ const PAGE = `<p class="ak-title"></p><div class="ak-tour" role="group" aria-lab
 <p class="ak-note"></p><p class="ak-live" role="status"></p>`;
 
 const clamp = (at, count) => Math.max(0, Math.min(at, count - 1));
-const alike = (a, b) => String(a) === String(b);
+const alike = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 function readSettings(model) {
   const read = traitsOf(model, SETTINGS);
@@ -74,6 +81,8 @@ class View {
     this.tour = new Tour(this, on);
     this.apart = new Apart(this, on);
     this.words = hideWords(this, on);
+    this.asked = guessFirst(this, on);
+    this.compared = compare(this, on);
     for (const { input, read } of this.controls) on(input, "input", () => this.set(read()));
     on(this.stretch, "input", () => this.set({ stretch: this.stretch.checked }));
     on(page.reset, "click", () => this.set(this.initial));
@@ -118,6 +127,10 @@ class View {
     const s = this.settings = readSettings(this.model);
     if (s.pinned.length && !alike(s.pinned, this.pinned)) this.choose(s.pinned);
     this.pinned = s.pinned;
+    if (asks(s) && !alike(s.guess, this.guess) && !s.pinned.length) {
+      this.choose([...s.guess, clamp(s.guess[1], sizeOf(this.data, s).cols)]);
+    }
+    this.guess = s.guess;
     if (s.head !== "all") this.cursor[0] = s.head;
     if (!s.pinned.length && this.otherWords(this.cursor)) this.placeCursor();
   }
@@ -147,6 +160,7 @@ class View {
     if (!this.plan) return;
     const { panels, cell } = this.plan, { rows, cols } = this.shape;
     const box = this.page.cursor.getBoundingClientRect();
+    if (this.plan.lines) return lineUnder(this, clientX - box.left, clientY - box.top);
     for (const [at, { x, y }] of panels.entries()) {
       const key = Math.floor((clientX - box.left - x) / cell);
       const query = Math.floor((clientY - box.top - y) / cell);
@@ -187,7 +201,8 @@ class View {
   click(event) {
     const cell = this.under(event), title = this.titleUnder(event);
     if (title !== undefined) this.openLarge(title);
-    if (cell) this.take(cell, !alike(this.settings.pinned, cell));
+    if (cell && covers(this.settings, cell)) this.asked.press(cell[2]);
+    else if (cell) this.take(cell, !alike(this.settings.pinned, cell));
   }
 
   keydown(event) {
@@ -207,7 +222,8 @@ class View {
     const { rows, cols } = this.shape ?? sizeOf(this.data, this.settings);
     const counts = [this.data.heads, rows, cols], held = this.settings.pinned.length > 0;
     const cell = this.cursor.map((at, dim) => clamp(clamp(at, counts[dim]) + MOVES[key][dim], counts[dim]));
-    this.take(cell, MOVES[key] === STAY ? !held : held, MOVES[key][0] !== 0);
+    if (MOVES[key] === STAY && covers(this.settings, cell)) this.asked.press(cell[2]);
+    else this.take(cell, MOVES[key] === STAY ? !held : held, MOVES[key][0] !== 0);
   }
 
   escape(event) {
@@ -258,6 +274,7 @@ class View {
     const { data, settings: s, cursor } = this;
     if (!this.isOnShow()) return this.absent();
     const labels = labelsOf(data, s), row = readRow(data, s, cursor);
+    if (covers(s, cursor)) return describeCovered(labels, cursor);
     const [most] = best ? bestKeys(row) : [];
     return describeCell(labels, row, cursor) + (most === undefined ? ""
       : `; it looks most at ${quoted(labels.keys[most])}, ${fixed(row.weights[most])}`);
@@ -279,7 +296,7 @@ class View {
 
   /** Draw in the next frame, and the map only when more than the cursor changed. */
   update(map = true) {
-    this.stale ||= map;
+    this.stale ||= map || this.settings.view === "lines";
     this.frame ||= requestAnimationFrame(() => this.redraw(this.stale));
   }
 
@@ -301,34 +318,47 @@ class View {
     this.stretch.checked = s.stretch;
     this.tour.show();
     this.words.show();
+    this.asked.show();
+    this.compared.show();
     const about = describeView(data, s);
     if (page.cursor.ariaLabel !== about) page.cursor.ariaLabel = about;
     page.open.hidden = data.heads < 2 || !this.model.get("controls").includes("head");
-    this.heads = shownHeads(data, s);
+    const lines = s.view === "lines", drawn = lines ? { ...s, stage: "weights" } : s;
+    page.root.classList.toggle("ak-lines", lines);
+    this.heads = lines ? [this.cursor[0]] : shownHeads(data, s);
     this.width = page.body.clientWidth;
     if (!this.width) return;
     this.readColours();
     this.planFor(this.heads.length);
+    this.labels = labelsOf(data, s);
+    this.compared.draw();
+    if (lines) return drawLines(fit(page.map, this.plan), this);
     const { rows, cols } = this.shape, count = rows * cols, all = count * this.heads.length;
     if (this.cells.length < all) this.cells = new Float64Array(all);
     const most = Math.max(...this.heads.map((head, at) => fillHead(data, s, head, this.cells, at * count)));
     const end = endOfColours(data, s, most);
-    this.labels = labelsOf(data, s);
     this.pixels = paintCells(this.atlas, this.cells, s, this.shape, this.heads, end, this.hues);
-    drawMap(fit(page.map, this.plan), this);
+    const pen = fit(page.map, this.plan), covered = this.plan.panels[this.heads.indexOf(s.guess[0])];
+    drawMap(pen, this);
+    if (asks(s) && covered && s.guess[1] < rows) coverRow(pen, this.plan, covered, this.shape, s.guess[1], this.hues);
     this.drawBar(end);
+  }
+
+  /** The size of the reader's type: 1 where the browser's is as it was. */
+  em() {
+    return parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
   }
 
   /** One plan for all lengths; many or small maps have the numbers below, not beside them. */
   planFor(count) {
-    const { page, data, most } = this, em = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
-    const pen = page.map.getContext("2d"), key = [this.width, count, em].join();
+    const { page, data, most, settings: s } = this, em = this.em(), two = !page.kept.hidden;
+    const pen = page.map.getContext("2d"), key = [this.width, count, em, two, s.view].join();
     if (this.planned === key) return;
     const side = this.width >= 560 * em ? 226 * em : 0, room = (width) => layOut(pen, width, count, most, em);
     const beside = room(this.width - side);
-    const below = count > 4 || (side && count > 1 && beside.cell < 14);
+    const below = two || count > 4 || (side && count > 1 && beside.cell < 14);
     page.body.classList.toggle("ak-wide", Boolean(below));
-    this.plan = below ? room(page.plot.clientWidth) : page.plot.clientWidth === this.width - side
+    this.plan = s.view === "lines" ? layLines(pen, page.plot.clientWidth, most, em) : below ? room(page.plot.clientWidth) : page.plot.clientWidth === this.width - side
       ? beside : room(page.plot.clientWidth);
     this.planned = key;
   }
@@ -336,8 +366,9 @@ class View {
   drawFrames() {
     const { page, plan, shape, hues, settings: s } = this, pen = fit(page.cursor, plan);
     const frame = (cell, kind) => {
+      if (plan.lines) return drawLinesOfRow(pen, this, cell, kind);
       const panel = plan.panels[this.heads.indexOf(cell[0])];
-      if (panel) drawFrame(pen, plan, panel, shape, cell, kind, hues);
+      if (panel) drawFrame(pen, plan, panel, shape, cell, covers(s, cell) ? "covered" : kind, hues);
     };
     if (this.there) frame(this.cursor, s.pinned.length ? "pinned" : "here");
     if (this.hover) frame(this.hover, "hover");
@@ -349,7 +380,7 @@ class View {
     this.hues = { ink: style.color, back: style.backgroundColor,
       weights: named("weights"), scores: named("scores") };
     this.hues.map = this.hues[this.settings.stage === "weights" ? "weights" : "scores"];
-    for (const name of ["muted", "line", "accent", "hatch", "nan"]) this.hues[name] = named(name);
+    for (const name of ["muted", "line", "accent", "hatch", "nan", "soft", "query"]) this.hues[name] = named(name);
   }
 
   drawBar(end) {
@@ -366,7 +397,7 @@ class View {
 
   showRow() {
     const { page, data, settings: s } = this, labels = labelsOf(data, s), pinned = s.pinned.length > 0;
-    page.chip.hidden = !pinned;
+    page.chip.hidden = !pinned || covers(s, this.cursor);
     const large = s.head === "all" ? `Open ${data.names[(this.hover ?? this.cursor)[0]]} large` : "Show all";
     if (!page.open.hidden) say(page.open, large);
     if (pinned) {
@@ -377,6 +408,8 @@ class View {
     const cell = this.hover ?? (this.there ? this.cursor : null);
     page.root.classList.toggle("ak-absent", !cell);
     if (!cell) return this.showAbsent();
+    if (this.plan?.lines) say(page.least, describeLines(this, cell));
+    if (covers(s, cell)) return this.showWords(...labelsOfCell(labels, cell), "?", "covered until you have guessed");
     const [head, query, key] = cell, row = readRow(data, s, cell), { weights } = row;
     const [asks, is] = [labels.queries[query], labels.keys[key]], number = mainNumber(s, row, key);
     say(page.query, quoted(asks));
@@ -397,10 +430,15 @@ class View {
 
   /** The chosen word is not there: say so, and show no other. */
   showAbsent() {
-    const { page } = this, [query, key] = this.wordsOf(this.cursor), words = this.absent();
+    this.showWords(...this.wordsOf(this.cursor), "–", this.absent());
+  }
+
+  /** Two words and, in place of numbers, why there are none. */
+  showWords(query, key, number, words) {
+    const { page } = this;
     say(page.query, quoted(query));
     say(page.key, quoted(key));
-    say(page.big, "–");
+    say(page.big, number);
     say(page.score, words);
     say(page.line, words);
     say(page.head, "");

@@ -5,8 +5,13 @@ import math
 import traitlets as t
 
 MASKS = ("none", "causal", "padding", "window", "prefix")
+VIEWS = ("map", "lines")
+COMPARED = (
+    *("seq_len", "head", "mask", "padding", "window", "prefix_len", "scaled", "temperature"),
+    "hidden",
+)
 STAGES = ("scores", "masked scores", "weights")
-CONTROLS = ("length", "head", "mask", "scale", "temperature", "stage", "hide")
+CONTROLS = ("length", "head", "mask", "scale", "temperature", "stage", "view", "hide", "compare")
 _ONE_SEQUENCE = ("causal", "window", "prefix")
 
 
@@ -33,6 +38,10 @@ class Settings(t.HasTraits):
     pinned = t.List(t.Int()).tag(sync=True)
     stretch = t.Bool(False).tag(sync=True)
     hidden = t.List(t.Int()).tag(sync=True)
+    view = t.Enum(VIEWS, "map").tag(sync=True)
+    guess = t.List(t.Int()).tag(sync=True)
+    kept = t.Dict().tag(sync=True)
+    difference = t.Bool(False).tag(sync=True)
 
     @t.validate("seq_len")
     def _valid_seq_len(self, proposal):
@@ -89,6 +98,26 @@ class Settings(t.HasTraits):
             return _expect(proposal, "[]: without scores nothing can be computed anew", not value)
         fits = all(_is_int(n) and 0 <= n < columns for n in value) and len({*value}) == len(value)
         return _expect(proposal, f"different positions from 0 and below {columns}", fits)
+
+    @t.validate("guess")
+    def _valid_guess(self, proposal):
+        value, counts = proposal.value, self.shape[:3]
+        fits = len(value) in (0, 2, 3) and all(
+            0 <= n < most for n, most in zip(value, counts, strict=False)
+        )
+        return _expect(
+            proposal,
+            f"[head, query], [head, query, key], each from 0 and below {counts}, or []",
+            fits,
+        )
+
+    @t.validate("kept")
+    def _valid_kept(self, proposal):
+        for name, value in proposal.value.items():
+            _expect(proposal, f"settings out of {COMPARED}", name in COMPARED)
+            trait = self.traits()[name]
+            trait._cross_validate(self, trait.validate(self, value))
+        return proposal.value
 
     @t.validate("pinned")
     def _valid_pinned(self, proposal):

@@ -2,7 +2,7 @@
 // third step, `#anchor=mask:none;seq_len:5` to these settings.
 
 /** The control of each setting, and what stands for those without one. */
-const partsOf = ({ controls, page }) => ({ stretch: page.stretch, pinned: page.chip, hidden: page.hide,
+const partsOf = ({ controls, page }) => ({ stretch: page.stretch, pinned: page.chip, hidden: page.hide, guess: page.guess, kept: page.kept,
   ...Object.fromEntries(controls.map(({ name, element }) => [name, element])) });
 
 class Tour {
@@ -108,7 +108,10 @@ function readAddress(data, text) {
     temperature: number(1e-6), pinned: (v) => Array.isArray(v) && [0, 3].includes(v.length) &&
       v.every((at, dim) => Number.isInteger(at) && at >= 0 && at < counts[dim]) };
   Object.assign(fits, { hidden: (v) => computed && Array.isArray(v) && new Set(v).size === v.length &&
-    v.every((at) => Number.isInteger(at) && at >= 0 && at < data.cols) });
+    v.every((at) => Number.isInteger(at) && at >= 0 && at < data.cols), view: (v) => VIEWS.includes(v),
+  guess: (v) => Array.isArray(v) && [0, 2, 3].includes(v.length) &&
+    v.every((at, dim) => Number.isInteger(at) && at >= 0 && at < counts[dim]), difference: flag,
+  kept: (v) => Object(v) === v && Object.entries(v).every(([name, of]) => COMPARED.includes(name) && fits[name](of)) });
   const found = {};
   for (const part of text.split(";")) {
     const [, name, given] = /^(\w+):(.+)$/.exec(part) || [];

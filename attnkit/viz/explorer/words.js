@@ -39,13 +39,22 @@ function describeRow({ weights, count }) {
     `over ${fixed(Math.exp(entropy), 1)}${of || ""} ` + (count === 1 ? "key" : "keys");
 }
 
+const labelsOfCell = ({ queries, keys }, [, query, key]) => [queries[query], keys[key]];
+
+/** A cell of the row that is covered until the reader has guessed. */
+const describeCovered = (labels, cell) => {
+  const [query, key] = labelsOfCell(labels, cell).map(quoted);
+  return `query ${query}, key ${key}: covered. Enter guesses that most of the weight is here`;
+};
+
 function describeView(data, s) {
   const { rows, cols } = sizeOf(data, s);
   const gone = s.hidden.filter((j) => j < cols).map((j) => quoted(labelsOf(data, s).keys[j])).join(", ");
   const how = data.frames ? "recorded weights"
     : `${s.stage}, mask ${maskName(s.mask)}${gone && `, ${gone} hidden`}`;
   const large = data.heads > 1 ? " Plus opens the map in hand large, minus shows all." : "";
-  return `Attention heat map, ${s.head === "all" ? "all heads" : data.names[s.head]}: ${rows} ` +
+  const what = s.view === "lines" ? "Attention as lines from queries to keys" : "Attention heat map";
+  return `${what}, ${s.head === "all" ? "all heads" : data.names[s.head]}: ${rows} ` +
     `queries by ${cols} keys, ${how}. Arrow keys, Home and End move between cells, Page Up and ` +
     `Page Down between heads. Enter pins a cell, Escape frees it.${large}`;
 }

@@ -97,7 +97,7 @@ def test_frames_are_recorded_not_computed():
     frames = {n: np.full((2, n, n), 1 / n, dtype=np.float32) for n in (4, 2)}
     shown = AttentionExplorer.from_frames(frames, tokens=list("abcd"), seq_len=2)
     assert shown.lengths == [2, 4]
-    assert shown.controls == ["length", "head"]
+    assert shown.controls == ["length", "head", "compare"]
     assert shown.note.startswith("Recorded")
     np.testing.assert_array_equal(shown.values(), 0.5)
     shown.seq_len = 4
@@ -250,6 +250,12 @@ WRONG = [
     (lambda q, k: Explorer(q, k, pinned=[0, 6, 0]), ValueError, "pinned: .*below"),
     (lambda q, k: Explorer(q, k, hidden=[6]), ValueError, "hidden: expected .*below 6"),
     (lambda q, k: Explorer(q, k, hidden=[1, 1]), ValueError, "hidden: expected different"),
+    (lambda q, k: Explorer(q, k, view="graph"), TraitError, "view.*graph"),
+    (lambda q, k: Explorer(q, k, guess=[0]), ValueError, "guess: expected"),
+    (lambda q, k: Explorer(q, k, guess=[0, 6]), ValueError, "guess: .*below"),
+    (lambda q, k: Explorer(q, k, kept={"stage": "scores"}), ValueError, "kept: expected settings"),
+    (lambda q, k: Explorer(q, k, kept={"seq_len": 9}), ValueError, "seq_len: expected.*1 to 6"),
+    (lambda q, k: Explorer(q, k).change(), ValueError, "kept: expected settings of a picture"),
     (lambda q, k: Explorer.from_frames({2: q}, hidden=[0]), ValueError, "hidden: .*scores"),
     (lambda q, k: Explorer.from_frames({2: q}, stage="scores"), ValueError, "stage: .*recorded"),
     (
