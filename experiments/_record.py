@@ -22,6 +22,7 @@ from tqdm import tqdm
 
 import attnkit
 from attnkit.metrics import intervals
+from attnkit.training import processes
 from attnkit.training.storage import replace_file
 
 RESULTS = Path(__file__).resolve().parent.parent / "results"
@@ -48,13 +49,14 @@ def run(
     """
     # One thread: the order of a sum, and so its last digits, must not depend on the machine.
     torch.set_num_threads(1)
-    runs = sweep(
-        settings(chosen.quick),
-        partial(measure, device=chosen.device),
-        out=chosen.out,
-        restart=chosen.restart,
-        name=chosen.name,
-    )
+    with processes.joined(chosen.device) as device:
+        runs = sweep(
+            settings(chosen.quick),
+            partial(measure, device=device),
+            out=chosen.out,
+            restart=chosen.restart,
+            name=chosen.name,
+        )
     return write(
         chosen.out,
         command=chosen.command,
@@ -93,10 +95,18 @@ def options(
     chosen.name = f"{name}_{chosen.task}" if tasks else name
     # Resuming or discarding an interrupted run does not change the results.
     telling = [word for word in given if word != "--restart"]
-    chosen.command = " ".join(["python", "-m", f"experiments.{name}", *telling])
+    chosen.command = started_by(" ".join(["python", "-m", f"experiments.{name}", *telling]))
     chosen.device = attnkit.device.choose(chosen.device)
     chosen.out = chosen.out or RESULTS / f"{chosen.name}{'.quick' if chosen.quick else ''}.json"
     return chosen
+
+
+def started_by(command: str) -> str:
+    """The command with `torchrun` in it when that started several processes."""
+    world = processes.started()[1]
+    if world == 1:
+        return command
+    return command.replace("python", f"torchrun --nproc-per-node {world}", 1)
 
 
 def sweep(
@@ -113,22 +123,40 @@ def sweep(
     file, unless `restart`, another torch, or a change to the code of `measure`'s module, or of what
     it uses of this package, says that its numbers are of another experiment. The file goes when all
     settings are done.
+
+    Under `torchrun` the settings are dealt to the processes, and each keeps a file of its own; a
+    stopped run goes on with any number of processes.
     """
-    kept = out.with_name(f"{out.stem}.partial.jsonl")
     stamp = _stamp(measure)
-    done = [] if restart else _read_kept(kept, stamp)
     out.parent.mkdir(parents=True, exist_ok=True)
-    # In one step: a run that is killed now must not lose what the last one had done.
-    lines = [json.dumps(line) + "\n" for line in [{"stamp": stamp}, *done]]
-    replace_file(kept, "".join(lines).encode())
+    files = f"{out.stem}.partial*.jsonl"
+    before = [] if restart else sorted(out.parent.glob(files))
+    done = [line for file in before for line in _read_kept(file, stamp)]
+    rank, world = processes.place()
+    processes.wait()  # all have read before any writes
+    kept = out.with_name(f"{out.stem}.partial{rank or ''}.jsonl")
+    if rank == 0:
+        # In one step: a run that is killed now must not lose what the last one had done.
+        lines = [json.dumps(line) + "\n" for line in [{"stamp": stamp}, *done]]
+        replace_file(kept, "".join(lines).encode())
+    processes.wait()
+    if rank:
+        replace_file(kept, (json.dumps({"stamp": stamp}) + "\n").encode())
+    by_setting = {_key(line["setting"]): line["numbers"] for line in done}
+    left = {_key(each): each for each in settings if _key(each) not in by_setting}
+    mine = list(left.items())[rank::world]
+    own = {}
     with open(kept, "a", encoding="utf-8") as file:
-        by_setting = {_key(line["setting"]): line["numbers"] for line in done}
-        for setting in tqdm(settings, desc=name, unit="run"):
-            if _key(setting) not in by_setting:
-                numbers = by_setting[_key(setting)] = measure(setting)
-                file.write(json.dumps({"setting": setting, "numbers": numbers}) + "\n")
-                file.flush()
-    kept.unlink()
+        total, begun = len(by_setting) + len(mine), len(by_setting)
+        for key, setting in tqdm(mine, name, total, initial=begun, unit="run", disable=rank > 0):
+            numbers = own[key] = measure(setting)
+            file.write(json.dumps({"setting": setting, "numbers": numbers}) + "\n")
+            file.flush()
+    for part in processes.gathered(own):
+        by_setting |= part
+    if rank == 0:
+        for file in out.parent.glob(files):
+            file.unlink()
     return [{**setting, **by_setting[_key(setting)]} for setting in settings]
 
 
@@ -137,7 +165,8 @@ def write(
 ) -> dict:
     """Write `results` to `out` with everything needed to make them again; return what was written.
 
-    The file is replaced in one step, so a reader never meets half of it.
+    The file is replaced in one step, so a reader never meets half of it. Of several processes the
+    first one writes.
     """
     record = {
         "command": command,
@@ -152,7 +181,8 @@ def write(
         "date": datetime.now(UTC).date().isoformat(),
         **results,
     }
-    replace_file(out, (json.dumps(record, indent=1, allow_nan=False) + "\n").encode())
+    if processes.started()[0] == 0:
+        replace_file(out, (json.dumps(record, indent=1, allow_nan=False) + "\n").encode())
     return record
 
 

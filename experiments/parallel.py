@@ -14,6 +14,8 @@ each number stands what `experiments.plan` says; its speed is the one process's 
 import statistics
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -23,7 +25,6 @@ from attnkit.efficient import ring_attention, split_sequence
 from benchmarks import _peak as peak
 from experiments import _record as record
 from experiments import plan
-from experiments._processes import bytes_sent
 
 HEADS, HEAD_DIM = 4, 64
 LENGTH, SHORT = 8192, 256
@@ -87,6 +88,23 @@ def _pass(setting: dict) -> dict:
 
     found["mib"] = peak.measure(both, "cpu")
     return found
+
+
+@contextmanager
+def bytes_sent() -> Iterator[list[int]]:
+    """Collect the sizes of the tensors that this process sends from one process to another."""
+    sent: list[int] = []
+    exchange = distributed.batch_isend_irecv
+
+    def counting(operations: list[distributed.P2POp]) -> list[distributed.Work]:
+        sent.extend(each.tensor.nbytes for each in operations if each.op is distributed.isend)
+        return exchange(operations)
+
+    distributed.batch_isend_irecv = counting
+    try:
+        yield sent
+    finally:
+        distributed.batch_isend_irecv = exchange
 
 
 def results(runs: list[dict]) -> dict:

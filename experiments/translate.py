@@ -44,8 +44,7 @@ from attnkit.applications.translator import MODELS as SHIPPED
 from attnkit.decoding import SequenceModel
 from attnkit.decoding.predictions import predict
 from attnkit.tasks import PAD, Batch, Batches, Pair, Subwords
-from attnkit.training import storage
-from experiments import _processes as processes
+from attnkit.training import processes, storage
 from experiments import _record as record
 from experiments._training import parameters
 
@@ -164,38 +163,33 @@ def train(
     """Train `model` in place, by all processes together; return the history.
 
     It ends with the mean of its weights after each of the last epochs. `folder` holds what is
-    needed to go on.
+    needed to go on, with any number of processes.
     """
-    rank, world = processes.place()
-    own = folder / f"{rank}-of-{world}"
-    model.to(device)
-    spread = processes.spread(model)
-    given = processes.Shares(batches, rank, world) if world > 1 else batches
     steps = made.epochs * len(batches)
     ends = [steps - back * len(batches) for back in reversed(range(made.averaged))]
-    clock = Clock(own)
-    for end in ends:
-        if (kept := own / f"epoch-{end // len(batches)}.safetensors").exists():
-            continue
+    files = {end: folder / f"epoch-{end // len(batches)}.safetensors" for end in ends}
+    left = [end for end, file in files.items() if not file.exists()]
+    clock = Clock(folder)
+    for end in left:
         training.fit(
-            spread,
-            given,
+            model,
+            batches,
             steps=end,
             valid=valid,
-            loss=processes.shared(loss_of(bfloat16)),
+            loss=loss_of(bfloat16),
             lr=made.rate,
             schedule=schedule(steps, made.warm_up),
             measure=clock,
-            folder=own,
-            seed=seed * world + rank,
+            folder=folder,
+            seed=seed,
             device=device,
-            progress=rank == 0,
         )
-        storage.save_tensors(kept, model.state_dict())
-    files = [own / f"epoch-{end // len(batches)}.safetensors" for end in ends]
-    storage.put_weights(model, mean_weights(files))
+        if processes.place()[0] == 0:
+            storage.save_tensors(files[end], model.state_dict())
+    processes.wait()
+    storage.put_weights(model, mean_weights(list(files.values())))
     model.to(device).eval()
-    return history_of(own)
+    return history_of(folder)
 
 
 def mean_weights(files: Sequence[Path]) -> dict[str, Tensor]:
@@ -380,10 +374,8 @@ def options(argv: Sequence[str] | None = None) -> argparse.Namespace:
     telling = [word for word in given if word != "--restart" and word != str(chosen.folder)]
     telling = [word for word in telling if word != "--folder"]
     chosen.command = " ".join(["python", "-m", "experiments.translate", *telling])
-    world = processes.place()[1]
-    if world > 1:
-        chosen.command = chosen.command.replace("python", f"torchrun --nproc-per-node {world}", 1)
-    chosen.device = processes.device_of(attnkit.device.choose(chosen.device))
+    chosen.command = record.started_by(chosen.command)
+    chosen.device = attnkit.device.choose(chosen.device)
     name = f"translate_{chosen.data}_{chosen.pair}_{chosen.model}"
     chosen.out = chosen.out or record.RESULTS / f"{name}{'.quick' if chosen.quick else ''}.json"
     chosen.folder = chosen.folder or RUNS / name
@@ -413,17 +405,17 @@ def main(argv: list[str] | None = None) -> dict | None:
         epochs=chosen.epochs,
         quick=chosen.quick,
     )
-    with processes.together(chosen.device):
+    with processes.joined(chosen.device) as device:
         rows = [
             measure(
                 setting,
                 folder=chosen.folder / f"seed-{setting['seed']}",
-                device=chosen.device,
+                device=device,
                 bfloat16=chosen.bfloat16,
             )
             for setting in wanted
         ]
-    if processes.place()[0]:
+    if processes.started()[0]:
         return None
     if chosen.ship:
         ship(chosen.folder / f"seed-{chosen.seeds[0]}", chosen)

@@ -1,6 +1,6 @@
 """Losses: of a batch, of a data set, and the usual one for sequences."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -107,15 +107,23 @@ def evaluate(
     checks.instance("model", model, nn.Module, "an nn.Module")
     first = next(model.parameters(), torch.empty(0))
     device = first.device if device is None else devices.choose(device)
-    total, count = 0.0, 0
-    with evaluating(model):
-        for batch in batches:
-            losses = loss(model, moved(batch, device))
-            total += losses.double().sum().item()
-            count += losses.numel()
+    total, count = loss_sums(model, ((batch, 1) for batch in batches), loss, device)
     if not count:
         checks.fail("batches", "batches with at least one loss", "none")
     return total / count
+
+
+def loss_sums(
+    model: nn.Module, parts: Iterable[tuple[Any, float]], loss: Loss, device: torch.device
+) -> tuple[float, float]:
+    """The sum of all losses and their number; each batch comes with the factor of both."""
+    total, count = 0.0, 0
+    with evaluating(model):
+        for batch, factor in parts:
+            losses = loss(model, moved(batch, device))
+            total += factor * losses.double().sum().item()
+            count += factor * losses.numel()
+    return total, count
 
 
 def batch_losses(model: nn.Module, loss: Loss, batch: Any, device: torch.device) -> Tensor:

@@ -1,5 +1,6 @@
 """One `fit`: any model, any loss, a progress bar, and the same result when it is stopped."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -12,8 +13,8 @@ from tqdm.auto import tqdm
 from attnkit import checks
 from attnkit import device as devices
 from attnkit.decoding import evaluating
-from attnkit.training import storage
-from attnkit.training.evaluation import Loss, batch_losses, evaluate, moved, sequence_loss
+from attnkit.training import processes
+from attnkit.training.evaluation import Loss, batch_losses, loss_sums, moved, sequence_loss
 from attnkit.training.resume import Run, deferred_interrupt, random_state
 
 Measure = Callable[[nn.Module], dict[str, float]]
@@ -66,6 +67,11 @@ def fit(
     holds the weights with the least validation loss. The global random state of torch is left as
     it was; the model goes to the device and stays there, in eval mode, with its last weights.
 
+    Inside `processes.joined()`, under `torchrun`, all processes train one model: each computes its
+    share of every batch, and without dropout the result is that of one process within rounding.
+    Only the first writes and shows a bar, and a run goes on with any number of processes. A model
+    that FSDP2's `fully_shard` has divided is trained as such.
+
     Args:
         model: any module that `loss` can call.
         train: `tasks.Batches`, or a sequence of batches, taken in order again and again. A batch
@@ -73,7 +79,8 @@ def fit(
         steps: number of optimizer steps in all; for n epochs, `n * len(train)`.
         valid: batches to evaluate on.
         loss: function of model and batch that gives the losses of all that counts, in any shape.
-            Their mean is minimized; evaluation averages over those of all batches.
+            Their mean is minimized; evaluation averages over those of all batches. With several
+            processes it must call the model itself, none of its methods.
         lr: learning rate.
         schedule: function of the step, from 0, that gives a factor of the learning rate.
         measure: function of the model, in eval mode, whose numbers join each evaluation.
@@ -100,14 +107,16 @@ def fit(
     optimizer = make_optimizer(model.to(device), lr)
     fixed = {"seed": checks.integer("seed", seed), "batches": len(train)}
     run = Run(model, optimizer, fixed, None if folder is None else Path(folder))
-    shown = {} if checks.flag("progress", progress) else {"disable": True}
+    rank, world = processes.place()
+    shown = {} if checks.flag("progress", progress) and rank == 0 else {"disable": True}
 
     def losses_of(model: nn.Module, batch: Any) -> torch.Tensor:
         return batch_losses(model, loss, batch, device)
 
     with torch.random.fork_rng(), deferred_interrupt() as interrupted:
-        torch.manual_seed(seed)
+        torch.manual_seed(seed if world == 1 else hash((seed, rank)))
         run.load()
+        spread = processes.spread(model)
         if run.step > steps:
             checks.fail("steps", f"at least the {run.step} made already in {folder}", str(steps))
         batches, run.random = _endless(train, run.step), random_state()
@@ -123,23 +132,33 @@ def fit(
                     run.save()
                 if run.step == steps:
                     break
-                if interrupted:
+                if any(processes.summed(len(interrupted))):
+                    run.save()
                     raise KeyboardInterrupt
                 model.train()
                 _set_rate(optimizer, schedule, run.step)
-                losses = losses_of(model, moved(next(batches), device))
-                mean = losses.mean()
-                if not mean.isfinite():
-                    got = f"{mean.item()} at step {run.step + 1}"
+                batch, factor = processes.share(next(batches))
+                losses = losses_of(spread, moved(batch, device))
+                total, count = _sums(losses, factor)
+                if not math.isfinite(total):
+                    got = f"{total / count} at step {run.step + 1}"
                     checks.fail("loss", "a finite number", got)
+                # What averages the gradients over processes divides by their number.
+                mean = losses.mean() if world == 1 else losses.sum() * (world * factor / count)
                 optimizer.zero_grad(set_to_none=True)
                 mean.backward()
                 nn.utils.clip_grad_norm_(model.parameters(), GREATEST_NORM)
-                with run.step_of(losses):
+                with run.step_of(total, count):
                     optimizer.step()
                 bar.update()
     model.eval()
     return Fit(run.history, run.step, run.best_step, run.best_loss)
+
+
+def _sums(losses: torch.Tensor, factor: float) -> list[float]:
+    """The sum of the losses and their number, over all processes."""
+    total = losses.detach().double().sum().item()
+    return processes.summed(factor * total, factor * losses.numel())
 
 
 def _evaluate(
@@ -149,7 +168,11 @@ def _evaluate(
     row = {"step": run.step, "train_loss": run.losses / max(1, run.count)}
     row["lr"] = run.optimizer.param_groups[0]["lr"]
     if valid is not None:
-        row["valid_loss"] = evaluate(run.model, valid, loss=loss, device=device)
+        total, count = loss_sums(run.model, map(processes.share, valid), loss, device)
+        total, count = processes.summed(total, count)
+        if not count:
+            checks.fail("valid", "batches with at least one loss", "none")
+        row["valid_loss"] = total / count
     if measure is not None:
         with evaluating(run.model):
             row |= {name: float(value) for name, value in measure(run.model).items()}
@@ -157,9 +180,7 @@ def _evaluate(
     run.losses, run.count = 0.0, 0
     if valid is not None and (run.best_loss is None or row["valid_loss"] < run.best_loss):
         run.best_step, run.best_loss = run.step, row["valid_loss"]
-        if run.folder is not None:
-            path = run.folder / "best.safetensors"
-            storage.save_tensors(path, run.model.state_dict(), {"step": run.step, **row})
+        run.save_best(row)
     return row
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from attnkit import checks
-from attnkit.training import storage
+from attnkit.training import processes, storage
 
 
 class Run:
@@ -32,6 +32,7 @@ class Run:
         self.losses, self.count = 0.0, 0  # since the last evaluation
         self.whole = True  # False while the optimizer is halfway through the weights
         self.random = None  # state of the generators when the next step begins
+        self.saved: int | None = None  # the step of the last save
 
     def is_due(self, every: int, steps: int) -> bool:
         """Whether this step is to be evaluated and has not been yet."""
@@ -39,27 +40,37 @@ class Run:
         return due and not (self.history and self.history[-1]["step"] == self.step)
 
     @contextmanager
-    def step_of(self, losses: Tensor) -> Iterator[None]:
-        """Count a step, which changes the weights inside the `with` block, and its losses."""
+    def step_of(self, total: float, count: float) -> Iterator[None]:
+        """Count a step, which changes the weights inside the `with` block, and its losses.
+
+        `total` is the sum of the losses and `count` their number, over all processes.
+        """
         self.whole = False
         yield
         self.step += 1
-        self.losses += losses.detach().double().sum().item()
-        self.count += losses.numel()
+        self.losses += total
+        self.count += count
         self.random = random_state()
         self.whole = True
 
     @contextmanager
     def saved_on_interrupt(self) -> Iterator[None]:
-        """Save when a `KeyboardInterrupt` ends the `with` block."""
+        """Save when a `KeyboardInterrupt` ends the `with` block.
+
+        Of several processes, each may be somewhere else then, and a save takes all of them.
+        """
         try:
             yield
         except KeyboardInterrupt:
-            self.save()
+            if self.saved != self.step and processes.place()[1] == 1:
+                self.save()
             raise
 
     def save(self) -> None:
-        """Write `last.safetensors`, unless there is no folder or the weights are half new."""
+        """Write `last.safetensors`, unless there is no folder or the weights are half new.
+
+        All processes call it together; the first one writes.
+        """
         if self.folder is None or not self.whole:
             return
         tensors = {f"model.{name}": value for name, value in self.model.state_dict().items()}
@@ -67,12 +78,25 @@ class Run:
             "fixed": self.fixed,
             "numbers": {name: getattr(self, name) for name in _NUMBERS},
             "optimizer": storage.flatten(self.optimizer.state_dict(), "optimizer", tensors),
-            "random": storage.flatten(self.random or random_state(), "random", tensors),
         }
-        storage.save_tensors(self.folder / "last.safetensors", tensors, state)
+        tensors = {name: processes.whole(value) for name, value in tensors.items()}
+        random_states = processes.gathered(self.random or random_state())
+        state["random"] = storage.flatten(random_states, "random", tensors)
+        if processes.place()[0] == 0:
+            storage.save_tensors(self.folder / "last.safetensors", tensors, state)
+        processes.wait()
+        self.saved = self.step
+
+    def save_best(self, row: dict[str, float]) -> None:
+        """Write `best.safetensors`; all processes call it together, the first one writes."""
+        if self.folder is None:
+            return
+        weights = {name: processes.whole(each) for name, each in self.model.state_dict().items()}
+        if processes.place()[0] == 0:
+            storage.save_tensors(self.folder / "best.safetensors", weights, row)
 
     def load(self) -> None:
-        """Continue from `last.safetensors`, if there is one."""
+        """Continue from `last.safetensors`, if there is one, with any number of processes."""
         path = None if self.folder is None else self.folder / "last.safetensors"
         if path is None or not path.is_file():
             return
@@ -82,10 +106,24 @@ class Run:
                 checks.fail(name, f"{state['fixed'][name]}, as in {path}", str(value))
         weights = {name[6:]: value for name, value in tensors.items() if name.startswith("model.")}
         storage.put_weights(self.model, weights)
-        self.optimizer.load_state_dict(storage.unflatten(state["optimizer"], tensors))
+        self._load_optimizer(storage.unflatten(state["optimizer"], tensors))
         for name in _NUMBERS:
             setattr(self, name, state["numbers"][name])
-        set_random_state(storage.unflatten(state["random"], tensors))
+        self.saved = self.step
+        rank, world = processes.place()
+        states = storage.unflatten(state["random"], tensors)
+        if len(states) == world:
+            set_random_state(states[rank])
+        else:  # each draws on from numbers of its own
+            torch.manual_seed(hash((self.fixed["seed"], self.step, rank)))
+
+    def _load_optimizer(self, state: dict[str, Any]) -> None:
+        parameters = [each for group in self.optimizer.param_groups for each in group["params"]]
+        for place, values in state["state"].items():
+            for name, value in values.items():
+                if value.shape == parameters[place].shape:
+                    values[name] = processes.divided_as(value, parameters[place])
+        self.optimizer.load_state_dict(state)
 
 
 _NUMBERS = ("step", "history", "best_step", "best_loss", "losses", "count")

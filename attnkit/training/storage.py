@@ -15,6 +15,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from attnkit import checks
+from attnkit.training.processes import divided_as
 
 
 def save_tensors(path: str | Path, tensors: dict[str, Tensor], state: Any = None) -> None:
@@ -123,7 +124,8 @@ def put_weights(model: nn.Module, tensors: dict[str, Tensor]) -> None:
             f"those of this model ({name}: {own.get(name, 'none')})",
             f"{name}: {given.get(name, 'none')}, and {len(differ) - 1} more that differ",
         )
-    model.load_state_dict(tensors)
+    state = model.state_dict()
+    model.load_state_dict({name: divided_as(tensors[name], each) for name, each in state.items()})
 
 
 def flatten(state: Any, prefix: str, tensors: dict[str, Tensor]) -> Any:

@@ -18,6 +18,7 @@ MODULES = [
     "attnkit.viz",
     *(f"attnkit.{name}" for name in attnkit.__all__),
     "attnkit.decoding.predictions",
+    "attnkit.training.processes",
     "attnkit.training.quantization",
     "attnkit.training.storage",
     "attnkit.applications.summarizer",

@@ -13,7 +13,6 @@ from attnkit import Translator, tasks, training
 from attnkit.applications import shipped
 from attnkit.training import storage
 from booktools.address import ROOT
-from experiments import _processes as processes
 from experiments import _record as record
 from experiments import translate
 from experiments._training import parameters
@@ -45,7 +44,7 @@ def trained(vocab, folder, made):
     return translator.model.state_dict(), history
 
 
-@pytest.mark.slow  # five programs; `test_the_shares_of_a_batch...` is the same in one
+@pytest.mark.slow  # five programs; tests/attnkit/training/test_processes.py has small ones
 def test_two_processes_train_as_one(tmp_path):
     curves = []
     for start in (
@@ -65,23 +64,6 @@ def test_two_processes_train_as_one(tmp_path):
     assert len(alone) == 4
     assert alone[0] - alone[1] > 0.05, "it learns"
     assert together == pytest.approx(alone, abs=2e-4)
-
-
-def test_the_shares_of_a_batch_are_its_examples_and_their_mean_is_its_mean(vocab):
-    batches = tasks.Batches(PAIRS, vocab, vocab, batch_size=7)
-    torch.manual_seed(0)
-    model = Translator(vocab, vocab, **small().options).model.eval()
-    loss = processes.shared(translate.loss_of())
-    shares = [processes.Shares(batches, rank, 3).epoch(1) for rank in range(3)]
-    for batch, *parts in zip(batches.epoch(1), *shares, strict=True):
-        if len(batch.index) < 3:
-            assert all(part.factor == 1 for part in parts)
-            assert all(torch.equal(part.batch.index, batch.index) for part in parts)
-        else:
-            rows = torch.cat([part.batch.index for part in parts])
-            assert sorted(rows.tolist()) == sorted(batch.index.tolist())
-        means = torch.stack([loss(model, part).mean() for part in parts])
-        assert_close(means.mean(), loss(model, batch).mean())
 
 
 def test_a_run_that_crashed_goes_on_to_the_same_end(vocab, tmp_path, monkeypatch):
@@ -113,9 +95,7 @@ def test_a_run_that_crashed_goes_on_to_the_same_end(vocab, tmp_path, monkeypatch
 def test_the_model_is_the_mean_of_the_last_epochs(vocab, tmp_path):
     weights, history = trained(vocab, tmp_path, small())
     assert [row["step"] for row in history] == [3, 6, 9]
-    saved = [
-        storage.load_tensors(tmp_path / "0-of-1" / f"epoch-{n}.safetensors")[0] for n in (2, 3)
-    ]
+    saved = [storage.load_tensors(tmp_path / f"epoch-{n}.safetensors")[0] for n in (2, 3)]
     assert_close(
         weights["output.weight"], (saved[0]["output.weight"] + saved[1]["output.weight"]) / 2
     )

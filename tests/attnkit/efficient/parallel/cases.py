@@ -15,7 +15,7 @@ from attnkit.efficient.parallel import (
     split_sequence,
     ulysses_attention,
 )
-from experiments._processes import bytes_sent
+from experiments.parallel import bytes_sent
 
 FUNCTIONS = {"ring": ring_attention, "ulysses": ulysses_attention}
 E, EV = 8, 6
