@@ -6,6 +6,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 HTML   := _build/html
 PORT   ?= 8000
+DEVICE ?= cpu
 REQUIREMENTS ?= requirements.txt
 # Workers that share the tests; conftest.py keeps a test file or a notebook on one of them.
 JOBS   ?= $(shell getconf _NPROCESSORS_ONLN)
@@ -59,8 +60,9 @@ mutants: $(READY) ## break attnkit's core in every small way, and list what no t
 notebooks: $(READY) ## execute every chapter and write its outputs (ONLY=05 for one)
 	$(BIN)/python -m booktools.notebooks $(ONLY)
 
-bench: $(READY) ## measure speed and memory, as ratios
-	$(BIN)/python -m benchmarks
+bench: $(READY) ## measure speed and memory, as ratios (DEVICE=cuda: after the tests that need a GPU)
+	@test "$(DEVICE)" = cpu || $(BIN)/python -m pytest -q -m gpu tests
+	$(BIN)/python -m benchmarks --device $(DEVICE)
 	$(BIN)/python -m benchmarks.explorer
 	$(BIN)/python -m benchmarks.live_translator
 
