@@ -5,6 +5,7 @@ drawings into its pages itself (`attnbook.drawings.sphinx_ext`).
 """
 
 from attnbook.drawings import (
+    beams,
     bugs,
     cache,
     decoder_step,
@@ -12,7 +13,9 @@ from attnbook.drawings import (
     heads,
     linear,
     lookup,
+    luong,
     masks,
+    memory,
     norms,
     online_softmax,
     phases,
@@ -30,10 +33,15 @@ DRAWINGS: dict[str, Drawing] = {
     drawing.name: drawing
     for drawing in (
         encoder_decoder.DRAWING,
+        memory.LEAKY,
+        memory.BINARY,
+        memory.LOOK_BACK,
         lookup.QUERY_KEY_VALUE,
         plane.DRAWING,
         decoder_step.DRAWING,
         scores.DRAWING,
+        luong.WEEK,
+        luong.DECODERS,
         lookup.ONE_QUERY,
         masks.ONE_PASS,
         masks.CORNERS,
@@ -50,6 +58,7 @@ DRAWINGS: dict[str, Drawing] = {
         translation.BEAM_SEARCH,
         cache.GROWING_CACHE,
         phases.DRAWING,
+        beams.DRAWING,
         masks.PATTERNS,
         linear.DRAWING,
         ring.DRAWING,

@@ -2,17 +2,28 @@
 
 from collections.abc import Iterator
 
+from attnkit.viz.cache_scrubber import CacheScrubber
 from attnkit.viz.cost_curves import CostCurves
 from attnkit.viz.explorer import AttentionExplorer
+from attnkit.viz.gate_slider import GateSlider
 from attnkit.viz.head_switch import HeadSwitch
 from attnkit.viz.live_translator import LiveTranslator
+from attnkit.viz.query_plane import QueryPlane
 
 STATE_MIME = "application/vnd.jupyter.widget-state+json"
 VIEW_MIME = "application/vnd.jupyter.widget-view+json"
 
 WIDGETS = {
     f"{widget.__module__}.{widget.__name__}": widget
-    for widget in (AttentionExplorer, HeadSwitch, CostCurves, LiveTranslator)
+    for widget in (
+        AttentionExplorer,
+        HeadSwitch,
+        CostCurves,
+        LiveTranslator,
+        GateSlider,
+        QueryPlane,
+        CacheScrubber,
+    )
 }
 """The widgets of this package by `_anywidget_id`."""
 

@@ -65,9 +65,13 @@ def styles() -> str:
     """The style sheet of the built pages: those of all widgets."""
     return source(
         "explorer/explorer.css",
+        "roles.css",
         "head_switch/switch.css",
         "cost_curves/curves.css",
         "live_translator/translator.css",
+        "gate_slider/gate.css",
+        "query_plane/plane.css",
+        "cache_scrubber/scrubber.css",
     )
 
 

@@ -17,12 +17,15 @@ from sphinx.errors import ExtensionError
 
 from attnbook.drawings import (
     DRAWINGS,
+    beams,
     cache,
     decoder_step,
     encoder_decoder,
     heads,
     lookup,
+    luong,
     masks,
+    memory,
     online_softmax,
     places,
     sphinx_ext,
@@ -370,6 +373,62 @@ def test_split_heads_shows_the_example(capsys):
     assert drawn[-13:-1] == [number(x) for row in output for x in row]
     for row in (*merged, *output):
         assert " ".join(map(number, row)) in DRAWINGS["split-heads"].description
+
+
+def test_leaky_state_shows_the_example(capsys):
+    run = cells("01", "imports", "by-hand", "as-loop-code", "as-matmul-code")
+    assert run["x"].tolist() == list(memory.INPUTS)
+    assert (run["a"], run["b"]) == (memory.KEPT, 1 - memory.KEPT)
+    assert [float(state) for state in memory.states()] == [float(h) for h in run["states"]]
+    assert [float(share) for share in memory.shares()] == run["weights"][-1].tolist()
+    drawing = DRAWINGS["leaky-state"]
+    drawn = words(drawing)
+    for state in run["states"]:
+        assert number(float(state)) in drawn
+        assert number(float(state)) in drawing.description
+    for share, value in zip(memory.shares(), memory.INPUTS, strict=True):
+        assert f"{share} of {value}" in drawn
+        assert f"{share} of {value}" in drawing.description
+
+
+def test_binary_state_shows_the_chapters_fraction(capsys):
+    run = cells("01", "imports", "lost-code", until="generator = ")
+    bits = torch.tensor([memory.BITS])
+    for step, digits in enumerate(memory.fractions()):
+        state = run["remember"](bits[:, : step + 1]).item()
+        assert state == int(digits[2:], 2) / 2 ** (step + 1)
+        assert digits in DRAWINGS["binary-state"].description
+    (path,) = gates.CHAPTERS.glob("01_*.ipynb")
+    text = next(cell.source for cell in normal_form.read(path).cells if cell.id == "lost")
+    said = ", ".join(map(str, memory.BITS))
+    assert f"{said} give ${memory.fractions()[-1]}$" in text
+    drawn = [word for word in words(DRAWINGS["binary-state"]) if word in "01"]
+    assert "".join(drawn) == "".join(digits[2:] for digits in memory.fractions())
+
+
+def test_look_back_reads_the_chapters_list():
+    (path,) = gates.CHAPTERS.glob("02_*.ipynb")
+    text = next(cell.source for cell in normal_form.read(path).cells if cell.id == "failure")
+    assert ", ".join(f"{name} {n}" for name, n in memory.LIST) in text
+    assert words(DRAWINGS["look-back"])[-1].endswith(f"{dict(memory.LIST)['Ben']}.")
+
+
+def test_week_ring_has_the_days_of_the_chapter():
+    (path,) = gates.CHAPTERS.glob("04_*.ipynb")
+    source = {cell.id: cell.source for cell in normal_form.read(path).cells}
+    days = re.search(r"DAYS = (\[.*\])", source["failure-code"]).group(1)
+    assert json.loads(days) == list(luong.DAYS)
+    drawn = words(DRAWINGS["week-ring"])
+    assert [word for word in drawn if word in luong.DAYS] == list(luong.DAYS)
+    assert drawn.count("<") + drawn.count("< ?") == len(luong.DAYS)
+
+
+def test_beam_caches_go_with_the_beginnings():
+    for text, source in zip(beams.AFTER, beams.FROM, strict=True):
+        assert text.startswith(beams.BEFORE[source])
+    drawn = words(DRAWINGS["beam-caches"])
+    assert sum(word.endswith("✗") for word in drawn) == 1
+    assert drawn.count("of “chien”") == 5
 
 
 def test_two_readings_show_the_weights_of_the_trained_heads():

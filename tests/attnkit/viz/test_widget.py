@@ -8,7 +8,15 @@ import torch
 
 from attnkit import Translator
 from attnkit.tasks import Vocab
-from attnkit.viz import AttentionExplorer, CostCurves, HeadSwitch, LiveTranslator
+from attnkit.viz import (
+    AttentionExplorer,
+    CacheScrubber,
+    CostCurves,
+    GateSlider,
+    HeadSwitch,
+    LiveTranslator,
+    QueryPlane,
+)
 from attnkit.viz.notebook import STAND_IN, STATE_MIME, WIDGETS, strip_modules
 from attnkit.viz.sphinx_ext import bundle, styles
 from attnkit.viz.widget import HERE, source
@@ -21,14 +29,28 @@ MADE = {
     ),
     "curves": CostCurves({"memory": {"whole": {1: 1.0}}}, units={"memory": "MiB"}),
     "translator": LiveTranslator(Translator(Vocab(["a"]), Vocab(["b"]), "additive", hidden_dim=2)),
+    "gate": GateSlider(["a", "b"], [1, 0]),
+    "plane": QueryPlane([[1, 0]], query=[1, 1], names=["a"]),
+    "cache": CacheScrubber(["a"], embed_dim=4, num_heads=2),
 }
-BUDGETS = {"explorer": 60_000, "switch": 12_000, "curves": 14_000, "translator": 60_000}  # bytes
+BUDGETS = {  # bytes
+    "explorer": 60_000,
+    "switch": 12_000,
+    "curves": 14_000,
+    "translator": 60_000,
+    "gate": 11_000,
+    "plane": 14_000,
+    "cache": 12_000,
+}
 
 STYLES = {
     "explorer": "explorer/explorer.css",
     "switch": "head_switch/switch.css",
     "curves": "cost_curves/curves.css",
     "translator": "live_translator/translator.css",
+    "gate": "gate_slider/gate.css",
+    "plane": "query_plane/plane.css",
+    "cache": "cache_scrubber/scrubber.css",
 }
 every_widget = pytest.mark.parametrize("name", MADE)
 
