@@ -17,6 +17,7 @@ from sphinx.errors import ExtensionError
 
 from attnbook.drawings import (
     DRAWINGS,
+    additive,
     beams,
     cache,
     decoder_step,
@@ -28,6 +29,7 @@ from attnbook.drawings import (
     memory,
     online_softmax,
     places,
+    sharpness,
     sphinx_ext,
     translation,
 )
@@ -361,6 +363,50 @@ def test_a_lookup_shows_the_example(capsys, chapter, name, found):
     assert {vector(one) for one in (found.query, *found.keys)} <= set(drawn)
     for number_ in (*weights, *output):
         assert number(number_) in DRAWINGS[name].description
+
+
+def test_score_lottery_shows_the_failure(capsys):
+    cells("05", "imports", "failure-code")
+    lines = re.findall(r"d = +(\d+): (.*)", capsys.readouterr().out)
+    assert {int(d): tuple(printed(row)) for d, row in lines} == sharpness.LOTTERY
+    drawn = words(DRAWINGS["score-lottery"])
+    assert [f"{w:.2f}" for row in sharpness.LOTTERY.values() for w in row] == [
+        word for word in drawn if re.fullmatch(r"\d\.\d\d", word)
+    ]
+
+
+def test_one_row_at_three_temperatures_is_the_examples(capsys):
+    run = cells("05", "imports", "as-loop-code", "as-matmul-code")
+    raw = (run["Q"] @ run["K"].T)[0].double()
+    assert run["weights"][0].tolist() == pytest.approx(
+        sharpness.at_temperature(lookup.FIRST_QUERY.products, 2), abs=1e-6
+    )
+    drawing = DRAWINGS["one-row-three-temperatures"]
+    expected = [f"{w:.2f}" for t in sharpness.TEMPERATURES for w in (raw / t).softmax(-1)]
+    assert expected == [w for w in words(drawing) if re.fullmatch(r"\d\.\d\d", w)]
+    assert {w for w in expected if w not in ("0.02", "0.00")} <= set(
+        re.findall(r"\d\.\d\d", drawing.description)
+    )
+
+
+def test_additive_drawings_show_the_example(capsys):
+    run = cells("03", "imports", "as-loop-code", "as-matmul-code")
+    assert run["query"].tolist() == [list(map(float, q)) for q in additive.QUERIES]
+    assert run["key"].tolist() == [list(map(float, k)) for k in additive.KEYS]
+    assert run["v"].tolist() == list(additive.V)
+    for row, query in zip(run["weights"].tolist(), additive.QUERIES, strict=True):
+        assert additive.weights(query) == pytest.approx(row, abs=1e-5)
+    drawing = DRAWINGS["additive-score"]
+    scores = (run["hidden"] @ run["v"])[1]
+    shares = run["weights"][1]
+    for expected in (*(f"{s:.2f}" for s in scores), *(f"{s:.2f}" for s in shares)):
+        assert expected in words(drawing)
+        assert expected in drawing.description
+    links = ElementTree.fromstring(f"<g>{additive.draw_links(True).markup()}</g>")
+    kinds = [line.get("class") for line in links.iter("path") if "d-line" in line.get("class")]
+    weights = run["weights"].flatten()
+    assert sum("d-thick" in kind for kind in kinds) == int((weights > additive.STRONG).sum()) == 3
+    assert len(kinds) == int((weights >= additive.LEAST).sum())
 
 
 def test_split_heads_shows_the_example(capsys):
