@@ -56,6 +56,7 @@ def test_the_backend_that_ran_is_named():
     assert device.sdpa_backend(lambda: x + x) == "none"
 
 
+@pytest.mark.build
 def test_naming_the_backend_leaves_stderr_alone():
     """The profiler's own log would otherwise stand in the notebook's output."""
     ask = "import attnkit.device as d, torch; print(d.sdpa_backend(lambda: torch.ones(2) + 1))"

@@ -41,6 +41,7 @@ def alarms(seed):
             yield f"{seed}, {kind}: {error}"
 
 
+@pytest.mark.build
 @pytest.mark.filterwarnings("ignore:You are using a softmax over axis")
 @pytest.mark.parametrize("seed", range(len(right_ones.KINDS)))
 def test_silent_on_one_right_attention_of_each_kind(seed):
@@ -299,6 +300,7 @@ def test_a_wrong_cache_is_found(options, words):
         testing.assert_cache_equals_full(F.scaled_dot_product_attention, step, reorder=reorder)
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(
     "attention",
     [nn.MultiheadAttention(8, 2), attnkit.MultiHeadAttention(8, 2), Plain(8, 2), plain_function],
@@ -367,6 +369,7 @@ def test_the_generator_is_left_as_it_was():
 TEXT = (ROOT / "appendices/api/testing.md").read_text("utf8")
 
 
+@pytest.mark.build
 def test_the_recipe_runs_as_it_stands(monkeypatch):
     recipe, other = re.findall(r"^```python\n(.*?)^```", TEXT, re.M | re.S)
     module = types.ModuleType("recipe")

@@ -21,6 +21,7 @@ def test_what_users_reach_for_is_at_the_top():
     assert attnkit.AttentionExplorer is viz.AttentionExplorer
 
 
+@pytest.mark.build
 def test_drawing_is_imported_only_when_it_is_asked_for():
     code = "import sys, attnkit; print('attnkit.viz' in sys.modules, 'matplotlib' in sys.modules);"
     code += "attnkit.viz; print('attnkit.viz' in sys.modules)"

@@ -59,6 +59,7 @@ def test_the_probe_sees_what_a_call_adds():
     assert 60 < peak.measure(call, "cpu") < 90
 
 
+@pytest.mark.build
 def test_a_form_that_fails_is_left_out_with_its_reason(capsys):
     task = {"length": 8, "backward": False, "device": "cpu", "warm_up": {}}
     found = harness.peaks("benchmarks.long", ["no such form"], task, threads=1)

@@ -22,6 +22,7 @@ def copy(tmp_path):
     return tmp_path
 
 
+@pytest.mark.build
 def test_the_skeleton_passes_the_gates(copy):
     path = new_chapter.create(copy, "10", "machine_translation")[0]
     book = normal_form.read(path)

@@ -37,6 +37,7 @@ def test_replace():
     assert run("Replace a module of PyTorch")["difference"] < 1e-6
 
 
+@pytest.mark.build
 def test_translate():
     translation = run("Translate")["translation"]
     assert translation.text

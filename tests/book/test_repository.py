@@ -60,6 +60,7 @@ def test_every_requirement_is_pinned_and_torch_without_a_build():
         assert re.fullmatch(r"[A-Za-z0-9._-]+==[0-9][0-9A-Za-z.]*(; sys_platform .*)?", line), line
 
 
+@pytest.mark.build
 def test_installed_versions_work_together():
     command = [sys.executable, "-m", "pip", "check", "--disable-pip-version-check"]
     done = subprocess.run(command, capture_output=True, text=True)

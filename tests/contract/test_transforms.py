@@ -180,6 +180,7 @@ def test_fake_tensors_give_shapes(mechanism, masked):
     assert output.dtype == expected.dtype
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("masked", MASKED)
 def test_make_fx_traces(mechanism, masked):
     module = make(mechanism, dtype=torch.float32)

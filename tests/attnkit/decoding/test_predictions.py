@@ -35,6 +35,7 @@ def batches(pairs=PAIRS, **options):
     return Batches(pairs, *VOCABS, **{"batch_size": 8, **options})
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("kind", ["additive", "none", "transformer"])
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_predictions_do_not_depend_on_the_batches_and_come_in_order(kind, beam_size):

@@ -31,6 +31,7 @@ def never_whole(monkeypatch):
         monkeypatch.setattr(f"attnkit.efficient.{module}.SHORT", 0)
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("form", FORMS)
 def test_twice_the_length_writes_twice_the_numbers(form):
     def both(length):

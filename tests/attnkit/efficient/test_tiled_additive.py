@@ -175,6 +175,7 @@ def test_a_nan_that_is_seen_is_shown():
     assert tiled(*inputs).isnan().all()
 
 
+@pytest.mark.build
 def test_memory_is_linear_in_the_lengths():
     largest = []
     for length in (32, 64, 128):

@@ -20,8 +20,11 @@ CUDA = torch.cuda.is_available()
 if not CUDA and os.environ.get("TRITON_INTERPRET") != "1":
     pytest.skip("no GPU, and no TRITON_INTERPRET=1", allow_module_level=True)
 
-# numpy, which the interpreter computes with, warns of what the kernels mean to do: exp2(-inf).
-pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+pytestmark = [
+    pytest.mark.build,  # the interpreter takes a second for what a GPU does in a microsecond
+    # numpy, which the interpreter computes with, warns of what the kernels mean to do: exp2(-inf).
+    pytest.mark.filterwarnings("ignore::RuntimeWarning"),
+]
 DEVICE = "cuda" if CUDA else "cpu"
 HALF = [(torch.float16, 4e-3), (torch.bfloat16, 3e-2)]
 SEEN = {

@@ -55,6 +55,7 @@ def test_words_come_back_and_pieces_are_the_ids(subwords):
     assert sum(len(subwords.encode(words)) for words in LINES) > 1.2 * sum(map(len, LINES))
 
 
+@pytest.mark.build
 @settings(max_examples=50)
 @given(st.lists(st.text(min_size=1, max_size=8).filter(lambda word: START not in word), max_size=9))
 def test_any_word_comes_back_from_its_pieces(words):

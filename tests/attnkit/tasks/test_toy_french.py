@@ -414,6 +414,7 @@ def test_many_alignments_cross(corpus):
     assert sum(map(crosses, corpus)) > len(corpus) / 3
 
 
+@pytest.mark.build
 def test_one_english_sentence_has_one_french_one():
     seen = {}
     for seed in range(2):

@@ -35,6 +35,7 @@ def translator():
     return a_translator()
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_hidden_is_the_translators_own_search(kind):
     translator = a_translator(kind)
@@ -290,6 +291,7 @@ def test_a_text_is_cut_where_a_word_would_not_fit(text, longest, words):
     assert len(SUBWORDS.pieces(found)) <= longest
 
 
+@pytest.mark.build
 def test_the_whole_widget_of_a_function_is_a_page_of_its_own(tmp_path):
     live = page.made_by("attnbook.translators:real_translator")
     assert isinstance(live, LiveTranslator)
