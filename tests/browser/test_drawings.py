@@ -9,6 +9,8 @@ from attnbook.drawings.drawing import HERE, style_sheet
 from attnkit.viz import palette
 from tests.book.test_drawings import PHONE_COLUMN
 
+pytestmark = pytest.mark.browser
+
 STEPPERS = [drawing for drawing in DRAWINGS.values() if drawing.says]
 EACH = pytest.mark.parametrize("drawing", DRAWINGS.values(), ids=lambda drawing: drawing.name)
 EACH_STEPPER = pytest.mark.parametrize("drawing", STEPPERS, ids=lambda drawing: drawing.name)

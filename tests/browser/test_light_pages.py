@@ -1,47 +1,15 @@
-"""A first visit to each page of the book: what it loads, and that it keeps nobody waiting."""
+"""Icons and formulas without scripts, and a cover that keeps nobody waiting.
+
+What a first visit to each page loads is in test_site.py, which makes one.
+"""
 
 from __future__ import annotations
 
 import pytest
-from sphinx_external_toc.parsing import parse_toc_yaml
 
 from booktools import weigh
-from tests.browser.conftest import ROOT
-
-PAGES = ["index.html"] + sorted(
-    f"{name}.html" for name in parse_toc_yaml(ROOT / "_toc.yml") if name != "index"
-)
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def visits(browser, site_url):
-    """What each page asks for, once a page."""
-    found = {}
-
-    def visit(name):
-        if name not in found:
-            found[name] = weigh.first_visit(browser, site_url + name)
-        return found[name]
-
-    return visit
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_a_first_visit_is_light(visits, name):
-    parts = visits(name)
-    total = sum(part.sent for part in parts)
-    heaviest = [f"{part.sent} {part.address}" for part in parts[:4]]
-    assert total <= weigh.limit(name), (total, heaviest)
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_loads_no_script_twice_and_none_of_the_heavy_ones(visits, name):
-    addresses = [part.address for part in visits(name)]
-    assert [a for a in addresses if "mathjax" in a or "fontawesome" in a] == []
-    scripts = [a for a in addresses if a.endswith(".js")]
-    assert sum("attnkit" in a for a in scripts) <= 1
 
 
 def test_the_icons_are_drawn(open_page, site_dir):

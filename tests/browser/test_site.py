@@ -1,39 +1,34 @@
 """Every page of the built book, in Chromium, with the network cut.
 
-A page is opened three times: as a reader opens it, from a file, and without JavaScript. The tests
+A page is opened three times: on a first visit, from a file, and without JavaScript. The tests
 that take `visit` share the first of these; each sets theme, width and medium for itself.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from copy import deepcopy
-from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import unquote, urljoin, urlsplit
 
-import lxml.html
 import pytest
 from playwright.sync_api import Page
-from sphinx_external_toc.parsing import parse_toc_yaml
 
-from tests.browser.conftest import ROOT, Record, pages
+from booktools import weigh
+from tests.book.test_pages import PAGES
+from tests.browser.conftest import Record, first_visit
 from tests.browser.explorer_page import axe_violations, settle
 
 pytestmark = pytest.mark.browser
 
-DOCUMENTS = sorted(parse_toc_yaml(ROOT / "_toc.yml"))
-PAGES = [f"{name}.html" for name in DOCUMENTS] + ["search.html"]
 NOT_FOUND = "404.html"
 
 
 class Visit(NamedTuple):
-    """An open page, its name, and what it had asked for and said when it was loaded."""
+    """An open page, its name, and what a first visit asked for, said and weighed."""
 
     name: str
     page: Page
     loaded: Record
+    parts: list[weigh.Part]
 
     def look(self, *, theme: str = "light", width: int = 1280, media: str = "screen") -> Page:
         """The page as it is in this theme, at this width, on this medium."""
@@ -46,9 +41,11 @@ class Visit(NamedTuple):
 @pytest.fixture(scope="module", params=[*PAGES, NOT_FOUND])
 def visit(request, browser, site_url) -> Iterator[Visit]:
     """A page of the book, open for every test that looks at it."""
-    with pages(browser) as open_:
-        page, record = open_(site_url + request.param)
-        yield Visit(request.param, page, deepcopy(record))
+    with first_visit(browser, site_url + request.param) as (page, record):
+        page.wait_for_load_state("networkidle")
+        page.wait_for_timeout(400)  # what comes after that is late, and counts too
+        loaded = Record(record.requests[:], record.missing[:], record.console[:])
+        yield Visit(request.param, page, loaded, weigh.parts_of(record.answers[:]))
 
 
 def test_page_is_sound(visit):
@@ -56,6 +53,19 @@ def test_page_is_sound(visit):
     assert visit.loaded.other_hosts() == []
     assert visit.loaded.missing == []
     assert visit.loaded.console == []
+
+
+def test_a_first_visit_is_light(visit):
+    total = sum(part.sent for part in visit.parts)
+    heaviest = [f"{part.sent} {part.address}" for part in visit.parts[:4]]
+    assert 0 < total <= weigh.limit(visit.name), (total, heaviest)
+
+
+def test_a_page_loads_no_script_twice_and_none_of_the_heavy_ones(visit):
+    addresses = [part.address for part in visit.parts]
+    assert [a for a in addresses if "mathjax" in a or "fontawesome" in a] == []
+    scripts = [a for a in addresses if a.endswith(".js")]
+    assert sum("attnkit" in a for a in scripts) <= 1
 
 
 def test_a_wide_formula_is_reached_by_keyboard(visit):
@@ -161,69 +171,6 @@ def test_is_readable_without_javascript(open_page, site_url, name):
     page, _ = open_page(site_url + name, java_script_enabled=False)
     assert page.locator("#main-content h1:visible").first.is_visible()
     assert len(page.locator("main").inner_text()) > 40
-
-
-@pytest.fixture(scope="module")
-def parsed(site_dir) -> dict[str, lxml.html.HtmlElement]:
-    """Every page that is there, by its address in the book."""
-    return {
-        path.relative_to(site_dir).as_posix(): lxml.html.document_fromstring(path.read_bytes())
-        for path in sorted(Path(site_dir).rglob("*.html"))
-        if "_static" not in path.parts
-    }
-
-
-def steps(tree) -> Iterator[str]:
-    """The addresses of the steps of a page's explorers, as ``explorer-05-1=3``."""
-    for text in tree.xpath("//script[contains(@type, 'widget-state')]/text()"):
-        for model in json.loads(text)["state"].values():
-            state = model["state"]
-            for number in range(1, len(state.get("tour", ())) + 1):
-                yield f"{state['anchor']}={number}"
-
-
-def test_every_link_within_the_book_leads_somewhere(parsed, site_dir):
-    """Each ``href`` and ``src`` names a file that is there, each anchor an element that is."""
-    anchors = {
-        site_dir / name: {"", *tree.xpath("//@id"), *steps(tree)} for name, tree in parsed.items()
-    }
-    broken = []
-    for name, tree in parsed.items():
-        for tag in tree.iter("a", "link", "script", "img", "iframe", "source"):
-            target = tag.get("href") or tag.get("src")
-            if not target or urlsplit(target).scheme:
-                continue
-            parts = urlsplit(urljoin("/" + name, target))
-            file = site_dir / unquote(parts.path).lstrip("/")
-            if not file.is_file():
-                broken.append(f"{name}: {target}")
-            elif file in anchors and unquote(parts.fragment) not in anchors[file]:
-                broken.append(f"{name}: no such anchor: {target}")
-    assert len(parsed) >= len(PAGES)
-    assert broken == []
-
-
-def test_every_picture_has_a_description(parsed):
-    """Alt text that says something: a file's name does not."""
-    silent = []
-    for name in PAGES:
-        for image in parsed[name].xpath("//main//img"):
-            alt = (image.get("alt") or "").strip()
-            if len(alt) < 15 or "_images/" in alt or alt.endswith(".png"):
-                silent.append(f"{name}: {image.get('src')}: {alt!r}")
-    assert silent == []
-
-
-def test_previous_and_next_lead_through_the_book(parsed):
-    """Following "next" from the cover visits every page of the contents, "previous" leads back."""
-    visited, name = ["index.html"], "index.html"
-    while following := parsed[name].xpath("//a[contains(@class, 'right-next')]/@href"):
-        before, name = name, urljoin(name, following[0])
-        (back,) = parsed[name].xpath("//a[contains(@class, 'left-prev')]/@href")
-        assert urljoin(name, back) == before
-        visited.append(name)
-        assert len(visited) <= len(PAGES)
-    assert sorted(visited) == sorted(f"{document}.html" for document in DOCUMENTS)
 
 
 def test_search_finds_a_page(open_page, site_url, site_dir):
