@@ -108,13 +108,6 @@ DATA = [
         "an int of at least 9",
         "8",
     ),
-    Wrong(
-        lambda: tasks.toy_french(3000, max_words=2),
-        ValueError,
-        "count",
-        "at most about 542 for these lengths",
-        "3000",
-    ),
     Wrong(lambda: tasks.salient(1, chosen=0), ValueError, "chosen", "an int of at least 1", "0"),
     Wrong(
         lambda: tasks.salient(1, min_sentences=8),
@@ -553,6 +546,19 @@ FIT = [
 def test_fit_knows_no_other_argument():
     with pytest.raises(TypeError, match="unexpected keyword argument 'nonsense'"):
         fit(nonsense=1)()
+
+
+@pytest.mark.build  # it must draw in vain some thousand times before it says so
+def test_more_sentences_than_there_are_is_refused():
+    assert_refused(
+        Wrong(
+            lambda: tasks.toy_french(3000, max_words=2),
+            ValueError,
+            "count",
+            "at most about 542 for these lengths",
+            "3000",
+        )
+    )
 
 
 @pytest.mark.parametrize("wrong", DATA + VOCAB + SCORES + FIT)
