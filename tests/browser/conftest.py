@@ -119,7 +119,7 @@ def leave(page, listeners: dict[str, Callable]) -> None:
     page.evaluate("() => { try { localStorage.clear(); sessionStorage.clear(); } catch {} }")
     page.goto("about:blank")
     page.mouse.move(0, 0)
-    page.emulate_media(media="null", reduced_motion="null", forced_colors="null")
+    page.emulate_media(media="null")  # more of it would undo the options of the context
     for event, listener in listeners.items():
         page.remove_listener(event, listener)
 

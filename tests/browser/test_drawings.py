@@ -146,6 +146,7 @@ def test_without_javascript_and_on_paper_all_frames_are_there(show_drawing, draw
 def test_forced_colours_leave_every_word_legible(show_drawing, drawing):
     """No word has the colour of the shape that it stands on."""
     page = show_drawing(drawing, forced_colors="active")
+    assert page.evaluate("matchMedia('(forced-colors: active)').matches")
     hidden = page.evaluate(
         """() => [...document.querySelectorAll("text.d-on")].filter((text) =>
             getComputedStyle(text).fill === getComputedStyle(text.previousElementSibling).fill
