@@ -99,17 +99,21 @@ def settle(page) -> None:
     )
 
 
-def axe_violations(page, *more: str, rules: tuple[str, ...] = ()) -> list[str]:
+def axe_violations(
+    page, *more: str, rules: tuple[str, ...] = (), without: tuple[str, ...] = (), within: str = ""
+) -> list[str]:
     """The rules of WCAG 2.1 A and AA, and of axe's sets `more`, that a page breaks, and where.
 
-    With `rules` only those are asked about. What MathJax draws within a formula is its own affair.
+    With `rules` only those are asked about, with `without` all but those, with `within` of the
+    elements that a selector finds. What MathJax draws within a formula is its own affair.
     """
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", *more]
     only = {"type": "rule", "values": rules} if rules else {"type": "tag", "values": tags}
-    formulas = {"exclude": [["mjx-container > *"]]}
+    context = {"exclude": [["mjx-container > *"]]} | ({"include": [[within]]} if within else {})
     options = {"runOnly": only, "resultTypes": ["violations"]}
-    found = axe.run(page, context=formulas, options=options)
+    options["rules"] = {rule: {"enabled": False} for rule in without}
+    found = axe.run(page, context=context, options=options)
     return [
         f"{rule['id']}: {node['html'][:200]} ({node.get('failureSummary', '')[:300]})"
         for rule in found.response["violations"]
