@@ -142,7 +142,7 @@ def test_it_stands_beside_an_explorer_and_two_views_stay_in_step(show):
     settle(page)
     assert snapshot(first) == snapshot(second)
     assert not control(second, "head 1").is_checked()
-    assert page.locator(".attnkit-explorer").nth(1).locator("canvas").count() == 2
+    assert page.locator(".attnkit-explorer").nth(1).locator("canvas").count() == 3
 
 
 def test_closing_a_view_lets_go_of_everything(browser):
