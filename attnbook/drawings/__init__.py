@@ -27,6 +27,7 @@ from attnbook.drawings import (
     ring,
     scores,
     sharpness,
+    summaries,
     transformer,
     translation,
 )
@@ -64,6 +65,9 @@ DRAWINGS: dict[str, Drawing] = {
         translation.LINKS,
         translation.PIECES,
         translation.BEAM_SEARCH,
+        summaries.READINGS,
+        summaries.AMONG,
+        summaries.CHOICE,
         cache.GROWING_CACHE,
         phases.DRAWING,
         beams.DRAWING,

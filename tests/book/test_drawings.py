@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 import xml.etree.ElementTree as ElementTree
 
@@ -31,6 +32,7 @@ from attnbook.drawings import (
     places,
     sharpness,
     sphinx_ext,
+    summaries,
     translation,
 )
 from attnbook.drawings.drawing import HERE, Drawing, style_sheet
@@ -708,3 +710,27 @@ def test_word_links_shows_the_links_made_by_hand():
     links = [pair for pair, _ in translation.linked()]
     assert markup.count("d-line") == sum(len(pair.possible) for pair in links)
     assert markup.count("d-dashed") == sum(len(pair.possible - pair.sure) for pair in links)
+
+
+def test_summaries_have_the_numbers_of_chapter_11():
+    """The drawing's arithmetic is attention's, and its numbers are those that the cell prints."""
+    people = torch.tensor(
+        [[float(who == name) for name in ("maria", "bruno")] for who in summaries.PEOPLE]
+    )
+    weights = (math.log(summaries.SAME) * people @ people.T).softmax(-1)
+    assert torch.allclose(weights, torch.tensor([[float(w) for w in r] for r in summaries.looks()]))
+    own = (weights @ people * people).sum(-1)
+    scores = summaries.FOR_NAME * own + summaries.FOR_EVENT * torch.tensor(summaries.EVENTS)
+    assert scores.tolist() == pytest.approx([float(score) for score in summaries.scores()])
+    assert scores.softmax(-1).tolist() == pytest.approx(summaries.weights())
+    (cell,) = (
+        cell
+        for cell in normal_form.read(gates.ROOT / "chapters" / "11_summaries.ipynb").cells
+        if cell.get("id") == "hand-code"
+    )
+    printed = re.findall(r"\d\.\d\d", cell.outputs[0].text)
+    shown = [text for text in words(DRAWINGS["summary-choice"]) if re.fullmatch(r"\d\.\d\d", text)]
+    assert shown[::2] == printed[:3] == printed[3:6] == printed[6:9]
+    assert shown[1::2] == printed[9:]
+    cells = [t for t in words(DRAWINGS["sentences-among"]) if re.fullmatch(r"\d\.\d\d", t)]
+    assert cells == [f"{w:.2f}" for w in [*weights.flatten().tolist(), *own.tolist()]]
