@@ -18,7 +18,6 @@ ARITHMETIC = {
     },
     "05": {"0.05": 1 / 20},  # an example of a deviation that is too small
     "06": {
-        "96.9": 100 * (1 - 2 / 2**6),  # six seeds
         "317": len({word for pair in toy_french(2400, max_words=8) for word in pair.target}),
     },
     "08": {

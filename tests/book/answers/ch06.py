@@ -7,6 +7,7 @@ CHECKS = {
     3: "check_cached",
     4: "check_finder",
     5: "check_packed",
+    6: "check_prefix",
 }
 
 WRONG = {
@@ -120,6 +121,9 @@ WRONG = {
         "lambda n, p: packed_prefix(n, p) & ~lower(n)",
         "query 0 may attend to key 0",
     ),
+    (6, "counts from 0"): ("lambda: (2, 1)", "Prefix of 2: expected the smallest"),
+    (6, "too long"): ("lambda: (4, 3)", "Prefix of 4: expected the smallest"),
+    (6, "the row of the last key changes too"): ("lambda: (3, 3)", "Row 3: a row changes when"),
 }
 
 HELPERS = """

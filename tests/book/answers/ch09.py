@@ -1,7 +1,7 @@
 """Answers to the exercises of chapter 09 that are wrong, and what the checks must say of them."""
 
 CHAPTER = "09_the_transformer.ipynb"
-CHECKS = {1: "check_count", 2: "check_layer", 3: "check_rate", 4: "check_apart"}
+CHECKS = {1: "check_count", 2: "check_layer", 3: "check_rate", 4: "check_apart", 5: "check_itself"}
 
 WRONG = {
     (1, "no biases"): (
@@ -51,6 +51,10 @@ WRONG = {
     ),
     (4, "one sentence only"): ("lambda part: apart(part, batch=False)", "batch"),
     (4, "too coarse"): ("lambda part: apart(part, tolerance=0.1)", "whisper"),
+    (5, "the causal mask changes nothing"): ("lambda: (0.06, 0.06)", "With the causal mask: got"),
+    (5, "the weight on 's"): ("lambda: (0.63, 1.0)", "Without a mask: got 0.63"),
+    (5, "the wrong way round"): ("lambda: (1.0, 0.06)", "With the causal mask: got 0.06"),
+    (5, "head 2"): ("lambda: (0.10, 1.0)", "Without a mask: got 0.1."),
 }
 
 HELPERS = """

@@ -7,6 +7,7 @@ CHECKS = {
     3: "check_join",
     4: "check_backward",
     5: "check_lean",
+    6: "check_fits",
 }
 
 WRONG = {
@@ -118,6 +119,9 @@ WRONG = {
         "lambda q, k, v, w, n: attnkit.efficient.tiled_additive_attention(q, k, v, w).output",
         "a ready-made function",
     ),
+    (6, "no form fits longer"): ("lambda: (1024, 1024, 1024)", "full, fused: got 1024"),
+    (6, "by hand, one length too many"): ("lambda: (2048, 8192, 8192)", "full, by hand: got 2048"),
+    (6, "fused stops with the table"): ("lambda: (1024, 8192, 4096)", "flash in PyTorch: got 4096"),
 }
 
 HELPERS = """

@@ -1,7 +1,7 @@
 """Answers to the exercises of chapter 14 that are wrong, and what the checks must say of them."""
 
 CHAPTER = "14_long_sequences.ipynb"
-CHECKS = {1: "check_count", 2: "check_segment", 3: "check_judge"}
+CHECKS = {1: "check_count", 2: "check_segment", 3: "check_judge", 4: "check_kept"}
 
 WRONG = {
     (1, "the window is always full"): (
@@ -49,6 +49,9 @@ WRONG = {
         "is a window of 4",
     ),
     (3, "not a verdict"): ("lambda f: 1", "Expected True or False"),
+    (4, "the nearest"): ("lambda: ('Hal', 0.5, 1.0)", "Hal: another question"),
+    (4, "the full model's"): ("lambda: ('Gus', 1.0, 0.0)", "Linear model, Gus: got 1.0"),
+    (4, "the window has it"): ("lambda: ('Gus?', 0.7, 1.0)", "Window, Gus?: got 1.0"),
 }
 
 HELPERS = """

@@ -1,0 +1,109 @@
+"""The drawings of chapters 06, 09, 12 and 14: their numbers are those of the chapter."""
+
+import re
+
+import pytest
+import torch
+
+from attnbook import recorded
+from attnbook.drawings import DRAWINGS, cross_attention, layer_steps, state_steps, tiles
+from attnbook.drawings.combined_masks import STEPS, WORDS
+from attnbook.drawings.sheet import number, vector
+from attnkit import masks, trace
+from attnkit.tasks import BOS
+from booktools import claims, gates, normal_form
+from tests.book.test_drawings import cells, printed, words
+
+
+def output(chapter: str, cell_id: str) -> str:
+    """What a cell printed when the chapter was executed."""
+    (path,) = gates.CHAPTERS.glob(f"{chapter}_*.ipynb")
+    (cell,) = (cell for cell in normal_form.read(path).cells if cell.id == cell_id)
+    return claims.printed(cell)
+
+
+def test_combined_masks_are_those_that_the_package_builds():
+    built = {
+        "padding": masks.padding([3], 5)[0].expand(5, 5),
+        "causal": masks.causal(5),
+        "causal & padding": masks.padding([3], 5)[0] & masks.causal(5),
+    }
+    for name, rule, _ in STEPS:
+        drawn = [[rule(i, j) for j in range(len(WORDS))] for i in range(len(WORDS))]
+        assert drawn == built[name].tolist()
+    assert built["causal & padding"].sum() == 12
+
+
+def test_layer_steps_end_where_the_class_ends(capsys):
+    cells("09", "imports", "by-hand", "loop", "matrix", "attnkit-code")
+    last = printed(capsys.readouterr().out.partition("word 1:")[2])
+    rows = [step.out for step in layer_steps.steps()]
+    assert last[:2] == list(rows[0])
+    drawing = DRAWINGS["layer-steps"]
+    shown = words(drawing, len(drawing.says) - 1)
+    for step in layer_steps.steps():
+        for row in step:
+            assert vector(row, 1) in shown
+            assert vector(row, 1) in drawing.description
+    assert {number(layer_steps.OWN), number(1 - layer_steps.OWN)} <= set(words(drawing, 2))
+
+
+def test_cross_attention_shows_the_trained_models_weights():
+    kept = recorded.model("toy_french_transformer")
+    source = torch.tensor([kept.source_vocab.encode(list(cross_attention.SOURCE))])
+    told = [BOS, *kept.target_vocab.encode(list(cross_attention.WRITTEN[:-1]))]
+    with torch.no_grad(), trace.record(kept.model.decoder) as calls:
+        kept.model.decode(torch.tensor([told]), kept.model.encode(source, None))
+    weights = calls[-1]["weights"][0].mean(0)
+    torch.testing.assert_close(weights, torch.tensor(cross_attention.WEIGHTS), atol=0.0051, rtol=0)
+    rows = [printed(line) for line in output("09", "cross-weights").splitlines()]
+    assert rows == [list(row) for row in cross_attention.WEIGHTS]
+
+
+def test_growing_table_shows_what_autograd_keeps():
+    lines = re.findall(r"^ +(\d+) .*?([\d.]+) MiB +100%$", output("12", "failure-code"), re.M)
+    assert {int(n): float(mib) for n, mib in lines} == {
+        length: tiles.table_mib(length) for length in tiles.LENGTHS
+    }
+    drawn = words(DRAWINGS["growing-table"])
+    assert {f"{float(mib):.0f} MiB" for _, mib in lines} <= set(drawn)
+
+
+@pytest.mark.parametrize("length", [256, 2048])
+def test_memory_traffic_counts_what_the_three_lines_touch(length):
+    q, k, v = torch.empty(3, length, 64, device="meta")
+    scores = q @ k.mT
+    weights = scores.softmax(-1)
+    result = weights @ v
+    given = sum(x.nbytes for x in (q, k, v, result)) / 2**20
+    table = 2 * (scores.nbytes + weights.nbytes) / 2**20  # each written once and read once
+    assert tiles.traffic(length) == pytest.approx((given + table, given))
+    by_hand, fused = (f"{mib:.0f} MiB" for mib in tiles.traffic(2048))
+    assert f"{by_hand} pass" in words(DRAWINGS["memory-traffic"])
+    assert by_hand in DRAWINGS["memory-traffic"].description
+    assert f"{fused} pass" in words(DRAWINGS["memory-traffic"])
+
+
+def test_tiles_moves_forward_and_ends_at_the_last_tile():
+    assert list(tiles.STOPS) == sorted(tiles.STOPS)
+    assert tiles.STOPS[-1] == (tiles.BLOCKS - 1, tiles.BLOCKS - 1)
+    assert words(DRAWINGS["tiles"], len(tiles.STOPS) - 1).count("done") == tiles.BLOCKS
+
+
+def test_linear_state_shows_the_example(capsys):
+    cells("14", "imports", "by-hand")
+    lines = capsys.readouterr().out.partition("linear")[2].strip().splitlines()
+    drawing = DRAWINGS["linear-state"]
+    for step, (line, (S, z, found)) in enumerate(zip(lines, state_steps.states(), strict=True)):
+        assert printed(line)[1:] == pytest.approx(found, abs=5e-5)
+        shown = words(drawing, step)
+        assert vector(found) in shown
+        assert vector(found) in drawing.description
+        assert {number(x) for x in (*S[0], *S[1], *z)} <= set(shown)
+
+
+def test_window_reach_is_that_of_two_layers():
+    seen = masks.sliding_window(state_steps.LENGTH, window=state_steps.WINDOW).int()
+    back = state_steps.LENGTH - 1 - (seen @ seen)[-1].bool().int().argmax().item()
+    assert f"{back} words back, no further" in words(DRAWINGS["window-reach"])
+    assert f"reach {back} words back" in DRAWINGS["window-reach"].title
