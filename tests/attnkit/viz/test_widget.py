@@ -34,7 +34,7 @@ MADE = {
     "cache": CacheScrubber(["a"], embed_dim=4, num_heads=2),
 }
 BUDGETS = {  # bytes
-    "explorer": 60_000,
+    "explorer": 75_000,
     "switch": 12_000,
     "curves": 14_000,
     "translator": 60_000,
