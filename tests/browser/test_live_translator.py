@@ -152,6 +152,21 @@ def test_a_word_that_nothing_replaced_stays_as_a_ghost(live):
     assert root.locator(".lt-target .lt-gone").inner_text() == "noir"
 
 
+@pytest.mark.parametrize("text", translators.SENTENCES)
+def test_every_word_can_be_hidden_and_shown_again(live, text):
+    page, root, record = live()
+    type_(root, text)
+    whole = snapshot(root)["target"]
+    for place in range(len(text.split())):
+        source(root, place).click()
+        source(root, place).click()
+        assert snapshot(root)["target"] == whole
+        assert root.locator(".lt-target button").count() == len(whole)
+        assert root.locator(".lt-target .lt-gone").count() == 0
+        assert root.locator(".lt-lines path").count() > 0
+    assert record.console == []
+
+
 def test_when_nothing_changes_the_heavy_line_is_named(live, kept):
     _, root, _ = live()
     place = SENTENCE.split().index("not")

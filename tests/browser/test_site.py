@@ -88,6 +88,20 @@ def test_nothing_scrolls_sideways_on_a_phone(visit):
     assert page.evaluate("document.scrollingElement.scrollWidth") <= 360, wide
 
 
+SQUASHED = """() => [...document.querySelectorAll(".bd-article img[width][height]")]
+    .filter((image) => image.clientWidth > 0)
+    .map((image) => {
+        const [width, height] = ["width", "height"].map((name) => image.getAttribute(name));
+        return [image.clientWidth / image.clientHeight * height / width, image.src];
+    })
+    .filter(([stretched]) => Math.abs(stretched - 1) > 0.03)"""
+
+
+def test_no_picture_is_squashed_on_a_phone(visit):
+    page = visit.look(width=360)
+    assert page.evaluate(SQUASHED) == []
+
+
 def test_is_readable_on_paper(visit):
     """On A4 nothing is cut off at the right, and what only a screen needs is gone."""
     page = visit.look(width=718, media="print")

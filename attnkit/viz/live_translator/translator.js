@@ -510,7 +510,7 @@ class View {
     fill(this.page.target, now, makeOne, (item, token, at) => {
       const mine = steps.slice(...spans[at]), [first] = spans[at];
       const forced = mine.some(({ id, candidates }) => id !== candidates[0].id);
-      const one = item.firstChild, mark = marks[at], was = mark?.was.join(" ") ?? "";
+      const one = item.querySelector("button"), mark = marks[at], was = mark?.was.join(" ") ?? "";
       const before = gone.find((lost) => lost.at === at)?.tokens;
       const after = at === now.length - 1 && gone.find((lost) => lost.at === now.length)?.tokens;
       item.replaceChildren(...ghost(before), one, ...ghost(after));
