@@ -154,7 +154,7 @@ def test_a_word_that_nothing_replaced_stays_as_a_ghost(live):
 
 @pytest.mark.parametrize("text", translators.SENTENCES)
 def test_every_word_can_be_hidden_and_shown_again(live, text):
-    page, root, record = live()
+    _, root, record = live()
     type_(root, text)
     whole = snapshot(root)["target"]
     for place in range(len(text.split())):
