@@ -413,3 +413,11 @@ def test_the_body_has_a_largest_width(show):
     _, root, _ = show(an_explorer(), width=1900)
     plot, side = (root.locator(part).bounding_box() for part in (".ak-map", ".ak-side"))
     assert side["x"] + side["width"] - plot["x"] <= 970
+
+
+@pytest.mark.parametrize("heads", [5, 7, 12, 13, 25])
+def test_no_number_of_heads_puts_all_maps_below_each_other(show, heads):
+    _, root, _ = show(an_explorer(heads=heads, length=6, head="all"), width=800)
+    one_below_the_other = heads * 6 * 44  # pixels: rows of the largest cells
+    height = root.locator("canvas.ak-map").evaluate("canvas => canvas.clientHeight")
+    assert height < 0.6 * one_below_the_other

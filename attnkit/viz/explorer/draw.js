@@ -56,8 +56,11 @@ function layOut(pen, width, count, most, em) {
   };
   const height = ({ across, cell, top }) =>
     axis + top + Math.ceil(count / across) * (rows * cell + TITLE * em + GAP);
-  const tried = [4, 3, 2, 1].filter((n) => n <= count && (count < 4 || count % n !== 1 || n === 1))
-    .map(best), low = tried.filter((plan) => height(plan) <= HIGHEST);
+  // A map alone in the last row is avoided where more than one number across does without it.
+  const some = [4, 3, 2, 1].filter((n) => n <= count);
+  const even = some.filter((n) => count < 4 || count % n !== 1 || n === 1);
+  const tried = (even.length > 1 ? even : some).map(best);
+  const low = tried.filter((plan) => height(plan) <= HIGHEST);
   const found = low.find(({ cell }) => cell >= 14) || low.find(({ cell }) => cell >= 5.5) ||
     low.reduce((a, b) => b.cell > a.cell ? b : a, low[0]) || tried[0];
   return place(found, { width, count, rows, cols, em, axis, limit });
