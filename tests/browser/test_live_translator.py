@@ -324,6 +324,21 @@ def test_strange_input_gets_a_clear_answer(live, kept, text, says):
     assert snapshot(root)["target"] == want(kept, SENTENCE).target
 
 
+def test_while_a_long_text_is_translated_it_says_so(live):
+    _, root, _ = live()
+    type_(root, "")
+    assert root.locator(".lt-flag").inner_text().startswith("Write a sentence")
+    at_once = root.evaluate("""root => {
+        const box = root.querySelector("input[type=text], textarea");
+        box.value = "the black cat did not sleep ".repeat(10);
+        box.dispatchEvent(new Event("input", { bubbles: true }));
+        return root.querySelector(".lt-flag").textContent;
+    }""")
+    assert at_once == "Translating…"
+    snapshot(root)
+    assert "only the first" in root.locator(".lt-flag").inner_text()
+
+
 def test_texts_given_by_python_are_text(live, kept):
     widget = a_live(kept, title=ATTACK, caption=ATTACK, sentences=[ATTACK, "the cat"],
                     languages=[(ATTACK, "en"), (ATTACK, "fr")])  # fmt: skip

@@ -419,9 +419,9 @@ class View {
         : "This needs a kernel: run the notebook to translate."];
     }
     if (!this.engine) return [this.seen && this.willing ? "The model is on its way…" : ""];
-    if (!this.ready) return [""];
+    if (!this.ready) return [this.job ? "Translating…" : ""];
     const { read: { words, tokens, count }, steps, ended, engine } = this.now;
-    if (!count) return [`Write a sentence in ${this.languages[0][0]}.`];
+    if (!count) return [this.job ? "Translating…" : `Write a sentence in ${this.languages[0][0]}.`];
     const parts = [], [inPieces] = engine.pieces;
     if (count > words.length) {
       parts.push(`That is ${plural(count, "word")}: only the first ${words.length} ` +
