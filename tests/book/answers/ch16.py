@@ -4,15 +4,15 @@ CHAPTER = "16_the_museum_of_attention_bugs.ipynb"
 CHECKS = {1: "check_names", 2: "check_mended", 3: "check_detector"}
 
 WRONG = {
-    (1, "one name for all"): ("lambda s: 'softmax over the queries'", "is another exhibit than"),
-    (1, "ignored and over the queries mixed up"): (
-        "lambda s: 'mask ignored' if s.startswith('weight') else 'softmax over the queries'",
+    (1, "one name for all"): ("lambda s: 'mask flipped'", "is another exhibit than"),
+    (1, "ignored and -1e4 mixed up"): (
+        "lambda s: 'mask ignored' if s.endswith('in equal shares') else 'mask flipped'",
         "is another exhibit than 'mask ignored'",
     ),
-    (1, "after the softmax and flipped mixed up"): (
-        "lambda s: {'c': 'softmax over the queries', 'w': 'mask over the queries'}"
-        ".get(s[0], 'mask flipped')",
-        "is another exhibit than 'mask flipped'",
+    (1, "no root and width mixed up"): (
+        "lambda s: {'r': 'row with nothing to see', 't': 'no root'}"
+        ".get(s[0], 'mask flipped' if 'unequal' in s else '-1e4, scores below it')",
+        "is another exhibit than 'no root'",
     ),
     (2, "divides by d"): (
         "lambda q, k, v, mask=None: careful(q / q.shape[-1] ** 0.5, k, v, mask)",
@@ -24,6 +24,7 @@ WRONG = {
     ),
     (2, "still -1e9"): ("filled", "assert_half_precision"),
     (2, "still over the queries"): ("down", "assert_rows_sum_to_one"),
+    (2, "NaN for an empty row"): ("careful", "assert_empty_rows_see_nothing"),
     (2, "no mask at all"): ("lambda q, k, v, mask=None: careful(q, k, v)", "assert_causal"),
     (2, "weights too"): (
         "lambda q, k, v, mask=None: (careful(q, k, v, mask), 0)",
