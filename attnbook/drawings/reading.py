@@ -29,7 +29,10 @@ def famous(narrow: bool) -> Sheet:
 
 FAMOUS = Drawing(
     name="famous-sentence",
-    title="Layer 3, head 1: “it” looks at “animal” when it is tired, and less when “it” is wide.",
+    title=(
+        "Layer 3, head 1. End the sentence with “tired”, and “it” gives “animal” a weight of 0.68; "
+        "end it with “wide”, and it is 0.28."
+    ),
     description=(
         "The animal didn't cross the street because it was too tired: in layer 3, head 1, it "
         "gives 0.68 of its weight to animal and 0.05 to street. With wide at the end it gives "

@@ -11,15 +11,15 @@ CHECKS = {
 WRONG = {
     (1, "no sign for the ending"): (
         "lambda m, s: torch.stack([m.mean((1, 2)), (m * s[:, None]).mean((1, 2))], -1)",
-        "meant and subject of 5 items: off by",
+        "referent and subject of 5 items: off by",
     ),
     (1, "a sum, not a mean"): (
         "lambda m, s: 8 * two_effects(m, s)",
-        "meant and subject of 5 items: off by",
+        "referent and subject of 5 items: off by",
     ),
     (1, "the other order"): (
         "lambda m, s: two_effects(m, s).flip(-1)",
-        "meant and subject of 5 items: off by",
+        "referent and subject of 5 items: off by",
     ),
     (1, "one mean for all items"): (
         "lambda m, s: two_effects(m, s).mean(0)",
