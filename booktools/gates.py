@@ -62,6 +62,14 @@ def errors(nb: NotebookNode) -> Iterator[str]:
             yield f"cell {number}: raised {output.ename}: {output.evalue}"
 
 
+def missing_pictures(nb: NotebookNode) -> Iterator[str]:
+    """A cell that shows a plot holds it, or the page would have none."""
+    for number, cell in _code_cells(nb):
+        shows = re.search(r"^plt\.show\(\)$", cell.source, re.MULTILINE)
+        if shows and not any("image/png" in output.get("data", {}) for output in cell.outputs):
+            yield f"cell {number}: shows a plot, and its output holds none"
+
+
 def count_gaps(nb: NotebookNode) -> Iterator[str]:
     """Counts 1, 2, 3 ... are the mark of one run from a fresh kernel, top to bottom."""
     for expected, (number, cell) in enumerate(_code_cells(nb), start=1):
@@ -137,6 +145,7 @@ def not_in_normal_form(nb: NotebookNode) -> Iterator[str]:
 GATES: tuple[Callable[[NotebookNode], Iterator[str]], ...] = (
     views_without_state,
     errors,
+    missing_pictures,
     count_gaps,
     stale_outputs,
     stderr,

@@ -43,6 +43,11 @@ def never_run(nb):
     cell.execution_count, cell.outputs = None, []
 
 
+def lose_a_picture(nb):
+    cell = by_id(nb, "sum")
+    cell.source += "\nplt.show()"
+
+
 def add_an_empty_cell(nb):
     nb.cells.append(new_code_cell("", id="empty"))
 
@@ -115,6 +120,7 @@ BREAKS = [
     (forget_the_tag, "raised ZeroDivisionError"),
     (skip_a_count, "execution count 7, expected 3"),
     (never_run, "execution count None, expected 2"),
+    (lose_a_picture, "shows a plot, and its output holds none"),
     (add_an_empty_cell, "an empty code cell"),
     (edit_a_cell, "cell 3: changed since it was executed"),
     (remove_a_cell, "removed or moved"),

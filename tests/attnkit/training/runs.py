@@ -127,6 +127,7 @@ def deal_settings(folder: str) -> None:
     assert [row["by"] for row in rows] == [seed % world for seed in range(5)]
     processes.wait()
     assert list(Path(folder).glob("*.jsonl")) == []
+    processes.wait()
     if rank == 0:  # a run of more processes was stopped when two settings were done
         stamp = record._stamp(_by)
         for place, lines in (("", []), (1, [0]), (7, [3])):
