@@ -22,7 +22,7 @@ def draw(narrow: bool) -> Sheet:
             style = "d-ghost" if wrong else "d-box"
             sheet.item(role, x + at * (tag + 4), y + 34, tag, 24, letter, style=style, size=12.5)
         said = f"of “{cache.split()[1]}”" + (" ✗" if wrong else "")
-        sheet.text(x + 2 * tag + 9, y + 46, said, anchor="start", size=12.5)
+        sheet.text(x + 2 * tag + 6, y + 46, said, anchor="start", size=11.5)
 
     right = NARROW - w - 28
     for panel, top in enumerate((26, 196)):

@@ -41,7 +41,7 @@ def draw(narrow: bool) -> Sheet:
     sheet.text(
         0,
         top + 4 * high + 82,
-        "Keys and values are made once, and serve every step.",
+        "Keys and values are made only once.",
         anchor="start",
         style="d-muted",
         size=12.5,

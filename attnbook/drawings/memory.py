@@ -128,7 +128,7 @@ def look_back(narrow: bool) -> Sheet:
                 sheet.arrow([(x - pitch + w + 3, y + h / 2), (x - 4, y + h / 2)], "state")
     x = left + len(LIST) * pitch + w / 2
     sheet.arrow([(x, 38 - 3), (x, 18)])
-    sheet.text(x, 8, "?", size=16, style="d-bold")
+    sheet.text(x, 12, "?", size=16, style="d-bold")
     for place in range(len(LIST)):
         style = "" if LIST[place][0] == "Ben" else "d-thin d-dashed"
         to = left + place * pitch + w / 2
