@@ -112,9 +112,11 @@ def test_is_readable_on_paper(visit):
             .map(e => e.outerHTML.slice(0, 160))"""
     )
     assert cut == []
+    # An explorer that asks for a guess first keeps the row that it asks for to itself.
     folded = page.locator("main details > *:not(summary)")
     hidden = folded.evaluate_all(
-        "all => all.filter(e => !e.checkVisibility({contentVisibilityAuto: true}))"
+        "all => all.filter(e => e.parentElement.checkVisibility()"
+        " && !e.checkVisibility({contentVisibilityAuto: true}))"
         ".map(e => e.outerHTML.slice(0, 160))"
     )
     assert hidden == []
