@@ -1,12 +1,11 @@
 // A formula wider than the page scrolls in its own box; this lets the keyboard scroll it too.
-// The theme does the same for code.
+// The theme does the same for code. A formula in a closed fold has no width until the fold opens.
 addEventListener("load", () => {
-  const mark = () => {
-    for (const box of document.querySelectorAll('mjx-container[display="true"]')) {
+  const widths = new ResizeObserver((changes) => {
+    for (const { target: box } of changes) {
       if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
       else box.removeAttribute("tabindex");
     }
-  };
-  mark();
-  addEventListener("resize", mark);
+  });
+  for (const box of document.querySelectorAll('mjx-container[display="true"]')) widths.observe(box);
 });

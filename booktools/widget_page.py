@@ -13,8 +13,8 @@ import torch
 from ipywidgets.embed import dependency_state, embed_data
 
 from attnkit.viz import AttentionExplorer
-from attnkit.viz.notebook import STATE_MIME, VIEW_MIME
-from attnkit.viz.sphinx_ext import SCRIPT, bundle, styles
+from attnkit.viz.notebook import STATE_MIME, VIEW_MIME, WIDGETS
+from attnkit.viz.sphinx_ext import HOST, STYLE, script_name, styles, write_scripts
 from booktools.address import ROOT
 
 TOKENS = [
@@ -52,16 +52,20 @@ def write_page(folder: Path, *widgets, theme: str = "", head: str = "") -> Path:
         '<div class="attnkit-fallback"><img alt="the picture"></div></div>'
         for widget in widgets
     )
-    (folder / SCRIPT).write_text(bundle(), "utf-8")
-    (folder / "explorer.css").write_text(styles(), "utf-8")
+    write_scripts(folder)
+    (folder / STYLE).write_text(styles(), "utf-8")
+    present = {values["state"].get("_anywidget_id") for values in state.values()}
+    files = [*(script_name(id_) for id_ in WIDGETS if id_ in present), HOST]
+    scripts = "".join(f'<script defer src="{file}"></script>' for file in files)
     page = folder / "index.html"
     page.write_text(
         f'<!doctype html><html lang="en" {theme}><head><meta charset="utf-8"><title>Page</title>'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        '<link rel="icon" href="data:,"><link rel="stylesheet" href="explorer.css">'
+        '<link rel="icon" href="data:,">'
+        f'<link rel="stylesheet" href="{STYLE}">'
         "<style>:root{color-scheme:light dark}</style>"
         f'{head}<script type="{STATE_MIME}">{_inert({"state": state})}</script>'
-        f'<script defer src="{SCRIPT}"></script></head>'
+        f"{scripts}</head>"
         f"<body><main><h1>Page</h1>{views}</main></body></html>",
         "utf-8",
     )

@@ -1,8 +1,10 @@
 // Takes the kernel's place in a built page: gives each anywidget a model with its saved state. The
-// build puts stand_in.js before it and adds the call, with {id: source} of attnkit's widgets; others
-// bring their source in the state.
-async function host(sources) {
+// build puts stand_in.js before it and adds the call. Of attnkit's widgets the page holds a script
+// each, which carries its source; others bring theirs in the state.
+async function host() {
   const type = "application/vnd.jupyter.widget-";
+  const carriers = [...document.querySelectorAll("script[data-widget]")];
+  const sources = Object.fromEntries(carriers.map(({ dataset }) => [dataset.widget, dataset.source]));
   const saved = document.querySelector(`script[type="${type}state+json"]`);
   const state = saved ? JSON.parse(saved.textContent).state : {};
   const models = new Map();

@@ -10,7 +10,7 @@ import json
 
 from nbconvert.preprocessors import Preprocessor
 
-from attnkit.viz.notebook import STATE_MIME, VIEW_MIME, states
+from attnkit.viz.notebook import STATE_MIME, VIEW_MIME, WIDGETS, states
 
 STAND_IN = "This control needs JavaScript."
 
@@ -51,17 +51,26 @@ def _view(view: dict, data: dict) -> str:
 
 
 def _head(state: dict) -> str:
-    """The state of all widgets, their styles and the host, which starts when the page is read."""
-    from attnkit.viz.sphinx_ext import bundle, styles
+    """The state of all widgets, their styles and modules, and the host, which starts when the page
+    is read."""
+    from attnkit.viz.sphinx_ext import host, module_script, styles
 
-    start = bundle().replace("</", "<\\/")
+    present = {model.get("state", {}).get("_anywidget_id") for model in state.values()}
+    modules = "".join(
+        f"<script>{_closed(module_script(id_))}</script>" for id_ in WIDGETS if id_ in present
+    )
+    start = f'document.addEventListener("DOMContentLoaded", () => {{\n{_closed(host())}\n}});'
     return (
         f'<script type="{STATE_MIME}">{_inert({"state": state})}</script>'
-        f"<style>{styles()}</style>"
-        f'<script>document.addEventListener("DOMContentLoaded", () => {{\n{start}\n}});</script>'
+        f"<style>{styles()}</style>{modules}<script>{start}</script>"
     )
 
 
 def _inert(value) -> str:
     """JSON that cannot end the script element that holds it."""
-    return json.dumps(value).replace("</", "<\\/")
+    return _closed(json.dumps(value))
+
+
+def _closed(script: str) -> str:
+    """A script that cannot end the element that holds it."""
+    return script.replace("</", "<\\/")

@@ -8,10 +8,11 @@ Name it in `_config.yml`::
         nb_ipywidgets_js: {}
 
 Any anywidget comes to life: attnkit's, and others, whose module travels in the saved state. The
-extension writes `_static/attnkit-explorer.js` (the host, with the sources of attnkit's modules)
-and `_static/attnkit-explorer.css` (their styles), and adds them once, the script deferred, to every
-page with a widget. In those pages the notebook's picture stands beside the view until the widget
-has drawn, so that readers without JavaScript keep it. A view without saved state fails the build.
+extension writes into `_static` the host, `attnkit-host.js`, a script for each of attnkit's widgets,
+which carries its module, and `attnkit-widgets.css`, their styles. To a page with a widget it adds
+host, style and the scripts of the widgets that are there, once and deferred. In those pages the
+notebook's picture stands beside the view until the widget has drawn, so that readers without
+JavaScript keep it. A view without saved state fails the build.
 
 A live translator needs no notebook. Name the models, by the function that returns them::
 
@@ -48,17 +49,27 @@ from attnkit.viz.notebook import STATE_MIME, VIEW_MIME, WIDGETS
 from attnkit.viz.widget import source
 
 _SETTING = re.compile(r"#([a-z][a-z0-9-]*)=(.+)")
-SCRIPT, STYLE = "attnkit-explorer.js", "attnkit-explorer.css"
+HOST, STYLE = "attnkit-host.js", "attnkit-widgets.css"
 
 
-def bundle() -> str:
-    """The script of the built pages: the host, called with the sources of the modules.
+def host() -> str:
+    """The script that brings the widgets of a page to life; it comes after those of the widgets."""
+    return f"(() => {{\n{source('stand_in.js', 'host.js')}\nhost();\n}})();\n"
+
+
+def module_script(id_: str) -> str:
+    """The script that carries the module of this widget of attnkit, by its `_anywidget_id`.
 
     A source travels as a string and is imported from a Blob URL, because a page opened from
     `file:` may not import an ES module by its path.
     """
-    sources = {id_: widget._esm for id_, widget in WIDGETS.items()}
-    return f"(() => {{\n{source('stand_in.js', 'host.js')}\nhost({json.dumps(sources)});\n}})();\n"
+    carried = json.dumps({"widget": id_, "source": WIDGETS[id_]._esm})
+    return f"Object.assign(document.currentScript.dataset, {carried});\n"
+
+
+def script_name(id_: str) -> str:
+    """The file in `_static` that holds `module_script(id_)`."""
+    return f"attnkit-{id_.split('.')[-2]}.js"
 
 
 def styles() -> str:
@@ -130,15 +141,13 @@ def _html(text: str) -> nodes.raw:
 
 def check_state(app: Sphinx, doctree: nodes.document) -> None:
     """Fail the build for a widget view without saved state, and for a link to no step."""
-    views = [node for node in doctree.findall(nodes.raw) if VIEW_MIME in node.astext()]
+    views = [*filter(_is_widget_view, doctree.findall(nodes.raw))]
     links = [node for node in doctree.findall(nodes.reference) if _is_show_me(node)]
     if not views and not links:
         return
-    scripts = getattr(app.env, "nb_metadata", {}).get(app.env.docname, {}).get("js_files", {})
-    _, attributes = scripts.get("ipywidgets_state", (None, {}))
-    state = json.loads(attributes.get("body", "{}")).get("state", {})
+    state = _saved_state(app)
     for node in views:
-        view = json.loads(node.astext().split(">", 1)[1].rsplit("<", 1)[0])
+        view = _view(node)
         model = view["model_id"]
         if model not in state and "state" not in view:
             raise ExtensionError(
@@ -168,20 +177,56 @@ def _leads_somewhere(state: dict, anchor: str, target: str) -> bool:
 
 
 def write_files(app: Sphinx) -> None:
-    """Write script and style before any page is, so that Sphinx finds them when it links them."""
+    """Write scripts and style before any page is, so that Sphinx finds them when it links them."""
     if app.builder.format == "html":
         folder = Path(app.outdir) / "_static"
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / SCRIPT).write_text(bundle(), "utf-8")
+        write_scripts(folder)
         (folder / STYLE).write_text(styles(), "utf-8")
         page.write_models(folder, app.config.live_translators)
 
 
+def write_scripts(folder: Path) -> None:
+    """Write the host and the scripts of all widgets of attnkit into this folder."""
+    (folder / HOST).write_text(host(), "utf-8")
+    for id_ in WIDGETS:
+        (folder / script_name(id_)).write_text(module_script(id_), "utf-8")
+
+
 def add_files(app: Sphinx, page: str, template: str, context: dict, doctree) -> None:
-    """Add script and style to this page when it holds a widget view."""
-    if doctree is not None and any(VIEW_MIME in n.astext() for n in doctree.findall(nodes.raw)):
-        app.add_js_file(SCRIPT, loading_method="defer")
-        app.add_css_file(STYLE)
+    """Add style, host and the scripts of its widgets to this page when it holds a widget view."""
+    views = [] if doctree is None else [*filter(_is_widget_view, doctree.findall(nodes.raw))]
+    if not views:
+        return
+    state = _saved_state(app, page)
+    found = {_anywidget_id(state, _view(node)) for node in views}
+    for id_ in WIDGETS:
+        if id_ in found:
+            app.add_js_file(script_name(id_), loading_method="defer")
+    app.add_js_file(HOST, loading_method="defer", priority=600)  # after them
+    app.add_css_file(STYLE)
+
+
+def _is_widget_view(node: nodes.raw) -> bool:
+    return VIEW_MIME in node.astext()
+
+
+def _view(node: nodes.raw) -> dict:
+    """What the script element of a view says."""
+    return json.loads(node.astext().split(">", 1)[1].rsplit("<", 1)[0])
+
+
+def _saved_state(app: Sphinx, page: str | None = None) -> dict:
+    """The widgets saved in the notebook of this page (by default the one being read), by model."""
+    metadata = getattr(app.env, "nb_metadata", {}).get(page or app.env.docname, {})
+    _, attributes = metadata.get("js_files", {}).get("ipywidgets_state", (None, {}))
+    return json.loads(attributes.get("body", "{}")).get("state", {})
+
+
+def _anywidget_id(state: dict, view: dict) -> str | None:
+    """Which widget a view shows; None when it is no anywidget."""
+    model = state.get(view["model_id"], view.get("state", {}))
+    return model.get("state", {}).get("_anywidget_id")
 
 
 def setup(app: Sphinx) -> dict[str, bool | str]:

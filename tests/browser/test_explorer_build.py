@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import subprocess
 import sys
 
@@ -100,9 +101,10 @@ def test_without_javascript_the_picture_stands_with_words(book, open_page):
 
 def test_only_pages_with_a_widget_load_the_script_once_and_deferred(book):
     page, words = ((book[0] / name).read_text() for name in ("index.html", "words.html"))
-    assert page.count("attnkit-explorer.js") == page.count("attnkit-explorer.css") == 1
-    assert '<script defer="defer" src="_static/attnkit-explorer.js' in page
-    assert "attnkit-explorer" not in words
+    assert page.count("attnkit-widgets.css") == 1
+    scripts = re.findall(r'<script defer="defer" src="_static/(attnkit-.*?\.js)', page)
+    assert scripts == ["attnkit-explorer.js", "attnkit-host.js"]
+    assert "attnkit-" not in words
     assert "requirejs" not in page
     assert "embed-amd" not in page
 

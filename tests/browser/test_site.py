@@ -61,11 +61,28 @@ def test_a_first_visit_is_light(visit):
     assert 0 < total <= weigh.limit(visit.name), (total, heaviest)
 
 
+CARRIED = "[...document.querySelectorAll('script[data-widget]')].map(s => s.dataset.widget).sort()"
+"""The widgets whose modules the page brought."""
+
+SHOWN = """() => {
+    const type = "application/vnd.jupyter.widget-";
+    const read = (kind) => [...document.querySelectorAll(`script[type="${type}${kind}+json"]`)]
+        .map((tag) => JSON.parse(tag.textContent));
+    const state = Object.assign({}, ...read("state").map((all) => all.state));
+    const ids = read("view")
+        .map(({ model_id: id, state: own }) => (own ?? state[id]).state._anywidget_id);
+    return [...new Set(ids.filter((id) => id?.startsWith("attnkit.")))].sort();
+}"""
+"""The widgets of attnkit that the page has a view of."""
+
+
 def test_a_page_loads_no_script_twice_and_none_of_the_heavy_ones(visit):
     addresses = [part.address for part in visit.parts]
     assert [a for a in addresses if "mathjax" in a or "fontawesome" in a] == []
     scripts = [a for a in addresses if a.endswith(".js")]
-    assert sum("attnkit" in a for a in scripts) <= 1
+    assert len(scripts) == len(set(scripts))
+    assert visit.page.evaluate(CARRIED) == visit.page.evaluate(SHOWN)
+    assert sum("attnkit-host" in a for a in scripts) == (visit.page.evaluate(SHOWN) != [])
 
 
 def test_a_wide_formula_is_reached_by_keyboard(visit):
@@ -175,9 +192,9 @@ def poor_contrasts(page) -> list[str]:
 def test_page_is_accessible(visit):
     """No axe violation."""
     page = visit.look()
-    # The theme asks a third of a second after a change of width which boxes scroll.
+    # Which boxes scroll is asked after a change of width: for code, a third of a second after.
     page.wait_for_function(
-        """() => [...document.querySelectorAll("main pre")].every(
+        """() => [...document.querySelectorAll('main pre, mjx-container[display="true"]')].every(
             (box) => box.scrollWidth <= box.clientWidth || box.tabIndex === 0)"""
     )
     assert page.locator("html").get_attribute("data-theme") == "light"

@@ -1,6 +1,6 @@
 // Files of a built book, which lie beside its script; and work that leaves the page awake.
 
-const bookScript = () => document.querySelector('script[src*="attnkit-explorer.js"]');
+const bookScript = () => document.querySelector('script[src*="attnkit-host.js"]');
 
 /** A page opened from `file:` may not fetch, but may run a script, so there the same bytes come in
  * one that carries them as base64. */

@@ -18,7 +18,7 @@ from attnkit.viz import (
     QueryPlane,
 )
 from attnkit.viz.notebook import STAND_IN, STATE_MIME, WIDGETS, strip_modules
-from attnkit.viz.sphinx_ext import bundle, styles
+from attnkit.viz.sphinx_ext import host, module_script, styles
 from attnkit.viz.widget import HERE, source
 
 ONE = torch.ones(1, 1, 1)
@@ -84,7 +84,8 @@ def test_every_name_of_a_module_is_declared_once(name):
 @every_widget
 def test_the_pages_get_module_and_style_once_and_the_notebook_neither(name):
     widget = MADE[name]
-    assert bundle().count(json.dumps(widget._esm)) == 1
+    assert module_script(widget._anywidget_id).count(json.dumps(widget._esm)) == 1
+    assert json.dumps(widget._esm) not in host()
     assert styles().count(source(STYLES[name])) == 1
     traits = widget.get_state(["_anywidget_id", "_esm", "_css"])
     notebook = {"metadata": {"widgets": {STATE_MIME: {"state": {"x": {"state": traits}}}}}}
