@@ -125,7 +125,8 @@ def test_a_slider_has_our_colour_and_moves_by_keys(fox, site_url, tmp_path):
         if max(map(abs, (p[0] - 23, p[1] - 107, p[2] - 135))) < 12
     ]
     assert len(near) > 20
-    before = fox.evaluate("document.querySelector('.attnkit-explorer').snapshot().seqLen")
+    temperature = "document.querySelector('.attnkit-explorer').snapshot().temperature"
+    assert fox.evaluate(temperature) == 1
     fox.evaluate(f"{slider}.focus()")
-    fox.press("\ue012")  # the left arrow
-    fox.wait_for(f"document.querySelector('.attnkit-explorer').snapshot().seqLen === {before - 1}")
+    fox.press("\ue012", "\ue012")  # the left arrow, twice: a tenth of a power of ten
+    fox.wait_for(f"Math.abs({temperature} - 0.794) < 0.005")
