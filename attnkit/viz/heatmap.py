@@ -27,6 +27,16 @@ class Picture(Figure):
         return png(self)
 
 
+def plain_axes(figsize: tuple[float, float], title: str) -> tuple[Picture, Axes]:
+    """A new picture and its one plot, with a title in plain text and no frame at right and top."""
+    figure = Picture(figsize=figsize, layout="constrained")
+    ax = figure.subplots()
+    ax.set_title(title, parse_math=False, fontsize=11)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    return figure, ax
+
+
 def heatmap(
     values: inputs.Array,
     *,

@@ -1,6 +1,6 @@
 // Takes the kernel's place in a built page: gives each anywidget a model with its saved state. The
-// build puts stand_in.js before it and adds the call. Of attnkit's widgets the page holds a script
-// each, which carries its source; others bring theirs in the state.
+// build puts stand_in.js and arrive.js before it and adds the call. Of attnkit's widgets the page
+// holds a script each, which carries its source; others bring theirs in the state.
 async function host() {
   const type = "application/vnd.jupyter.widget-";
   const carriers = [...document.querySelectorAll("script[data-widget]")];
@@ -45,19 +45,6 @@ async function host() {
     const traits = state[id] ? decode(state[id]) : {};
     if (traits._model_name === "ImageModel") return [traits];
     return (traits.children || []).flatMap((child) => pictures(child.replace("IPY_MODEL_", "")));
-  }
-
-  // Widgets grow after the browser has gone to the address: go there again, unless
-  // the reader has moved meanwhile.
-  function arrive() {
-    const goal = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (!goal) return;
-    let held;
-    for (const name of ["wheel", "touchstart", "keydown"]) {
-      addEventListener(name, () => { held = true; });
-    }
-    const go = () => held || goal.scrollIntoView({ behavior: "instant" });
-    for (const ms of [50, 400, 1200]) setTimeout(go, ms);
   }
 
   const modules = new Map();

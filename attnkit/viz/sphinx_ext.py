@@ -54,7 +54,7 @@ HOST, STYLE = "attnkit-host.js", "attnkit-widgets.css"
 
 def host() -> str:
     """The script that brings the widgets of a page to life; it comes after those of the widgets."""
-    return f"(() => {{\n{source('stand_in.js', 'host.js')}\nhost();\n}})();\n"
+    return f"(() => {{\n{source('stand_in.js', 'arrive.js', 'host.js')}\nhost();\n}})();\n"
 
 
 def module_script(id_: str) -> str:

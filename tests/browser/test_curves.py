@@ -6,15 +6,7 @@ import pytest
 
 from attnbook import recorded
 from attnkit.viz import CostCurves
-from tests.browser.explorer_page import (
-    ATTACK,
-    complaints,
-    control,
-    move,
-    render_and_close,
-    settle,
-    snapshot,
-)
+from tests.browser import explorer_page as pages
 
 pytestmark = pytest.mark.browser
 
@@ -59,14 +51,14 @@ def says(text: str, value: float | None) -> bool:
 def test_every_number_on_the_page_is_that_of_the_results_file(show):
     page, root, record = show(curves())
     for place, (name, series) in enumerate(MEASURES.items()):
-        control(root, "Measure").select_option(name)
+        pages.control(root, "Measure").select_option(name)
         measured = [n for n in LENGTHS if any(n in numbers for numbers in series.values())]
-        assert control(root, "Length").get_attribute("max") == str(len(measured) - 1)
+        assert pages.control(root, "Length").get_attribute("max") == str(len(measured) - 1)
         for step, length in enumerate(measured):
-            move(root, "Length", step)
-            settle(page)
+            pages.move(root, "Length", step)
+            pages.settle(page)
             expected = {form: series[form].get(length) for form in FORMS}
-            assert snapshot(root) == {"length": length, "measure": place, "values": expected}
+            assert pages.snapshot(root) == {"length": length, "measure": place, "values": expected}
             rows = table(root)
             assert list(rows) == list(FORMS)
             for form, cells in rows.items():
@@ -106,12 +98,12 @@ def test_a_mark_stands_where_each_number_belongs_and_nowhere_else(show):
 
 def test_the_keyboard_moves_the_length_and_it_is_said(show):
     page, root, _ = show(curves(length=1024))
-    slider = control(root, "Length")
+    slider = pages.control(root, "Length")
     slider.focus()
     live = root.locator(".ac-live")
     assert live.inner_text() == ""
     page.keyboard.press("ArrowRight")
-    assert snapshot(root)["length"] == 2048
+    assert pages.snapshot(root)["length"] == 2048
     assert slider.get_attribute("aria-valuetext") == "2,048"
     assert live.inner_text().startswith("time, forward, length 2,048, ms: full, by hand ")
     spoken = live.inner_text().split("full, fused ")[1].split(";")[0]
@@ -119,7 +111,7 @@ def test_the_keyboard_moves_the_length_and_it_is_said(show):
     page.keyboard.press("End")
     assert "full, by hand not measured" in live.inner_text()
     page.keyboard.press("Home")
-    assert snapshot(root)["length"] == 256
+    assert pages.snapshot(root)["length"] == 256
     assert root.locator(".ac-half").inner_text() == "since half"
 
 
@@ -128,15 +120,15 @@ def test_the_mouse_goes_to_the_nearest_length_that_was_measured(show):
     plot = root.locator(".ac-plot")
     box = plot.bounding_box()
     page.mouse.click(box["x"] + box["width"] - 30, box["y"] + 60)
-    assert snapshot(root)["length"] == 8192
+    assert pages.snapshot(root)["length"] == 8192
     page.mouse.move(box["x"] + box["width"] - 30, box["y"] + 60)
     page.mouse.down()
     page.mouse.move(box["x"] + 56, box["y"] + 60, steps=4)
     page.mouse.up()
-    assert snapshot(root)["length"] == 256
+    assert pages.snapshot(root)["length"] == 256
     page.mouse.move(box["x"] + box["width"] - 30, box["y"] + 60)
-    assert snapshot(root)["length"] == 256
-    settle(page)
+    assert pages.snapshot(root)["length"] == 256
+    pages.settle(page)
     here = root.locator(".ac-here").get_attribute("x1")
     large = root.locator(".ac-plot path[transform*=scale]").first.get_attribute("transform")
     assert f"({here} " in large
@@ -146,7 +138,7 @@ def test_the_mouse_goes_to_the_nearest_length_that_was_measured(show):
 @pytest.mark.parametrize("width", [1280, 360])
 def test_no_axe_violation_and_no_sideways_scroll(show, theme, width):
     page, root, record = show(curves(measure=1), theme=theme, width=width)
-    assert complaints(page, record, width) == []
+    assert pages.complaints(page, record, width) == []
     texts = root.locator(".ac-plot text").evaluate_all(
         "all => all.map(t => { const b = t.getBoundingClientRect(); return [b.left, b.right] })"
     )
@@ -178,17 +170,19 @@ def test_lines_stand_out_from_the_page_in_both_themes(show):
 
 def test_text_is_text_and_two_views_of_one_model_stay_in_step(show):
     widget = CostCurves(
-        {ATTACK: {ATTACK: {256: 1.0, 512: 2.0}}}, units={ATTACK: ATTACK}, title=ATTACK,
-        caption=ATTACK,
-    )  # fmt: skip
+        {pages.ATTACK: {pages.ATTACK: {256: 1.0, 512: 2.0}}},
+        units={pages.ATTACK: pages.ATTACK},
+        title=pages.ATTACK,
+        caption=pages.ATTACK,
+    )
     page, first, record = show(widget, widget)
     second = page.locator(".attnkit-curves").nth(1)
-    move(first, "Length", 0)
-    settle(page)
-    assert snapshot(first) == snapshot(second)
-    assert control(second, "Length").input_value() == "0"
+    pages.move(first, "Length", 0)
+    pages.settle(page)
+    assert pages.snapshot(first) == pages.snapshot(second)
+    assert pages.control(second, "Length").input_value() == "0"
     assert page.locator(".attnkit-curves img").count() == 0
-    assert ATTACK in first.inner_text()
+    assert pages.ATTACK in first.inner_text()
     assert not record.console
     assert not record.missing
 
@@ -204,7 +198,7 @@ def test_it_follows_the_width_of_its_place_and_stays_below_200_nodes(show):
 
 
 def test_closing_a_view_lets_go_of_everything(browser):
-    listeners, heard = render_and_close(browser, curves())
+    listeners, heard = pages.render_and_close(browser, curves())
     assert listeners >= 5
     assert heard == 2
 
@@ -213,24 +207,24 @@ def test_hovering_previews_a_length_and_reset_returns_to_the_beginning(show):
     page, root, _ = show(curves(length=2048))
     box = root.locator(".ac-plot").bounding_box()
     page.mouse.move(box["x"] + box["width"] - 140, box["y"] + 60)
-    settle(page)
-    assert snapshot(root)["length"] == 2048
+    pages.settle(page)
+    assert pages.snapshot(root)["length"] == 2048
     assert root.locator(".ac-half").inner_text().startswith("at 8,192")
     assert root.locator(".ac-hover").count() == 1
     page.mouse.move(3, 3)
-    settle(page)
+    pages.settle(page)
     assert root.locator(".ac-half").inner_text() == "since 1,024"
-    control(root, "Measure").select_option("memory")
-    control(root, "Length").press("Home")
+    pages.control(root, "Measure").select_option("memory")
+    pages.control(root, "Length").press("Home")
     root.get_by_role("button", name="Reset").click()
-    assert (snapshot(root)["length"], snapshot(root)["measure"]) == (2048, 0)
+    assert (pages.snapshot(root)["length"], pages.snapshot(root)["measure"]) == (2048, 0)
 
 
 def test_a_measure_without_the_length_goes_to_the_nearest_and_names_its_axis(show):
     page, root, _ = show(curves(length=256))
-    control(root, "Measure").select_option("memory")
-    settle(page)
-    assert snapshot(root)["length"] == 1024
+    pages.control(root, "Measure").select_option("memory")
+    pages.settle(page)
+    assert pages.snapshot(root)["length"] == 1024
     assert root.locator(".ac-axes").inner_text() == "MiB ↑"
     assert root.locator(".ac-name").all_text_contents() == sorted(
         FORMS, key=lambda form: -list(MEASURES["memory"][form].values())[-1]

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from attnkit import checks
 from attnkit.viz import arrays as inputs
 from attnkit.viz.explorer.settings import SettingError
-from attnkit.viz.heatmap import Picture
+from attnkit.viz.heatmap import plain_axes
 from attnkit.viz.widget import Widget, source
 
 _PROVENANCE = "Counted, not measured: attention only, hidden pairs too, as a matrix product does."
@@ -133,8 +133,7 @@ class CacheScrubber(Widget):
         return sum(self.multiply_adds(n, cached=cached) for n in range(1, self.step + 1))
 
     def figure(self) -> Figure:
-        figure = Picture(figsize=(6.4, 3.4), layout="constrained")
-        ax = figure.subplots()
+        figure, ax = plain_axes((6.4, 3.4), self.title or "What each word costs")
         steps = range(1, len(self.words) + 1)
         for cached, style in (
             (False, {"fill": False, "linestyle": "--"}),
@@ -146,9 +145,6 @@ class CacheScrubber(Widget):
         ax.set_xticks(steps, self.words, rotation=45, ha="right")
         ax.set(ylabel="multiply-adds of this step")
         ax.legend()
-        ax.set_title(self.title or "What each word costs", parse_math=False, fontsize=11)
-        for side in ("top", "right"):
-            ax.spines[side].set_visible(False)
         return figure
 
     def _words(self) -> str:

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from attnkit import checks
 from attnkit.viz import arrays as inputs
-from attnkit.viz.heatmap import Picture
+from attnkit.viz.heatmap import plain_axes
 from attnkit.viz.widget import Widget, source
 
 MOST_FORMS = 6
@@ -121,22 +121,18 @@ class CostCurves(Widget):
         return self.values[place][row][self.lengths.index(length)]
 
     def figure(self) -> Figure:
-        figure = Picture(figsize=(5.6, 3.8), layout="constrained")
-        ax = figure.subplots()
+        shown = self.measures[self.measure]
+        figure, ax = plain_axes((5.6, 3.8), self.title or shown["name"])
         for place, series in enumerate(self.values[self.measure]):
             points = [(n, v) for n, v in zip(self.lengths, series, strict=True) if v is not None]
             style = {"marker": _MARKERS[place], "linestyle": _DASHES[place]}
             ax.plot(*zip(*points, strict=True) if points else ([], []), color=COLOURS[place],
                     label=self.forms[place], **style)  # fmt: skip
         ax.axvline(self.length, color="black", linewidth=0.8, linestyle="--")
-        shown = self.measures[self.measure]
         ax.set(xscale="log", yscale="log", xlabel="length", ylabel=shown["unit"])
         ax.set_xticks(self.lengths, [f"{n:,}" for n in self.lengths])
         ax.minorticks_off()
         ax.grid(alpha=0.3)
-        for side in ("top", "right"):
-            ax.spines[side].set_visible(False)
-        ax.set_title(self.title or shown["name"], parse_math=False, fontsize=11)
         ax.legend(fontsize=9)
         return figure
 

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from attnkit import checks
 from attnkit.viz import arrays as _arrays
 from attnkit.viz.explorer.settings import SettingError
-from attnkit.viz.heatmap import Picture
+from attnkit.viz.heatmap import plain_axes
 from attnkit.viz.widget import Widget, source
 
 BIASES = (-2.0, 7.0)
@@ -137,8 +137,7 @@ class GateSlider(Widget):
         return abs(float(there) - float(back))
 
     def figure(self) -> Figure:
-        figure = Picture(figsize=(7.2, 3.2), layout="constrained")
-        ax = figure.subplots()
+        figure, ax = plain_axes((7.2, 3.2), self.title or "What is left of each word")
         since = np.arange(self.step)[::-1]
         weights = (1 - self.gate) * self.gate**since
         ax.bar(range(self.step), weights, color="#1f4fc4")
@@ -147,9 +146,6 @@ class GateSlider(Widget):
             ax.text(len(self.words) - 0.5, height, name, ha="right", va="bottom", fontsize=8)
         ax.set_xticks(range(len(self.words)), self.words, rotation=60, ha="right", fontsize=8)
         ax.set(yscale="log", ylim=(2.0**-30, 1), ylabel="weight in the state")
-        ax.set_title(self.title or "What is left of each word", parse_math=False, fontsize=11)
-        for side in ("top", "right"):
-            ax.spines[side].set_visible(False)
         return figure
 
     def _words(self) -> str:
