@@ -70,6 +70,16 @@ def missing_pictures(nb: NotebookNode) -> Iterator[str]:
             yield f"cell {number}: shows a plot, and its output holds none"
 
 
+def unmarked_heat_maps(nb: NotebookNode) -> Iterator[str]:
+    """A dark page turns the lightness of plots over, but not that of a picture marked as a map."""
+    for number, cell in _code_cells(nb):
+        drawn = re.search(r"\b(imshow|heatmap|pcolormesh|matshow)\(", cell.source)
+        shown = any("image/png" in output.get("data", {}) for output in cell.outputs)
+        classes = cell.metadata.get("mystnb", {}).get("image", {}).get("classes", "")
+        if drawn and shown and "heat-map" not in classes.split():
+            yield f'cell {number}: draws a heat map, and its image lacks "classes": "heat-map"'
+
+
 def count_gaps(nb: NotebookNode) -> Iterator[str]:
     """Counts 1, 2, 3 ... are the mark of one run from a fresh kernel, top to bottom."""
     for expected, (number, cell) in enumerate(_code_cells(nb), start=1):
@@ -146,6 +156,7 @@ GATES: tuple[Callable[[NotebookNode], Iterator[str]], ...] = (
     views_without_state,
     errors,
     missing_pictures,
+    unmarked_heat_maps,
     count_gaps,
     stale_outputs,
     stderr,

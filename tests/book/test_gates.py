@@ -48,6 +48,13 @@ def lose_a_picture(nb):
     cell.source += "\nplt.show()"
 
 
+def draw_a_map_unmarked(nb):
+    cell = by_id(nb, "sum")
+    cell.source = "ax.imshow(rates)\nplt.show()"
+    cell.outputs = [new_output("display_data", {"image/png": "iVBO"})]
+    cell.metadata["mystnb"] = {"image": {"alt": "Rates.", "classes": "wide"}}
+
+
 def add_an_empty_cell(nb):
     nb.cells.append(new_code_cell("", id="empty"))
 
@@ -121,6 +128,7 @@ BREAKS = [
     (skip_a_count, "execution count 7, expected 3"),
     (never_run, "execution count None, expected 2"),
     (lose_a_picture, "shows a plot, and its output holds none"),
+    (draw_a_map_unmarked, 'its image lacks "classes": "heat-map"'),
     (add_an_empty_cell, "an empty code cell"),
     (edit_a_cell, "cell 3: changed since it was executed"),
     (remove_a_cell, "removed or moved"),

@@ -89,6 +89,20 @@ def test_a_page_of_the_book_has_the_colours_of_the_palette(open_page, site_url, 
     assert page.evaluate(property_) == (wanted.light if theme == "light" else wanted.dark)
 
 
+@pytest.mark.parametrize("chapter", ["04_dot_product_attention", "10_machine_translation"])
+def test_a_dark_page_turns_plots_over_and_leaves_heat_maps_as_they_are(
+    open_page, site_url, chapter
+):
+    """In a heat map lightness is the number, so light must stay light."""
+    page, _ = open_page(site_url + f"chapters/{chapter}.html", theme="dark")
+    look = "images => images.map(image => getComputedStyle(image).filter)"
+    images = ".cell_output img[src$='.png']"
+    maps = page.locator(f"{images}.heat-map").evaluate_all(look)
+    plots = page.locator(f"{images}:not(.heat-map, .attnkit-fallback *)").evaluate_all(look)
+    assert maps and set(maps) == {"none"}
+    assert plots and set(plots) == {"invert(1) hue-rotate(180deg)"}
+
+
 @EACH
 def test_a_wide_page_shows_one_layout(show_drawing, drawing):
     for width in (1280, 360):
