@@ -235,6 +235,28 @@ def test_the_row_is_summed_up_in_numbers(show):
     np.testing.assert_allclose([float(n) for n in numbers], row[best], atol=6e-4)
 
 
+@pytest.mark.parametrize(
+    "row, seen, words",
+    [
+        ([0.5, 0.25, 0.25], 3, "Row sum 1.000 · entropy 1.04 nats of at most 1.10"),
+        ([0.9, 0.4, 0.4], 3, "Row sum 1.700, not 1"),
+        ([0.25, 0.25, 0.0], 3, "Row sum 0.500, not 1"),
+        ([0.0, 0.0, 0.0], 3, "Row sum 0.000, not 1"),
+        ([0.0, 0.0, 0.0], 0, "its weights are 0"),
+        ([0.2, 0.1, 0.0], 0, "Row sum 0.300, not 1"),
+    ],
+)
+def test_a_row_that_does_not_sum_to_one_has_no_entropy(show, row, seen, words):
+    """Chapter 16 shows such rows: broken softmaxes, and masks that come too late."""
+    mask = torch.arange(3).expand(3, 3) < seen
+    explorer = AttentionExplorer.from_frames({3: torch.tensor([row] * 3)}, mask=mask)
+    _, root, _ = show(explorer)
+    text = root.locator(".ak-row").inner_text()
+    assert words in text
+    assert ("entropy 1.04" in text) == ("1.000" in text)
+    assert ("as if spread evenly" in text) == ("1.000" in text)
+
+
 def test_the_keyboard_reaches_every_cell_and_head(show):
     page, root, _ = show(an_explorer(mask="causal"))
     root.locator(".ak-cursor").focus()

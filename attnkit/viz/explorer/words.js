@@ -30,12 +30,13 @@ function mainNumber(s, { raw, at, factor, weights, sees }, key) {
 }
 
 function describeRow({ weights, count }) {
-  if (count === 0) return "Every key that this row may see is hidden: its weights are 0.";
-  const sum = weights.reduce((a, b) => a + b, 0);
+  const sum = weights.reduce((a, b) => a + b, 0), total = fixed(sum);
+  if (count === 0 && sum === 0) return "Every key that this row may see is hidden: its weights are 0.";
+  if (total !== "1.000") return `Row sum ${total}, not 1: this is no distribution, and has no entropy`;
   const entropy = weights.reduce((h, w) => w > 0 ? h - w * Math.log(w) : h, 0);
   const [most, of] = count === null ? ["", ""]
     : [` of at most ${fixed(Math.log(count), 2)}`, ` of ${count}`];
-  return `Row sum ${fixed(sum)} · entropy ${fixed(entropy, 2)} nats${most}, as if spread evenly ` +
+  return `Row sum ${total} · entropy ${fixed(entropy, 2)} nats${most}, as if spread evenly ` +
     `over ${fixed(Math.exp(entropy), 1)}${of || ""} ` + (count === 1 ? "key" : "keys");
 }
 
