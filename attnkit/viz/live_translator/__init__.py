@@ -51,7 +51,7 @@ class LiveTranslator(Widget):
         longest: most source tokens that are read; the rest of a text is left out.
         max_len: most tokens of a translation.
         trained_on: the source texts of the training. Tokens that are in none of them are marked,
-            and a text longer than all of them is said to be.
+            and a text longer than 99 in 100 of them is said to be.
         on_demand: load the weights only when the reader presses a button that says how many bytes
             they are. Otherwise they are loaded when the reader comes near.
         length_page: a page of the book that says why long texts fail, as (words of the link, path
@@ -104,7 +104,7 @@ class LiveTranslator(Widget):
     sizes = t.List(t.Int()).tag(sync=True)  # their bytes, when they are in `weights`
     on_demand = t.List(t.Int()).tag(sync=True)  # bytes to load when the reader says so; or at once
     seen = t.List(t.Unicode()).tag(sync=True)  # `Familiar.bits` of the source side of each model
-    trained = t.List(t.Int()).tag(sync=True)  # most source tokens in training, of each model
+    trained = t.List(t.Int()).tag(sync=True)  # `Familiar.usual` of the source side of each model
     length_page = t.List(t.Unicode()).tag(sync=True)  # words of a link and its path
 
     def __init__(
@@ -142,7 +142,7 @@ class LiveTranslator(Widget):
             files=[] if files is None else file_names(files, len(described)),
             on_demand=self._bytes() if checks.flag("on_demand", on_demand) else [],
             seen=[one.bits() for one in met],
-            trained=[one.longest for one in met],
+            trained=[one.usual for one in met],
             length_page=[]
             if length_page is None
             else inputs.strings("length_page", length_page, 2),

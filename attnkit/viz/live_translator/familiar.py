@@ -13,10 +13,10 @@ from attnkit.tasks.vocab import SPECIAL, tokenize
 
 class Familiar(NamedTuple):
     """What the source side of the training data had: `seen` (V,), for each token of the vocabulary
-    whether it was there, and `longest`, the tokens of the longest text."""
+    whether it was there, and `usual`, the tokens that 99 in 100 texts have at most."""
 
     seen: np.ndarray
-    longest: int
+    usual: int
 
     def bits(self) -> str:
         """`seen` as the page reads it: eight tokens a byte, the first in the lowest bit, in base64.
@@ -28,10 +28,10 @@ class Familiar(NamedTuple):
 
 
 def familiar(vocab: Vocab, texts: Sequence[str]) -> Familiar:
-    """Find the tokens of `vocab` in the texts that a model learned from, and the longest text.
+    """Find the tokens of `vocab` in the texts that a model learned from, and their usual length.
 
     >>> found = familiar(Vocab(["the", "cat", "dog"]), ["The cat", "the old cat"])
-    >>> [vocab for vocab, seen in zip("the cat dog".split(), found.seen[4:]) if seen], found.longest
+    >>> [vocab for vocab, seen in zip("the cat dog".split(), found.seen[4:]) if seen], found.usual
     (['the', 'cat'], 3)
     """
     return _familiar(isinstance(vocab, Subwords), tuple(vocab.tokens[len(SPECIAL) :]), tuple(texts))
@@ -41,12 +41,13 @@ def familiar(vocab: Vocab, texts: Sequence[str]) -> Familiar:
 def _familiar(pieces: bool, tokens: tuple[str, ...], texts: tuple[str, ...]) -> Familiar:
     vocab = Subwords(tokens) if pieces else Vocab(tokens)
     found: set[int] = set()
-    longest = 0
+    lengths: list[int] = []
     for text in texts:
         ids = vocab.encode(tokenize(text))
         found.update(ids)
-        longest = max(longest, len(ids))
+        lengths.append(len(ids))
     seen = np.zeros(len(vocab), bool)
     seen[[*found]] = True
     seen[: len(SPECIAL)] = False  # what is not listed was never seen, whatever it is
-    return Familiar(seen, longest)
+    usual = int(np.percentile(lengths, 99, method="inverted_cdf")) if lengths else 0
+    return Familiar(seen, usual)

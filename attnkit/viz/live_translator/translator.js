@@ -443,12 +443,13 @@ class View {
     return parts.flatMap((part, at) => (at ? [" ", part] : [part]));
   }
 
-  /** That a text is longer than all that the model learned from, and where the book says more. */
+  /** That a text is longer than nearly all that the model learned from, and where the book says
+   * more. */
   flagLength(count, inPieces) {
-    const longest = this.trait("trained")[this.now.place];
-    if (!longest || count <= longest) return [];
-    const said = `It learned from sentences of up to ${plural(longest, NAMES[inPieces])}, and this ` +
-      `has ${count}: expect mistakes.`;
+    const usual = this.trait("trained")[this.now.place];
+    if (!usual || count <= usual) return [];
+    const said = `Of the sentences that it learned from, 99 in 100 have at most ` +
+      `${plural(usual, NAMES[inPieces])}, and this has ${count}: expect mistakes.`;
     const [text, path] = this.trait("length_page"), href = text && pageOfBook(path);
     if (!text) return [said];
     const page = href ? make("a", { href, textContent: text }) : text;

@@ -259,12 +259,20 @@ def test_what_was_met_in_training_is_counted_in_the_models_own_tokens():
     texts = ["The cats walk.", "le chat, blacker"]
     ids = [SUBWORDS.encode(tasks.tokenize(text)) for text in texts]
     live = LiveTranslator(in_pieces(), trained_on=texts)
-    assert live.trained == [max(map(len, ids))]
+    assert live.trained == [max(map(len, ids))]  # of two
     bits = base64.b64decode(live.seen[0])
     seen = {token for token in range(len(SUBWORDS)) if bits[token // 8] >> token % 8 & 1}
     assert seen == set(ids[0] + ids[1]) - {3}
     assert 3 in ids[0]  # the full stop, which the vocabulary lacks
     assert LiveTranslator(in_pieces()).seen == []
+
+
+@pytest.mark.parametrize(("few", "usual"), [(1, 2), (2, 9)])
+def test_the_usual_length_is_that_of_99_texts_in_a_hundred(few, usual):
+    """One outlier among a hundred texts is no reason to trust the model with its length."""
+    texts = ["the cat"] * (100 - few) + ["the cat sat on the mat of the dog"] * few
+    live = LiveTranslator(a_translator("additive"), trained_on=texts)
+    assert live.trained == [usual]
 
 
 def test_on_demand_the_page_knows_how_many_bytes_it_asks_for():
