@@ -30,6 +30,7 @@ from attnbook.drawings import (
     memory,
     online_softmax,
     places,
+    projections,
     sharpness,
     sphinx_ext,
     summaries,
@@ -365,6 +366,22 @@ def test_a_lookup_shows_the_example(capsys, chapter, name, found):
     assert {vector(one) for one in (found.query, *found.keys)} <= set(drawn)
     for number_ in (*weights, *output):
         assert number(number_) in DRAWINGS[name].description
+
+
+def test_word_projections_are_those_of_the_example(capsys):
+    run = cells("05", "imports", "self-attention-code")
+    for name, rows in (("X", "X"), ("W_q", "W_Q"), ("W_k", "W_K"), ("W_v", "W_V")):
+        assert run[name].tolist() == [list(map(float, row)) for row in getattr(projections, rows)]
+    assert run["words"] == list(projections.WORDS)
+    drawn = words(DRAWINGS["word-projections"])
+    for name in ("X", "query", "key", "value"):
+        assert {vector(row) for row in run[name].tolist()} <= set(drawn)
+    found = [*run["mutual"].flatten().tolist(), *run["scores"].flatten().tolist()]
+    assert [number(one) for one in found] == [
+        word
+        for place, word in enumerate(drawn)
+        if word in "012" and place > drawn.index("sleeps") + 4
+    ]
 
 
 def test_score_lottery_shows_the_failure(capsys):
