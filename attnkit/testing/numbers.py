@@ -166,11 +166,12 @@ def assert_heads_independent(attention: Any) -> None:
     Of a function on heads, one head's query, key and value are replaced at a time, and only the
     output of that head may move; with fewer key heads, query head h reads key head
     h // (H // H_kv), as in the papers and in PyTorch. Of a module, the weights of head h must be
-    the softmax of the products of its own projected heads.
+    the softmax of the products of its own projected heads; one map for several heads fails, since
+    a mean over heads is what no head looks at.
 
     Raises:
-        AssertionError: with the heads that are mixed up.
-        NotApplicable: a module gives no weights per head, or its projected heads are not known.
+        AssertionError: with the heads that are mixed up, or how many share a map.
+        NotApplicable: a module gives no weights, or its projected heads are not known.
 
     Example:
         >>> import torch
@@ -191,6 +192,16 @@ def _check_projected_heads(attention: Adapted) -> None:
         raise NotApplicable(
             f"assert_heads_independent: the projected heads of {attention.name} are not known: "
             "give adapt(project=...)"
+        )
+    query, key, value = attention.inputs(1, 4, 4, seed=8)
+    weights = attention(query, key, value)[1]
+    heads = attention.project(query, key)[0].shape[1]
+    if weights is not None and weights.dim() == 3 and heads > 1:
+        raise AssertionError(
+            f"assert_heads_independent: the weights have shape {tuple(weights.shape)}, one map for "
+            f"{heads} heads ({attention.name}).\n    Likely bug: they are averaged over the heads "
+            "without saying so. Return (B, H, L, S), or ask PyTorch's module for that with "
+            "average_attn_weights=False."
         )
     _, residuals, _ = fit_scale(attention, 4, 4, seed=8)
     if residuals.max() > 0.02:

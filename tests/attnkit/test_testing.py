@@ -122,6 +122,26 @@ class ViewAlone(Plain):
                         .reshape(B, L, E))  # fmt: skip
 
 
+class OneMap(Plain):
+    """Returns the mean of its heads' weights, as if it were all there is."""
+
+    def heads(self, x):
+        B, L, _ = x.shape
+        return self.qkv(x).view(B, L, 3, self.num_heads, -1).permute(2, 0, 3, 1, 4)
+
+    def forward(self, x, mask=None):
+        query, key, _ = self.heads(x)
+        weights = (query @ key.mT / query.shape[-1] ** 0.5).softmax(-1)
+        return super().forward(x, mask), weights.mean(1)
+
+
+def one_map():
+    module = OneMap(8, 2)
+    return testing.adapt(
+        module, project=lambda query, key: (module.heads(query)[0], module.heads(key)[1])
+    )
+
+
 class Averaged(nn.Module):
     """Returns the output of the masked path only when it is asked for weights."""
 
@@ -187,6 +207,7 @@ BUGS = [
     ("assert_heads_independent", 
      lambda q, k, v: core(q, k, v).mean(1, keepdim=True).expand(-1, 2, -1, -1),
      "heads are mixed"),
+    ("assert_heads_independent", lambda: one_map(), "averaged over the heads"),
     ("assert_weights_change_nothing", Averaged, "with a mask"),
     ("assert_half_precision", lambda q, k, v, mask: core(q, k, v, mask, fill=-1e9), "raises"),
     ("assert_half_precision", 
