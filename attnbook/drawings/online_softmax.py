@@ -89,7 +89,7 @@ DRAWING = Drawing(
     says=(
         "The first tile: its share, divided by the largest so far, which is itself, counts 1.",
         "A larger share comes. What was carried is halved, then the new key is added.",
-        "The largest stays, so nothing is mended. The third key counts a quarter.",
+        "The largest stays, so nothing is rescaled. The third key counts a quarter.",
         "Divide once, at the end: 13, what the whole row would have given.",
     ),
 )

@@ -90,6 +90,30 @@ def test_the_long_run_of_additive_attention_leaves_its_setting_beside_its_peaks(
     assert found["long"]["one broadcast tensor"]["mib"] == 32 * 1024
 
 
+BY_HAND = "full, by hand"
+
+
+@pytest.mark.build
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc's settings, and /proc to look")
+def test_the_peak_by_hand_is_three_tables_and_not_what_the_allocator_kept():
+    task = {"length": 1024, "backward": True, "device": "cpu", "warm_up": {"length": 160}}
+    (found,) = harness.peaks("benchmarks.long", [BY_HAND], task, threads=1, runs=1).values()
+    tables = 3 * 4 * 4 * 1024**2 / 2**20  # scores, weights, a gradient: 4 heads, 4 bytes
+    assert tables < found["mib"] < 1.2 * tables
+
+
+def test_new_peaks_replace_the_old_ones_and_nothing_else(tmp_path, monkeypatch):
+    old = {"date": "before", "long": {"memory": {"1024": 1}, "forward": {"1024": 2}}, "additive": 3}
+    path = tmp_path / "bench.json"
+    path.write_text(json.dumps(old), encoding="utf-8")
+    monkeypatch.setattr("benchmarks.long.memory", lambda **options: {"1024": 4})
+    command.main(["long", "--memory-of", str(path)])
+    record = json.loads(path.read_text(encoding="utf-8"))
+    assert set(record["long"].pop("memory measured")) == {"device", "date"}
+    new = {"date": "before", "long": {"memory": {"1024": 4}, "forward": {"1024": 2}}, "additive": 3}
+    assert record == new
+
+
 def test_wrong_options_are_refused(capsys):
     for options in (["nonsense"], ["--threads", "0"], ["--device", "abacus"]):
         with pytest.raises(SystemExit):
