@@ -34,6 +34,7 @@ from experiments import _record as record
 NAMES, NUMBERS = 64, 16
 PLACES, QUESTIONS = 32, 8
 EMBED_DIM, HEADS, LAYERS = 32, 2, 2
+FEATURES = EMBED_DIM // HEADS  # of a query and a key in each head
 WINDOW, BLOCK = 8, 4
 PAIRS = {
     "full": (4, 16, 32),
@@ -64,7 +65,7 @@ def batch(size: int, pairs: int, generator: torch.Generator) -> tuple[Tensor, ..
 
 
 def attend(form: str, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """One form of causal attention: (B, H, L, D) each -> (B, H, L, D)."""
+    """One form of causal attention: query, key (B, H, L, F), value (B, H, L, D) -> (B, H, L, D)."""
     length = query.shape[-2]
     causal = masks.causal(length, device=query.device)
     if form == "full":
@@ -82,11 +83,12 @@ def attend(form: str, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 class Layer(nn.Module):
     """Attention and a feed-forward net, normalised before, added to what came in."""
 
-    def __init__(self, form: str):
+    def __init__(self, form: str, features: int = FEATURES):
         super().__init__()
         self.form = form
         self.norm, self.norm2 = nn.LayerNorm(EMBED_DIM), nn.LayerNorm(EMBED_DIM)
-        self.project = nn.Linear(EMBED_DIM, 3 * EMBED_DIM)
+        self.sizes = [HEADS * features, HEADS * features, EMBED_DIM]  # queries, keys, values
+        self.project = nn.Linear(EMBED_DIM, sum(self.sizes))
         self.out = nn.Linear(EMBED_DIM, EMBED_DIM)
         self.feed = nn.Sequential(
             nn.Linear(EMBED_DIM, 2 * EMBED_DIM), nn.ReLU(), nn.Linear(2 * EMBED_DIM, EMBED_DIM)
@@ -94,8 +96,8 @@ class Layer(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         query, key, value = (
-            part.unflatten(-1, (HEADS, -1)).transpose(1, 2)  # (B, H, L, D)
-            for part in self.project(self.norm(x)).chunk(3, -1)
+            part.unflatten(-1, (HEADS, -1)).transpose(1, 2)  # (B, H, L, F or D)
+            for part in self.project(self.norm(x)).split(self.sizes, -1)
         )
         heads = attend(self.form, query, key, value)  # (B, H, L, D)
         x = x + self.out(heads.transpose(1, 2).flatten(2))  # (B, L, E)
@@ -105,11 +107,11 @@ class Layer(nn.Module):
 class Reader(nn.Module):
     """Names (B, L) and numbers (B, L) -> logits of a number at each question (B, Q, NUMBERS)."""
 
-    def __init__(self, form: str):
+    def __init__(self, form: str, features: int = FEATURES):
         super().__init__()
         self.name = nn.Embedding(NAMES + 1, EMBED_DIM)
         self.number = nn.Embedding(NUMBERS + 1, EMBED_DIM)
-        self.layers = nn.Sequential(*(Layer(form) for _ in range(LAYERS)))
+        self.layers = nn.Sequential(*(Layer(form, features) for _ in range(LAYERS)))
         self.norm, self.answer = nn.LayerNorm(EMBED_DIM), nn.Linear(EMBED_DIM, NUMBERS)
 
     def forward(self, names: Tensor, numbers: Tensor) -> Tensor:
@@ -120,7 +122,7 @@ class Reader(nn.Module):
 def measure(setting: dict, *, device: torch.device) -> dict:
     """Train one model; return its accuracy on fresh sequences, overall and by distance."""
     torch.manual_seed(setting["seed"])
-    model = Reader(setting["form"]).to(device)
+    model = Reader(setting["form"], setting.get("features", FEATURES)).to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=RATE)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, RATE, total_steps=setting["updates"] + 1

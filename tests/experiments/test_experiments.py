@@ -53,6 +53,7 @@ ROWS = {
     "positions": ("task", "positions", "updates"),
     "recall": ("form", "pairs"),
     "recall_longer": ("form", "pairs"),
+    "recall_states": ("features", "pairs"),
     "scales": scales.GROUP,
     "score_rates": ("model", "rate"),
     "summaries": ("layers",),
