@@ -34,7 +34,7 @@ FILES_OF_CODE = Path(experiments.__file__).parent.glob("[a-z]*.py")
 # `plan` only computes what another one measures.
 NAMES = sorted(path.stem for path in FILES_OF_CODE if path.stem != "plan")
 # They read with a published model; test_minilm.py has more.
-READS = ("docstrings", "explaining", "reference", "similar")
+READS = ("docstrings", "explaining", "real_sentence", "reference", "similar")
 # Two measure times, the others have tests and files of their own.
 REPEATED = [name for name in NAMES if name not in ("parallel", "score_cost", "translate", *READS)]
 HEADER = {"command", "seeds", "interval", "versions", "device", "date"}

@@ -8,7 +8,7 @@ import torch
 from attnbook import recorded
 from attnkit.pretrained import Bert
 from experiments import _minilm as minilm
-from experiments import collapse, explaining, reference, similar
+from experiments import collapse, explaining, real_sentence, reference, similar
 
 
 @pytest.fixture(scope="module")
@@ -159,3 +159,15 @@ def test_the_book_s_files_are_of_these_experiments(minilm):
     assert minilm_famous == (3, 1)
     assert (weights[:, 1, layer, head] > weights[:, 0, layer, head]).all()  # on the place
     assert recorded.results("similar")["texts"][0] == list(similar.pairs(150, 0)[0])
+
+
+def test_the_recorded_layer_is_the_models(minilm):
+    """Chapter 08's explorer shows it where the weights are not installed."""
+    run = recorded.results("real_sentence")
+    tokens, _, weights, _ = minilm.read(run["sentence"])
+    assert run["command"] == "python -m experiments.real_sentence"
+    assert run["tokens"] == tokens
+    assert (run["sentence"], run["layer"]) == (real_sentence.SENTENCE, real_sentence.LAYER)
+    written = torch.tensor([row["weights"] for row in run["rows"]])  # (H, L, L)
+    assert written.shape == weights[run["layer"]].shape
+    assert (written - weights[run["layer"]]).abs().max() < 1e-4
