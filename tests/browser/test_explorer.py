@@ -235,6 +235,40 @@ def test_the_row_is_summed_up_in_numbers(show):
     np.testing.assert_allclose([float(n) for n in numbers], row[best], atol=6e-4)
 
 
+LISTEN_TO_THE_PEN = """() => {
+    const write = CanvasRenderingContext2D.prototype.fillText;
+    window.written = [];
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+        window.written.push(text);
+        return write.call(this, text, ...place);
+    };
+}"""
+
+
+@pytest.mark.parametrize("width, across, named", [(1280, 12, "5·11"), (360, 6, "5·11")])
+def test_the_heads_of_a_whole_model_stand_by_layer_and_can_be_told_apart(
+    show, width, across, named
+):
+    """Chapter 15's 72 heads: one layer in one row, in two on a phone, and no name cut off."""
+    names = [f"layer {layer}, head {head}" for layer in range(6) for head in range(12)]
+    frames = {16: torch.rand(72, 16, 16).softmax(-1)}
+    explorer = AttentionExplorer.from_frames(frames, head_names=names, head=0)
+    page, root, _ = show(explorer, width=width)
+    page.evaluate(LISTEN_TO_THE_PEN)
+    move(root, "Head", "all")
+    settle(page)
+    written = page.evaluate("window.written")
+    assert named in written
+    assert [text for text in written if "…" in text] == []
+    box = root.locator(".ak-cursor").bounding_box()
+    assert box["height"] < 1000
+    assert box["x"] + box["width"] <= width
+    # On the first row the one at the right is the last of its layer, or of its half.
+    page.mouse.move(box["x"] + box["width"] - 12, box["y"] + 75)
+    settle(page)
+    assert f"({names[across - 1]})" in root.locator(".ak-head").inner_text()
+
+
 @pytest.mark.parametrize(
     "row, seen, words",
     [

@@ -7,12 +7,18 @@ const colourTable = (stops) =>
   new Uint32Array(256).map((_, index) => packed(colourAt(stops, index / 255)));
 
 const FAMILY = "system-ui, -apple-system, 'Segoe UI', sans-serif";
-const GAP = 14, TITLE = 20, LARGEST = 44, NUMBERS = 30, EVERY = 8, HIGHEST = 1000;
+const GAP = 14, NEAR = 6, MANY = 16, THUMB = 36, TITLE = 20, LARGEST = 44, NUMBERS = 30, EVERY = 8, HIGHEST = 1000;
 // Cells too small for slanted words have them upright; smaller ones still, only numbers.
 const SLANTED = 17, WORDS = 8;
 
 /** A font of `size` pixels for readers who left the browser's size as it is, and larger for others. */
 const fontOf = (size, em, bold = "") => `${bold} ${size * em}px ${FAMILY}`;
+
+/** A map's name or, where there is no room for it, the numbers in it: layer and head. */
+function nameOf(pen, text, width) {
+  const numbers = text.match(/\d+/g);
+  return pen.measureText(text).width > width && numbers ? numbers.join("·") : shorten(pen, text, width);
+}
 
 function shorten(pen, text, width) {
   if (pen.measureText(text).width <= width) return text;
@@ -42,10 +48,11 @@ function layOut(pen, width, count, most, em) {
       : { left, top: key * 0.72 + 10, right: 6 };
   };
   const plan = (across, style) => {
-    const { left, top, right } = measure(style), x0 = axis + left, gaps = (across - 1) * GAP;
+    const { left, top, right } = measure(style), x0 = axis + left, gap = across > 4 ? NEAR : GAP;
+    const gaps = (across - 1) * gap;
     const slack = style === "slanted" ? Math.min(top * 0.6, 40) : right;
     const cell = Math.min((width - x0 - slack - gaps) / (across * cols), LARGEST, 560 / rows);
-    return { across, style, left, top, cell: Math.max(cell, 0.1) };
+    return { across, gap, style, left, top, cell: Math.max(cell, 0.1) };
   };
   const best = (across) => {
     pen.font = fontOf(12, em);
@@ -54,21 +61,24 @@ function layOut(pen, width, count, most, em) {
     const upright = plan(across, "upright");
     return upright.cell >= WORDS ? upright : plan(across, "numbers");
   };
-  const height = ({ across, cell, top }) =>
-    axis + top + Math.ceil(count / across) * (rows * cell + TITLE * em + GAP);
+  const height = ({ across, gap, cell, top }) =>
+    axis + top + Math.ceil(count / across) * (rows * cell + TITLE * em + gap);
+  // The heads of a whole model: those of a layer in one row or two, as long as they can be told apart.
+  const layers = count <= MANY ? [] : [12, 8, 6].filter((n) => count % n === 0).map(best);
+  const small = layers.find(({ cell }) => cols * cell >= THUMB * em);
   // A map alone in the last row is avoided where more than one number across does without it.
   const some = [4, 3, 2, 1].filter((n) => n <= count);
   const even = some.filter((n) => count < 4 || count % n !== 1 || n === 1);
   const tried = (even.length > 1 ? even : some).map(best);
   const low = tried.filter((plan) => height(plan) <= HIGHEST);
-  const found = low.find(({ cell }) => cell >= 14) || low.find(({ cell }) => cell >= 5.5) ||
+  const found = small || low.find(({ cell }) => cell >= 14) || low.find(({ cell }) => cell >= 5.5) ||
     low.reduce((a, b) => b.cell > a.cell ? b : a, low[0]) || tried[0];
   return place(found, { width, count, rows, cols, em, axis, limit });
 }
 
 function place(found, { width, count, rows, cols, em, axis, limit }) {
-  const { across, left, top, cell } = found, title = count > 1 ? TITLE * em : 0;
-  const stepX = cols * cell + GAP, stepY = title + rows * cell + GAP, head = axis + top;
+  const { across, gap, left, top, cell } = found, title = count > 1 ? TITLE * em : 0;
+  const stepX = cols * cell + gap, stepY = title + rows * cell + gap, head = axis + top;
   const panels = Array.from({ length: count }, (_, at) => ({ first: at < across, outer: at % across === 0,
     x: axis + left + (at % across) * stepX,
     y: head + title + Math.floor(at / across) * stepY }));
@@ -131,12 +141,12 @@ function drawMap(pen, { plan, atlas, hues, data, cells, pixels, shape, heads, la
     pen.fillStyle = hues.ink;
     pen.font = plan.font;
     if (panel.outer) drawQueries(pen, panel, plan, labels.queries.slice(0, rows));
-    if (panel.first) drawKeys(pen, panel, plan, labels.keys.slice(0, cols));
+    if (panel.first && (panel.outer || plan.gap === GAP)) drawKeys(pen, panel, plan, labels.keys.slice(0, cols));
     if (plan.title) {
       pen.font = fontOf(12, em, "600");
       pen.textAlign = "left";
       const up = panel.first ? plan.top + plan.axis : 0;
-      pen.fillText(shorten(pen, data.names[heads[at]], plan.most.cols * cell), panel.x,
+      pen.fillText(nameOf(pen, data.names[heads[at]], plan.most.cols * cell), panel.x,
         panel.y - up - plan.title / 2);
     }
     if (cell >= 9) drawCells(pen, panel, plan, shape, s, hues, heads[at], at * rows * cols, cells, pixels);
