@@ -106,12 +106,9 @@ def _set(self: HTML5Translator, source: str, *, display: bool) -> str:
 
 
 def _add_style(app: Sphinx, page: str, template: str, context: dict, doctree: object) -> None:
-    """Link the rules from pages with a formula, and the script from those with a large one."""
-    body = context.get("body", "")
-    if "<mjx-container" in body:
+    """Link the rules from pages with a formula."""
+    if "<mjx-container" in context.get("body", ""):
         app.add_css_file(STYLE)
-    if 'display="true"' in body:
-        app.add_js_file(None, body=(HERE / "wide_maths.js").read_text("utf-8"))
 
 
 def _write_style(app: Sphinx) -> None:

@@ -144,6 +144,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension; Sphinx calls it."""
     app.add_config_value("booktools_digest", digest(Path(app.srcdir)), "html")
     app.setup_extension("booktools.maths")
+    app.setup_extension("booktools.wide_boxes")
     app.setup_extension("booktools.icons")
     app.setup_extension("booktools.pictures")
     app.setup_extension("booktools.chapter_links")

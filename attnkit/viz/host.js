@@ -69,6 +69,12 @@ async function host() {
     await render?.({ model, el });
   }
 
+  // Widgets draw in a frame each, and the reader can act between them. A hidden page has no frames.
+  const frame = () => new Promise((done) => {
+    requestAnimationFrame(() => setTimeout(done));
+    setTimeout(done, 100);
+  });
+
   const started = new Map();
   for (const tag of document.querySelectorAll(`script[type="${type}view+json"]`)) {
     const { model_id: id, state: own } = JSON.parse(tag.textContent);
@@ -89,6 +95,7 @@ async function host() {
       place.remove();
       console.error(error);
     }
+    await frame();
   }
   arrive();
 }

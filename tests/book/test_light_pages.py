@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import lxml.html
+import pydata_sphinx_theme
 import pytest
 from PIL import Image
 from sphinx.errors import ExtensionError
 
-from booktools import icons, maths, pictures, weigh
+from booktools import icons, maths, pictures, weigh, wide_boxes
 
 
 def test_a_formula_is_drawn_and_can_be_heard():
@@ -124,3 +126,14 @@ def test_blocking_is_what_tasks_take_beyond_fifty_milliseconds():
 def test_what_is_packed_travels_as_it_is():
     assert weigh.sent(b"a" * 10_000, "x.js") < 100
     assert weigh.sent(b"a" * 10_000, "x.png") == 10_000
+
+
+def test_the_themes_look_for_boxes_that_scroll_is_not_started():
+    folder = Path(pydata_sphinx_theme.__file__).parent / "theme/pydata_sphinx_theme/static"
+    script = (folder / wide_boxes.THEME).read_text("utf-8")
+    mended = wide_boxes.without_start(script)
+    assert 'addEventListener("load",T)' in script
+    assert 'addEventListener("load",T)' not in mended
+    assert wide_boxes.without_start(mended) == mended  # a build may find its own work
+    with pytest.raises(ExtensionError, match="expected to find once"):
+        wide_boxes.without_start("another theme")

@@ -85,12 +85,25 @@ def test_a_page_loads_no_script_twice_and_none_of_the_heavy_ones(visit):
     assert sum("attnkit-host" in a for a in scripts) == (visit.page.evaluate(SHOWN) != [])
 
 
-def test_a_wide_formula_is_reached_by_keyboard(visit):
-    """On a phone a long formula scrolls in its own box, which must then take the focus."""
-    page = visit.look(width=360)
-    boxes = page.locator('mjx-container[display="true"]').evaluate_all(
-        "all => all.map(box => [box.scrollWidth > box.clientWidth, box.tabIndex === 0])"
-    )
+IN_FOLDS_TOO = """async () => {
+    const shut = [...document.querySelectorAll("main details:not([open])")];
+    const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+    for (const fold of shut) fold.open = true;
+    await frame();
+    const boxes = document.querySelectorAll('mjx-container[display="true"], main pre');
+    const seen = [...boxes].map((box) => [
+        box.scrollWidth > box.clientWidth ||
+            (box.matches("pre") && box.scrollHeight > box.clientHeight),
+        box.tabIndex === 0]);
+    for (const fold of shut) fold.open = false;
+    await frame();
+    return seen;
+}"""
+
+
+def test_what_is_wide_is_reached_by_keyboard(visit):
+    """On a phone long code and formulas scroll in their own boxes, which then take the focus."""
+    boxes = visit.look(width=360).evaluate(IN_FOLDS_TOO)
     assert [wide for wide, _ in boxes] == [focus for _, focus in boxes]
 
 
