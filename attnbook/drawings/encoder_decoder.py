@@ -120,7 +120,7 @@ def _name(word: str) -> str:
 
 DRAWING = Drawing(
     name="encoder-decoder",
-    title="All that the decoder knows of the black cat is one vector, and the black is gone.",
+    title="The decoder knows the black cat only as one vector, and its colour did not survive.",
     description=(
         "A recurrent encoder reads “the black cat”. After each word it has a state, drawn as a "
         "strip of 100 coloured cells, one for each number. Only the last strip goes to the "
