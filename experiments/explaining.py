@@ -9,7 +9,9 @@ gradient (the norm of the Jacobian with respect to the word's first state, by ra
 leaving the word out (no token may see it: one minus the cosine between the state with and without)
 and swapping it ([MASK] in its place, the same distance). Kendall's tau with leaving out says how
 far each orders the words alike. Then Jain and Wallace's test: the row of "it" in the famous head is
-shuffled, in place of its own weights, and so are the rows of all heads of its layer.
+shuffled, in place of its own weights, and so are the rows of all heads of its layer. Beside it the
+same dose for one word: the word that matters most is hidden from "it" in that head, or that layer,
+alone.
 """
 
 import torch
@@ -100,6 +102,25 @@ def shuffled(reader: Reader, tokens: Tensor, it: int, heads: list[int], seed: in
     return distance(reader.model(tokens).states[0, -1, it], moved.states[:, -1, it]).median().item()
 
 
+@torch.no_grad()
+def hidden(reader: Reader, tokens: Tensor, it: int, word: int, heads: list[int]) -> float:
+    """How far the last state of "it" moves when "it" does not see a word in these heads of the
+    famous layer: the other weights of the row share out what the word had."""
+
+    def edit(number: int, weights: Tensor) -> Tensor:
+        if number != minilm.FAMOUS[0]:
+            return weights
+        rows = weights[:, heads, it].clone()  # (1, heads, L)
+        rows[..., word] = 0
+        weights = weights.clone()
+        weights[:, heads, it] = rows / rows.sum(-1, keepdim=True)
+        return weights
+
+    real = torch.ones(1, 1, tokens.shape[1], dtype=torch.bool)
+    moved = minilm.run(reader.model, reader.model.embed(tokens), real, edit=edit)
+    return distance(reader.model(tokens).states[0, -1, it], moved.states[0, -1, it]).item()
+
+
 def one_sentence(reader: Reader, text: str, nouns: tuple[str, str], seed: int) -> dict:
     """All measures of a sentence."""
     reading = reader.read(text)
@@ -117,6 +138,7 @@ def one_sentence(reader: Reader, text: str, nouns: tuple[str, str], seed: int) -
     kept = [n for n in range(1, tokens.shape[1] - 1) if n != it]
     out = found["leaving out"][kept]
     places = [reading.tokens.index(noun) for noun in nouns]
+    most, every = kept[out.argmax().item()], list(range(minilm.HEADS))
     return {
         "text": text,
         "tokens": reading.tokens,
@@ -126,7 +148,9 @@ def one_sentence(reader: Reader, text: str, nouns: tuple[str, str], seed: int) -
         },
         "numbers": {name: [round(v, 5) for v in value.tolist()] for name, value in found.items()},
         "shuffled_head": round(shuffled(reader, tokens, it, [head], seed), 6),
-        "shuffled_layer": round(shuffled(reader, tokens, it, list(range(minilm.HEADS)), seed), 6),
+        "shuffled_layer": round(shuffled(reader, tokens, it, every, seed), 6),
+        "hidden_head": round(hidden(reader, tokens, it, most, [head]), 6),
+        "hidden_layer": round(hidden(reader, tokens, it, most, every), 6),
         "left_out_most": round(out.max().item(), 6),
     }
 
@@ -155,6 +179,10 @@ def measure(reader: Reader, count: int) -> dict:
         "shuffled": {
             name: record.median_interval([one[name] for one in found])
             for name in ("shuffled_head", "shuffled_layer", "left_out_most")
+        },
+        "hidden": {
+            name: record.median_interval([one[name] for one in found])
+            for name in ("hidden_head", "hidden_layer")
         },
         "examples": found[:2],
     }

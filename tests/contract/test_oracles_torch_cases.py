@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from attnkit import MultiHeadAttention, masks
+from booktools.address import ROOT
 
 #: name in PyTorch's test -> what it draws: a padding mask, and whether key and query are as wide.
 DRAWN = {
@@ -158,3 +159,8 @@ def test_nested_tensors_are_refused():
     nested = torch.nested.nested_tensor([torch.randn(4, 4), torch.randn(6, 4)], layout=torch.jagged)
     with pytest.raises(TypeError, match="a dense tensor"):
         MultiHeadAttention(4, 2)(nested)
+
+
+def test_how_many_do_not_apply_is_what_the_reference_says():
+    page = " ".join((ROOT / "appendices/api/testing.md").read_text("utf8").split())
+    assert f"{len(NOT_APPLICABLE)} do not apply" in page

@@ -1,14 +1,15 @@
 """The experiments on a published model: their parts on small cases, and the book's files."""
 
 import collections
+import math
 
 import pytest
 import torch
 
 from attnbook import recorded
 from attnkit.pretrained import Bert
+from experiments import _minilm, collapse, explaining, real_sentence, reference, similar
 from experiments import _minilm as minilm
-from experiments import collapse, explaining, real_sentence, reference, similar
 
 
 @pytest.fixture(scope="module")
@@ -144,6 +145,28 @@ def test_left_out_is_a_sentence_that_no_one_sees_the_word_of(minilm):
     assert moved[hidden].item() == pytest.approx(
         explaining.distance(plain, by_mask).item(), abs=1e-5
     )
+
+
+def test_hidden_is_a_softmax_over_the_other_words(minilm):
+    reading = minilm.read("The animal didn't cross the street because it was too tired.")
+    tokens = minilm.batch(["The animal didn't cross the street because it was too tired."])[0]
+    it, word, layer = reading.tokens.index("it"), reading.tokens.index("tired"), _minilm.FAMOUS[0]
+    assert explaining.hidden(minilm, tokens, it, word, []) == pytest.approx(0, abs=1e-6)
+
+    def edit(number, weights):
+        if number != layer:
+            return weights
+        logs = weights.log()
+        logs[:, :, it, word] = -math.inf
+        return logs.softmax(-1)
+
+    x, real = minilm.model.embed(tokens), torch.ones(1, 1, tokens.shape[1], dtype=torch.bool)
+    with torch.no_grad():
+        moved = _minilm.run(minilm.model, x, real, edit=edit).states[0, -1, it]
+        expected = explaining.distance(minilm.model(tokens).states[0, -1, it], moved).item()
+    found = explaining.hidden(minilm, tokens, it, word, list(range(_minilm.HEADS)))
+    assert found == pytest.approx(expected, abs=1e-5)
+    assert 1e-4 < found < explaining.left_out(minilm, tokens, it)[word]
 
 
 def test_the_book_s_files_are_of_these_experiments(minilm):
