@@ -274,7 +274,7 @@ STRANGE = {
     "emoji": ("😀 👩🏽‍🚀", "In no sentence that it learned from: 😀"),
     "a script": (ATTACK, "In no sentence that it learned from: <"),
     "rare words": ("thunderstorms", "which fall into many pieces"),
-    "one long word": ("a" * 5000, "It learned from sentences of up to"),
+    "one long word": ("a" * 5000, "Of the sentences that it learned from, 99 in 100"),
     "nothing": ("", "Write a sentence in English."),
     "spaces": (" \t ", "Write a sentence in English."),
 }
