@@ -393,9 +393,7 @@ def main(argv: list[str] | None = None) -> dict | None:
     only helps."""
     chosen = options(argv)
     torch.set_num_threads(1)  # as in `record.run`
-    if chosen.quick:
-        chosen.folder = Path(tempfile.mkdtemp())
-    if chosen.restart:
+    if chosen.restart and not chosen.quick:
         shutil.rmtree(chosen.folder, ignore_errors=True)
     wanted = settings(
         chosen.data,
@@ -406,6 +404,9 @@ def main(argv: list[str] | None = None) -> dict | None:
         quick=chosen.quick,
     )
     with processes.joined(chosen.device) as device:
+        if chosen.quick:  # the first process makes a folder for all
+            own = tempfile.mkdtemp() if processes.place()[0] == 0 else ""
+            chosen.folder = Path(processes.gathered(own)[0])
         rows = [
             measure(
                 setting,

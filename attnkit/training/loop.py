@@ -92,7 +92,8 @@ def fit(
     Raises:
         TypeError: an argument has the wrong type, or a name that `fit` does not have.
         ValueError: a number is out of range, there are no batches, the loss is empty or not
-            finite, or the checkpoint in `folder` is of another model, seed or data.
+            finite, the checkpoint in `folder` is of another model, seed or data, or only some of
+            several processes find it.
         KeyboardInterrupt: after Ctrl-C.
 
     >>> batches = [torch.tensor([[1.0]]), torch.tensor([[2.0]])]

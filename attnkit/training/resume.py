@@ -97,8 +97,14 @@ class Run:
 
     def load(self) -> None:
         """Continue from `last.safetensors`, if there is one, with any number of processes."""
-        path = None if self.folder is None else self.folder / "last.safetensors"
-        if path is None or not path.is_file():
+        if self.folder is None:
+            return
+        path = self.folder / "last.safetensors"
+        there = processes.gathered(path.is_file())
+        if len(set(there)) > 1:  # they would go on from different steps, and wait for ever
+            expected = "one folder that all processes share"
+            checks.fail("folder", expected, f"{path.name} on {sum(there)} of {len(there)}")
+        if not path.is_file():
             return
         tensors, state = storage.load_tensors(path)
         for name, value in self.fixed.items():

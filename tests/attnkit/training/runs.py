@@ -91,6 +91,14 @@ def kill_one(folder: str) -> None:
     fitted(10, folder=Path(folder), loss=killed)
 
 
+def folders_of_their_own(folder: str) -> None:
+    """Each process names another folder, so that only the first finds what it kept there."""
+    own = Path(folder) / str(processes.place()[0])
+    fitted(2, folder=own)
+    with pytest.raises(ValueError, match="folder: expected one folder .* on 1 of 2"):
+        fitted(4, folder=own)
+
+
 def nan_on_one() -> None:
     """One process has a NaN, and all of them raise."""
     rank = processes.place()[0]

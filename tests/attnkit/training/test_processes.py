@@ -81,6 +81,11 @@ def test_a_killed_process_ends_the_run_and_leaves_its_last_checkpoint_whole(alon
 
 
 @several
+def test_folders_that_the_processes_do_not_share_are_refused(tmp_path):
+    run(2, runs.folders_of_their_own, str(tmp_path))
+
+
+@several
 def test_a_loss_that_is_not_finite_on_one_process_stops_all():
     run(2, runs.nan_on_one)
 
