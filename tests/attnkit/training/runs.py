@@ -95,7 +95,7 @@ def folders_of_their_own(folder: str) -> None:
     """Each process names another folder, so that only the first finds what it kept there."""
     own = Path(folder) / str(processes.place()[0])
     fitted(2, folder=own)
-    with pytest.raises(ValueError, match="folder: expected one folder .* on 1 of 2"):
+    with pytest.raises(ValueError, match=r"folder: expected one folder .* on 1 of 2"):
         fitted(4, folder=own)
 
 
