@@ -13,8 +13,8 @@ import torch
 from ipywidgets.embed import dependency_state, embed_data
 
 from attnkit.viz import AttentionExplorer
-from attnkit.viz.notebook import STATE_MIME, VIEW_MIME, WIDGETS
-from attnkit.viz.sphinx_ext import HOST, STYLE, script_name, styles, write_scripts
+from attnkit.viz.notebook import STATE_MIME, VIEW_MIME, inert
+from attnkit.viz.sphinx_ext import STYLE, script_names, write_static
 from booktools.address import ROOT
 
 TOKENS = [
@@ -52,11 +52,9 @@ def write_page(folder: Path, *widgets, theme: str = "", head: str = "") -> Path:
         '<div class="attnkit-fallback"><img alt="the picture"></div></div>'
         for widget in widgets
     )
-    write_scripts(folder)
-    (folder / STYLE).write_text(styles(), "utf-8")
-    present = {values["state"].get("_anywidget_id") for values in state.values()}
-    files = [*(script_name(id_) for id_ in WIDGETS if id_ in present), HOST]
-    scripts = "".join(f'<script defer src="{file}"></script>' for file in files)
+    write_static(folder)
+    names = script_names(state.values())
+    scripts = "".join(f'<script defer src="{name}"></script>' for name in names)
     page = folder / "index.html"
     page.write_text(
         f'<!doctype html><html lang="en" {theme}><head><meta charset="utf-8"><title>Page</title>'
@@ -64,17 +62,12 @@ def write_page(folder: Path, *widgets, theme: str = "", head: str = "") -> Path:
         '<link rel="icon" href="data:,">'
         f'<link rel="stylesheet" href="{STYLE}">'
         "<style>:root{color-scheme:light dark}</style>"
-        f'{head}<script type="{STATE_MIME}">{_inert({"state": state})}</script>'
+        f'{head}<script type="{STATE_MIME}">{inert({"state": state})}</script>'
         f"{scripts}</head>"
         f"<body><main><h1>Page</h1>{views}</main></body></html>",
         "utf-8",
     )
     return page
-
-
-def _inert(value) -> str:
-    """JSON that cannot end the script element that holds it, as MyST-NB writes it."""
-    return json.dumps(value).replace("</", "<\\/")
 
 
 def main(argv: list[str] | None = None) -> None:

@@ -8,8 +8,6 @@ the same models are trained on the same task with the same seeds for three times
 pairs; full attention, which answered everything before, is left out.
 """
 
-import torch
-
 from experiments import _record as record
 from experiments import recall
 
@@ -25,17 +23,12 @@ def settings(quick: bool) -> list[dict]:
     ]
 
 
-def measure(setting: dict, *, device: torch.device) -> dict:
-    """Train one model as `recall.measure` does; return its accuracy, overall and by distance."""
-    return recall.measure(setting, device=device)
-
-
 def main(argv: list[str] | None = None) -> dict:
     """Run the experiment and write its results file; return what was written."""
     return record.run(
         record.options("recall_longer", __doc__, argv),
         settings=settings,
-        measure=measure,
+        measure=recall.measure,
         results=lambda runs: {
             "updates": runs[0]["updates"],
             "rows": recall.summarise(runs),

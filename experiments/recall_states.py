@@ -8,8 +8,6 @@ models of `recall` learn to recall all of 32 pairs with keys of 4 and of 64 feat
 those of 16. Everything else is as wide as there, the values too, and the budget is the same.
 """
 
-import torch
-
 from experiments import _record as record
 from experiments import recall
 
@@ -31,11 +29,6 @@ def settings(quick: bool) -> list[dict]:
     ]
 
 
-def measure(setting: dict, *, device: torch.device) -> dict:
-    """Train one model as `recall.measure` does; return its accuracy, overall and by distance."""
-    return recall.measure(setting, device=device)
-
-
 def summarise(runs: list[dict]) -> list[dict]:
     """One row for each number of features: size of the state, median and interval over seeds."""
     value_dim = recall.EMBED_DIM // recall.HEADS
@@ -54,7 +47,7 @@ def main(argv: list[str] | None = None) -> dict:
     return record.run(
         record.options("recall_states", __doc__, argv),
         settings=settings,
-        measure=measure,
+        measure=recall.measure,
         results=lambda runs: {"updates": runs[0]["updates"], "rows": summarise(runs)},
     )
 

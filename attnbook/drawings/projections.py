@@ -82,7 +82,8 @@ DRAWING = Drawing(
         "are two tables of scores, in which rows look at columns. With word times word, black "
         "and sleeps score 1 with themselves and each other, cat 1 with itself, and the table is "
         "the same when rows and columns change places. With query times key, black and sleeps "
-        "score 2 with cat and 0 else, and cat scores 0 everywhere: one of two looks at the other."
+        "score 2 with cat and 0 elsewhere, and cat scores 0 everywhere: sleeps looks at cat, and "
+        "cat does not look back."
     ),
     draw=draw,
     two_layouts=True,

@@ -6,11 +6,10 @@ setting, `etc/jupyter/jupyter_nbconvert_config.json`, that has nbconvert use it.
 """
 
 import html
-import json
 
 from nbconvert.preprocessors import Preprocessor
 
-from attnkit.viz.notebook import STATE_MIME, VIEW_MIME, WIDGETS, states
+from attnkit.viz.notebook import STATE_MIME, VIEW_MIME, closed, inert, states
 
 STAND_IN = "This control needs JavaScript."
 
@@ -46,31 +45,20 @@ def _view(view: dict, data: dict) -> str:
         still = f'<div class="attnkit-fallback">{picture}</div>'
     else:
         still = f"<noscript><p>{STAND_IN}</p></noscript>"
-    script = f'<script type="{VIEW_MIME}">{_inert(view)}</script>'
+    script = f'<script type="{VIEW_MIME}">{inert(view)}</script>'
     return f'<div class="attnkit-view">{script}{still}</div>'
 
 
 def _head(state: dict) -> str:
     """The state of all widgets, their styles and modules, and the host, which starts when the page
     is read."""
-    from attnkit.viz.sphinx_ext import host, module_script, styles
+    from attnkit.viz.sphinx_ext import host, module_script, shown, styles
 
-    present = {model.get("state", {}).get("_anywidget_id") for model in state.values()}
     modules = "".join(
-        f"<script>{_closed(module_script(id_))}</script>" for id_ in WIDGETS if id_ in present
+        f"<script>{closed(module_script(id_))}</script>" for id_ in shown(state.values())
     )
-    start = f'document.addEventListener("DOMContentLoaded", () => {{\n{_closed(host())}\n}});'
+    start = f'document.addEventListener("DOMContentLoaded", () => {{\n{closed(host())}\n}});'
     return (
-        f'<script type="{STATE_MIME}">{_inert({"state": state})}</script>'
+        f'<script type="{STATE_MIME}">{inert({"state": state})}</script>'
         f"<style>{styles()}</style>{modules}<script>{start}</script>"
     )
-
-
-def _inert(value) -> str:
-    """JSON that cannot end the script element that holds it."""
-    return _closed(json.dumps(value))
-
-
-def _closed(script: str) -> str:
-    """A script that cannot end the element that holds it."""
-    return script.replace("</", "<\\/")

@@ -1,6 +1,8 @@
 """Widgets in notebook files: what must be saved with them, and what must not."""
 
+import json
 from collections.abc import Iterator
+from typing import Any
 
 from attnkit.viz.cache_scrubber import CacheScrubber
 from attnkit.viz.cost_curves import CostCurves
@@ -81,3 +83,17 @@ def views(notebook: dict) -> Iterator[tuple[int, dict]]:
             view = output.get("data", {}).get(VIEW_MIME)
             if view is not None:
                 yield index, view
+
+
+def inert(value: Any) -> str:
+    """JSON that cannot end the script element that holds it.
+
+    >>> inert("</script>")
+    '"<\\\\/script>"'
+    """
+    return closed(json.dumps(value))
+
+
+def closed(script: str) -> str:
+    """A script that cannot end the element that holds it."""
+    return script.replace("</", "<\\/")

@@ -36,6 +36,7 @@ reader comes near the widget. So does the page of a notebook whose widget was gi
 
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from docutils import nodes
@@ -67,8 +68,18 @@ def module_script(id_: str) -> str:
     return f"Object.assign(document.currentScript.dataset, {carried});\n"
 
 
-def script_name(id_: str) -> str:
-    """The file in `_static` that holds `module_script(id_)`."""
+def shown(models: Iterable[dict]) -> list[str]:
+    """The `_anywidget_id`s of attnkit's widgets among saved models, in one order."""
+    found = {model.get("state", {}).get("_anywidget_id") for model in models}
+    return [id_ for id_ in WIDGETS if id_ in found]
+
+
+def script_names(models: Iterable[dict]) -> list[str]:
+    """The files in `_static` that a page with these models needs, in the order they run in."""
+    return [*map(_script_name, shown(models)), HOST]
+
+
+def _script_name(id_: str) -> str:
     return f"attnkit-{id_.split('.')[-2]}.js"
 
 
@@ -181,16 +192,16 @@ def write_files(app: Sphinx) -> None:
     if app.builder.format == "html":
         folder = Path(app.outdir) / "_static"
         folder.mkdir(parents=True, exist_ok=True)
-        write_scripts(folder)
-        (folder / STYLE).write_text(styles(), "utf-8")
+        write_static(folder)
         page.write_models(folder, app.config.live_translators)
 
 
-def write_scripts(folder: Path) -> None:
-    """Write the host and the scripts of all widgets of attnkit into this folder."""
+def write_static(folder: Path) -> None:
+    """Write the host, the scripts of all widgets of attnkit and their style into this folder."""
     (folder / HOST).write_text(host(), "utf-8")
+    (folder / STYLE).write_text(styles(), "utf-8")
     for id_ in WIDGETS:
-        (folder / script_name(id_)).write_text(module_script(id_), "utf-8")
+        (folder / _script_name(id_)).write_text(module_script(id_), "utf-8")
 
 
 def add_files(app: Sphinx, page: str, template: str, context: dict, doctree) -> None:
@@ -199,11 +210,9 @@ def add_files(app: Sphinx, page: str, template: str, context: dict, doctree) -> 
     if not views:
         return
     state = _saved_state(app, page)
-    found = {_anywidget_id(state, _view(node)) for node in views}
-    for id_ in WIDGETS:
-        if id_ in found:
-            app.add_js_file(script_name(id_), loading_method="defer")
-    app.add_js_file(HOST, loading_method="defer", priority=600)  # after them
+    models = (state.get(view["model_id"], view.get("state", {})) for view in map(_view, views))
+    for name in script_names(models):
+        app.add_js_file(name, loading_method="defer")
     app.add_css_file(STYLE)
 
 
@@ -221,12 +230,6 @@ def _saved_state(app: Sphinx, page: str | None = None) -> dict:
     metadata = getattr(app.env, "nb_metadata", {}).get(page or app.env.docname, {})
     _, attributes = metadata.get("js_files", {}).get("ipywidgets_state", (None, {}))
     return json.loads(attributes.get("body", "{}")).get("state", {})
-
-
-def _anywidget_id(state: dict, view: dict) -> str | None:
-    """Which widget a view shows; None when it is no anywidget."""
-    model = state.get(view["model_id"], view.get("state", {}))
-    return model.get("state", {}).get("_anywidget_id")
 
 
 def setup(app: Sphinx) -> dict[str, bool | str]:

@@ -3,7 +3,6 @@
 import base64
 import html
 import importlib
-import json
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -18,7 +17,7 @@ from attnkit.applications import Translator
 from attnkit.viz.heatmap import png
 from attnkit.viz.live_translator import LiveTranslator, file_names
 from attnkit.viz.live_translator.weights import payload
-from attnkit.viz.notebook import VIEW_MIME
+from attnkit.viz.notebook import VIEW_MIME, inert
 
 
 def write_models(folder: Path, named: Mapping[str, str]) -> list[Path]:
@@ -119,14 +118,13 @@ def view(widget: LiveTranslator) -> tuple[str, str, str]:
         if name in ("_anywidget_id", *LiveTranslator.class_own_traits(sync=True), "title", "note")
         and not isinstance(value, bytes)
     }
-    data = json.dumps({"model_id": widget.model_id, "state": {"state": state}})
-    inert = data.replace("</", "<\\/")
+    data = inert({"model_id": widget.model_id, "state": {"state": state}})
     alt = html.escape(widget.description(), quote=True)
     picture = f'<img alt="{alt}" src="data:image/png;base64,{png(widget.figure())}">'
     # Room is kept for what comes by itself; what the reader asks for may push the page down.
     room = "" if widget.on_demand else " attnkit-live"
     return (
         f'<div class="attnkit-view{room}">',
-        f'<script type="{VIEW_MIME}">{inert}</script>',
+        f'<script type="{VIEW_MIME}">{data}</script>',
         f"<noscript>{picture}</noscript></div>",
     )
