@@ -1,15 +1,21 @@
-"""What the twelve heads of one layer of all-MiniLM-L6-v2 look at in one English sentence.
+"""What all-MiniLM-L6-v2 looks at in one English sentence.
 
     python -m experiments.real_sentence            a second
-    python -m experiments.real_sentence --quick    the first two heads
+    python -m experiments.real_sentence --quick    the first two heads of a layer
 
-Chapter 08 shows the layer beside its own small model, also where the published weights are not
-installed. So the weights are recorded, rounded to four digits, with the tokens that they are of.
+Chapters 05, 08 and 09 show it beside their own small models, also where the published weights are
+not installed. So it is recorded, rounded, with the tokens that it is of:
+
+* `rows`, for chapter 08: the weights of all heads of one layer;
+* `layers`, for chapter 09: of each layer the head in which `WORD` gives most of its weight to a
+  word other than the special [CLS] and [SEP];
+* `projected`, for chapter 05: the queries and keys of the head with the famous picture.
 """
 
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from attnkit.pretrained import Reader
 from experiments import _minilm as minilm
@@ -22,28 +28,58 @@ LAYER, WORD = 1, "it"
 
 
 def measure(reader: Reader, heads: int) -> dict[str, Any]:
-    """The tokens, and for each of the first `heads` heads its weights (L, L)."""
-    tokens, _, weights, _ = reader.read(SENTENCE)
+    """The tokens, and what the first `heads` heads of a layer do with them."""
+    tokens, _, weights, states = reader.read(SENTENCE)
     place = tokens.index(WORD)
-    rows = []
-    for head, found in enumerate(weights[LAYER, :heads]):
-        most = int(found[place].argmax())
-        rows.append(
-            {
-                "head": head,
-                "most": tokens[most],
-                "weight": round(found[place, most].item(), 4),
-                "weights": [[round(weight, 4) for weight in row] for row in found.tolist()],
-            }
-        )
+    weights = weights[:, :heads]  # (layers, H, L, L)
+    layers = []
+    for layer, found in enumerate(weights):
+        head = int(found[:, place, 1:-1].amax(-1).argmax())
+        row = found[head, place].clone()
+        row[[0, -1]] = 0.0
+        layers.append({"layer": layer, **looks(head, row, found[head], tokens)})
+    layer, head = minilm.FAMOUS
+    query, key = projected(reader, states[layer], layer, min(head, heads - 1))
     return {
         "model": minilm.NAME,
         "sentence": SENTENCE,
         "tokens": tokens,
         "layer": LAYER,
         "word": WORD,
-        "rows": rows,
+        "rows": [
+            looks(head, found[place], found, tokens) for head, found in enumerate(weights[LAYER])
+        ],
+        "layers": layers,
+        "projected": {
+            "layer": layer,
+            "head": min(head, heads - 1),
+            "query": rounded(query),
+            "key": rounded(key),
+        },
     }
+
+
+def looks(head: int, row: Tensor, weights: Tensor, tokens: list[str]) -> dict[str, Any]:
+    """A head's weights (L, L), and where `row` of them, over the tokens, is largest."""
+    most = int(row.argmax())
+    return {
+        "head": head,
+        "most": tokens[most],
+        "weight": round(row[most].item(), 4),
+        "weights": rounded(weights),
+    }
+
+
+def projected(reader: Reader, states: Tensor, layer: int, head: int) -> tuple[Tensor, Tensor]:
+    """The queries and keys (L, D) that a head makes of the states (L, E) before its layer."""
+    attention = reader.model.encoder.layers[layer].attention
+    query, key, _ = attention.in_proj(states).chunk(3, -1)
+    own = slice(head * attention.head_dim, (head + 1) * attention.head_dim)
+    return query[:, own], key[:, own]
+
+
+def rounded(x: Tensor) -> list[list[float]]:
+    return [[round(value, 4) for value in row] for row in x.tolist()]
 
 
 def main(argv: list[str] | None = None) -> dict:

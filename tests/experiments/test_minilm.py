@@ -194,3 +194,29 @@ def test_the_recorded_layer_is_the_models(minilm):
     written = torch.tensor([row["weights"] for row in run["rows"]])  # (H, L, L)
     assert written.shape == weights[run["layer"]].shape
     assert (written - weights[run["layer"]]).abs().max() < 1e-4
+
+
+def test_of_each_layer_the_head_is_recorded_in_which_it_gives_a_word_most(minilm):
+    """Chapter 09's explorer of six layers."""
+    run = recorded.results("real_sentence")
+    tokens, _, weights, _ = minilm.read(run["sentence"])
+    it = tokens.index(run["word"])
+    words = [place for place, token in enumerate(tokens) if not token.startswith("[")]
+    assert [row["layer"] for row in run["layers"]] == list(range(len(weights)))
+    for row, of_layer in zip(run["layers"], weights, strict=True):
+        written = torch.tensor(row["weights"])  # (L, L)
+        assert (written - of_layer[row["head"]]).abs().max() < 1e-4
+        most = of_layer[:, it][:, words].max()
+        assert abs(most - row["weight"]) < 1e-4
+        assert abs(of_layer[row["head"], it, tokens.index(row["most"])] - most) < 1e-6
+
+
+def test_the_recorded_queries_and_keys_make_the_famous_heads_weights(minilm):
+    """Chapter 05's explorer, which scales their scores itself."""
+    run = recorded.results("real_sentence")
+    head = run["projected"]
+    assert (head["layer"], head["head"]) == _minilm.FAMOUS
+    query, key = (torch.tensor(head[name]) for name in ("query", "key"))  # (L, D) each
+    weights = (query @ key.T / query.shape[-1] ** 0.5).softmax(-1)
+    expected = minilm.read(run["sentence"]).weights[_minilm.FAMOUS]
+    assert (weights - expected).abs().max() < 1e-4
