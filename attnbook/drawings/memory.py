@@ -42,7 +42,8 @@ def leaky(narrow: bool) -> Sheet:
         if place:
             sheet.arrow([(x - pitch + w + 2, 92), (x - 3, 92)], "state")
             sheet.text(x - (pitch - w) / 2, 122, "× ½", size=12.5)
-    sheet.text(0, 158, "what the last state is made of:", anchor="start", style="d-bold")
+    sheet.text(left, 158, "weight in the last state", anchor="start", style="d-bold")
+    sheet.text(left + 210, 158, "adds", anchor="start", style="d-bold")
     for place, (value, share) in enumerate(zip(INPUTS, shares(), strict=True)):
         y = 178 + 30 * place
         sheet.text(0, y + 9, f"{share} of {value}", anchor="start")
@@ -84,11 +85,12 @@ def binary(narrow: bool) -> Sheet:
 
 LEAKY = Drawing(
     name="leaky-state",
-    title="Every step halves what was there: the first input ends with the smallest share.",
+    title="Every step halves what was there: the first input ends with the smallest weight.",
     description=(
         "A state reads 6, 2 and 4. At each step half of the state is kept and half of the input "
-        "added: the state is 3, then 2.5, then 3.25. Below, what the last state is made of, as "
-        "bars: 1/8 of 6, which is 0.75; 1/4 of 2, which is 0.5; and 1/2 of 4, which is 2."
+        "added: the state is 3, then 2.5, then 3.25. Below, the weight of each input "
+        "in the last state, as bars, and what it adds: 1/8 of 6, which is 0.75; 1/4 of 2, which "
+        "is 0.5; and 1/2 of 4, which is 2."
     ),
     draw=leaky,
 )

@@ -94,7 +94,8 @@ class View {
     const first = quoted(data.words[0]);
     say(page.big, `${shareOf(left)} of ${first} is left`);
     const depth = Math.ceil(-Math.log2(moved));
-    say(page.say, `Half is gone every ${counted(half.toLocaleString("en-US", { maximumFractionDigits: 1 }))}, and each word enters with weight ` +
+    const every = half.toLocaleString("en-US", { maximumFractionDigits: 1 });
+    say(page.say, `Half is gone ${every === "1" ? "with every word" : `every ${every} words`}, and each word enters with weight ` +
       `${small(1 - gate)}. Turn ${first} over, and the state ${moved ? `moves by ${small(moved)}, in binary place ${depth}`
         : "does not move at all: the bit has fallen out"}.`);
     items.forEach((item, j) => {
