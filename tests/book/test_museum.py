@@ -1,0 +1,52 @@
+"""The labels of chapter 16 say of each exhibit what the chapter's own checks find."""
+
+import re
+
+import pytest
+
+from booktools import gates, normal_form
+
+LABEL = re.compile(
+    r"<summary><b>(?P<name>[^<]+)</b>: [^<]+\. "
+    r"Caught by <code>(?P<check>[^<]+)</code>(?P<alone> alone)?\.</summary>"
+    r"\n\n```python\n(?P<code>.*?)\n```",
+    re.DOTALL,
+)
+EXHIBITS = "imports", "failure-code", "shared", *(f"room-{n}-code" for n in range(1, 5))
+
+
+@pytest.fixture(scope="module")
+def chapter():
+    (path,) = gates.CHAPTERS.glob("16_*.ipynb")
+    return {cell.id: cell for cell in normal_form.read(path).cells}
+
+
+@pytest.fixture(scope="module")
+def labels(chapter):
+    text = "\n".join(cell.source for cell in chapter.values() if cell.cell_type == "markdown")
+    found = list(LABEL.finditer(text))
+    assert len(found) == text.count("<summary><b>")
+    return {label["name"]: label for label in found}
+
+
+@pytest.mark.build
+def test_each_label_names_a_check_that_catches_its_exhibit(chapter, labels):
+    names = {}
+    for cell in (*EXHIBITS, "experiment"):
+        exec(chapter[cell].source, names)
+    assert set(labels) == set(names["EXHIBITS"])
+    for name, label in labels.items():
+        check = label["check"].replace(
+            "assert_rows_sum_to_one(train=True)", "rows sum to one, in training"
+        )
+        found = {c for c, v in zip(names["CHECKS"], names["caught"][name], strict=True) if v == 1}
+        assert check in found, name
+        assert (found == {check}) == bool(label["alone"]), (name, found)
+
+
+def test_each_label_shows_a_wrong_line_beside_a_right_one(labels):
+    for name, label in labels.items():
+        marks = re.findall(r"# (wrong|right)\b", label["code"])
+        assert sorted(marks) == ["right", "wrong"], name
+        inside = "\n".join("    " + line for line in label["code"].splitlines())
+        compile(f"def exhibit(self):\n{inside}", name, "exec")
