@@ -7,6 +7,7 @@ CHECKS = {
     3: "check_frugal",
     4: "check_padding",
     5: "check_survivors",
+    6: "check_needed",
 }
 
 WRONG = {
@@ -103,6 +104,22 @@ WRONG = {
     (5, "writes into the caller's weights"): (
         "lambda read, w, p: survivors(read, w.scatter_(-1, p[:, None], 0.0), p)",
         "changes the caller's weights",
+    ),
+    (6, "what the lines point at"): (
+        'lambda: ({"black", "not", "sleep"}, {"the", "black", "cat", "not"})',
+        "GRU: hide 'not' alone",
+    ),
+    (6, "one word too few"): (
+        'lambda: ({"black"}, {"the", "black", "cat", "not"})',
+        "Have you hidden 'sleep'?",
+    ),
+    (6, "the same for both"): (
+        'lambda: ({"black", "sleep"}, {"black", "sleep"})',
+        "Transformer: hide 'sleep' alone",
+    ),
+    (6, "the Transformer without the article"): (
+        'lambda: ({"black", "sleep"}, {"black", "cat", "not"})',
+        "Have you hidden 'the'?",
     ),
 }
 
