@@ -7,6 +7,7 @@ CHECKS = {
     3: "check_tomorrow",
     4: "check_step",
     5: "check_offset",
+    6: "check_hidden",
 }
 
 WRONG = {
@@ -155,6 +156,10 @@ WRONG = {
         "lambda w, g: float(words_late(w, g))",
         "Expected an int",
     ),
+    (6, "the same for all"): ("lambda: (0.5, 0.5, 0.5)", "general: got 0.5. Choose that model"),
+    (6, "the weight on small"): ("lambda: (0.5, 0.0, 0.6)", "general: got 0.0"),
+    (6, "before black is hidden"): ("lambda: (0.0, 0.0, 0.0)", "dot: got 0.0"),
+    (6, "another order"): ("lambda: (0.5, 0.3, 1.0)", "general: got 0.3"),
 }
 
 HELPERS = """
