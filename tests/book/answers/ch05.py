@@ -7,6 +7,7 @@ CHECKS = {
     3: "check_backward",
     4: "check_the_check",
     5: "check_temperature",
+    6: "check_two",
 }
 
 # The section on what goes wrong: `check` and `weak_check`.
@@ -155,6 +156,10 @@ WRONG = {
         "lambda s, n: temperature_for(s, math.exp(n / 8))",
         "At your temperature 0.218 a row has 1.65 keys, not 4.0.",
     ),
+    (6, "the number of features"): ("lambda: (4.0, 0.316)", "Without the scale, 4.0: by what"),
+    (6, "the inverse"): ("lambda: (0.5, 0.316)", "Without the scale, 0.5: by what"),
+    (6, "one stop too high"): ("lambda: (2.0, 0.355)", "With the scale, 0.355: move the slider"),
+    (6, "without the scale, once more"): ("lambda: (2.0, 0.631)", "With the scale, 0.631"),
 }
 
 # Checks for exercise 4 that each leave out one thing that the printed solution looks at.
