@@ -94,10 +94,11 @@ WINDOW, LAYERS, LENGTH = 4, 2, 9
 
 def reach(narrow: bool) -> Sheet:
     """Nine words, two layers: a chain of two looks from the last word back."""
-    sheet = Sheet(NARROW, 250, 13.5)
-    pitch = NARROW / LENGTH
-    xs = [pitch * (place + 0.5) for place in range(LENGTH)]
-    rows = (206, 126, 46)
+    sheet = Sheet(NARROW, 222, 13.5)
+    names = 56  # what the rows are called stands before them
+    pitch = (NARROW - names) / LENGTH
+    xs = [names + pitch * (place + 0.5) for place in range(LENGTH)]
+    rows = (178, 98, 18)
     last = LENGTH - 1
     for layer in range(LAYERS):
         for i in range(LENGTH):
@@ -114,9 +115,9 @@ def reach(narrow: bool) -> Sheet:
         for place, x in enumerate(xs):
             style = "d-solid" if last - place <= back else "d-paper"
             sheet.circle(x, y, 9, f"d-state {style}")
-    for y, words in zip(rows, ("the words", "after layer 1", "after layer 2"), strict=True):
-        sheet.text(0, y - 21 if y != 46 else 20, words, anchor="start", size=12.5, style="d-halo")
-    sheet.text(NARROW, 236, f"{seen} words back, no further", anchor="end", size=12.5)
+    for y, words in zip(rows, ("words", "layer 1", "layer 2"), strict=True):
+        sheet.text(0, y, words, anchor="start", size=12.5)
+    sheet.text(NARROW, 208, f"{seen} words back, no further", anchor="end", size=12.5)
     return sheet
 
 
