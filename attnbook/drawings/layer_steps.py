@@ -122,7 +122,7 @@ DRAWING = Drawing(
     title="One layer: a word reads itself through a norm, and adds what it finds, twice.",
     description=(
         "Seven frames. Two words, 1, 3 and 3, 1, each with a stream from below. A norm makes them "
-        "−1, 1 and 1, −1. Attention, a quarter from the other word, makes −0.5, 0.5 and 0.5, −0.5. "
+        "−1, 1 and 1, −1. Attention, one quarter to the other, makes −0.5, 0.5 and 0.5, −0.5. "
         "The sums are 0.5, 3.5 and 3.5, 0.5. A second norm makes −1, 1 and 1, −1 again, the "
         "feed-forward network 0, 2 and 2, 0. The layer gives 0.5, 5.5 and 5.5, 0.5."
     ),
@@ -130,7 +130,7 @@ DRAWING = Drawing(
     says=(
         "Two words of two features enter the layer, each on its own stream.",
         "A norm copies the stream and brings the copy to mean 0 and variance 1.",
-        "Attention: three quarters from itself, one from the other. Nothing else crosses over.",
+        "Attention: each word takes three quarters from itself and one quarter from the other.",
         "What attention found is added. The stream keeps what it had.",
         "A second norm, for what comes next: again mean 0 and variance 1.",
         "The feed-forward network works on each word alone: here, twice what is positive.",
