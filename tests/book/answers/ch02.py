@@ -137,7 +137,7 @@ WRONG = {
         "Pia 6: hide the last two",
     ),
     (6, "another model"): ('lambda: ("Eva 2", 0.7, 5)', "Eva 2: hide the last two"),
-    (6, "the weight before"): ('lambda: ("Gus 6", 0.0, 5)', "Weight 0.0: read it below the map"),
+    (6, "the weight before"): ('lambda: ("Gus 6", 0.0, 5)', "Weight 0.0: pin a cell of that row"),
     (6, "one too early"): ('lambda: ("Gus 6", 0.9, 4)', "4 hidden: hide one more"),
 }
 
