@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 
 from attnbook.drawings import DRAWINGS
@@ -16,9 +18,9 @@ EACH = pytest.mark.parametrize("drawing", DRAWINGS.values(), ids=lambda drawing:
 EACH_STEPPER = pytest.mark.parametrize("drawing", STEPPERS, ids=lambda drawing: drawing.name)
 
 # Words beyond the edge of their drawing, and pairs of words that cover each other.
-FAULTS = """() => {
+FAULTS = """(here) => {
   const faults = [];
-  for (const svg of document.querySelectorAll("svg")) {
+  for (const svg of here.querySelectorAll("svg")) {
     const edge = svg.getBoundingClientRect();
     if (!edge.width) continue;
     const boxes = [...svg.querySelectorAll("text")].map(
@@ -39,36 +41,59 @@ FAULTS = """() => {
 }"""
 
 
+def page_of(path, *drawings, theme="light"):
+    """Write a page with these drawings alone, as the book would show them; return its address."""
+    path.write_text(
+        f'<!doctype html><html lang="en" data-theme="{theme}"><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width">'
+        f"<title>Drawings</title><style>{style_sheet()}"
+        "body{margin:16px;background:var(--attn-page);font:16px system-ui}"
+        "main{max-width:688px;margin:auto}"
+        ".visually-hidden{position:absolute;clip-path:inset(50%)}</style><main>"
+        + "".join(f'<div id="{drawing.name}">{drawing.inline()}</div>' for drawing in drawings)
+        + f"</main><script>{(HERE / 'stepper.js').read_text('utf8')}</script></html>",
+        "utf8",
+    )
+    return path.as_uri()
+
+
 @pytest.fixture
 def show_drawing(open_page, tmp_path):
-    """`show_drawing(drawing, **options)` opens a page with it alone, as the book would."""
+    """`show_drawing(drawing, **options)` opens a page with it alone."""
+    return lambda drawing, **options: open_page(
+        page_of(tmp_path / "drawing.html", drawing), **options
+    )[0]
 
-    def show(drawing, theme="light", **options):
-        page = tmp_path / f"{drawing.name}.html"
-        page.write_text(
-            f'<!doctype html><html lang="en" data-theme="{theme}"><meta charset="utf-8">'
-            '<meta name="viewport" content="width=device-width">'
-            f"<title>{drawing.name}</title><style>{style_sheet()}"
-            "body{margin:16px;background:var(--attn-page);font:16px system-ui}"
-            "main{max-width:688px;margin:auto}"
-            ".visually-hidden{position:absolute;clip-path:inset(50%)}</style>"
-            f"<main>{drawing.inline()}</main>"
-            f"<script>{(HERE / 'stepper.js').read_text('utf8')}</script></html>",
-            "utf8",
-        )
-        return open_page(page.as_uri(), theme=theme, **options)[0]
 
-    return show
+@pytest.fixture(scope="module")
+def all_drawings(browser, tmp_path_factory):
+    """`all_drawings(width)` is a page with all of them, which stays open for every test."""
+    address = page_of(tmp_path_factory.mktemp("drawings") / "all.html", *DRAWINGS.values())
+    context = browser.new_context()
+
+    @functools.cache
+    def page_(width):
+        page = context.new_page()
+        page.set_viewport_size({"width": width, "height": 900})
+        page.goto(address)
+        return page
+
+    yield page_
+    context.close()
 
 
 @EACH
 @pytest.mark.parametrize("width", [1280, 360])
-def test_nothing_is_cut_and_no_word_covers_another(show_drawing, drawing, width):
-    page = show_drawing(drawing, width=width)
+def test_nothing_is_cut_and_no_word_covers_another(all_drawings, drawing, width):
+    here = all_drawings(width).locator(f"[id='{drawing.name}']")
     for step in range(len(drawing.says) or 1):
-        assert page.evaluate(FAULTS) == [], step
-        page.evaluate("document.querySelectorAll('.drawing-steps button')[1]?.click()")
-    assert page.evaluate("document.scrollingElement.scrollWidth") <= width
+        assert here.evaluate(FAULTS) == [], step
+        here.evaluate("here => here.querySelectorAll('.drawing-steps button')[1]?.click()")
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_no_drawing_is_wider_than_the_page(all_drawings, width):
+    assert all_drawings(width).evaluate("document.scrollingElement.scrollWidth") <= width
 
 
 def test_the_column_on_a_telephone_is_as_wide_as_the_other_tests_take_it(open_page, site_url):
@@ -106,13 +131,12 @@ def test_a_dark_page_turns_plots_over_and_leaves_heat_maps_as_they_are(
 
 
 @EACH
-def test_a_wide_page_shows_one_layout(show_drawing, drawing):
-    for width in (1280, 360):
-        page = show_drawing(drawing, width=width)
-        shown = page.locator("svg:visible")
-        assert shown.count() == 1
-        layout = "wide" if drawing.two_layouts and width == 1280 else "narrow"
-        assert shown.get_attribute("class") == f"d-{layout}-layout"
+@pytest.mark.parametrize("width", [1280, 360])
+def test_a_page_shows_one_layout(all_drawings, drawing, width):
+    shown = all_drawings(width).locator(f"[id='{drawing.name}'] svg:visible")
+    assert shown.count() == 1
+    layout = "wide" if drawing.two_layouts and width == 1280 else "narrow"
+    assert shown.get_attribute("class") == f"d-{layout}-layout"
 
 
 @EACH_STEPPER
@@ -158,14 +182,14 @@ def test_without_javascript_and_on_paper_all_frames_are_there(show_drawing, draw
     assert not page.get_by_role("button", name="Next").is_visible()
 
 
-@EACH
-def test_forced_colours_leave_every_word_legible(show_drawing, drawing):
+def test_forced_colours_leave_every_word_legible(open_page, tmp_path):
     """No word has the colour of the shape that it stands on."""
-    page = show_drawing(drawing, forced_colors="active")
+    address = page_of(tmp_path / "all.html", *DRAWINGS.values())
+    page, _ = open_page(address, forced_colors="active")
     assert page.evaluate("matchMedia('(forced-colors: active)').matches")
     hidden = page.evaluate(
         """() => [...document.querySelectorAll("text.d-on")].filter((text) =>
             getComputedStyle(text).fill === getComputedStyle(text.previousElementSibling).fill
-        ).map((text) => text.textContent)"""
+        ).map((text) => [text.closest("div").id, text.textContent])"""
     )
     assert hidden == []
