@@ -49,6 +49,7 @@ def page_of(path, *drawings, theme="light"):
         f"<title>Drawings</title><style>{style_sheet()}"
         "body{margin:16px;background:var(--attn-page);font:16px system-ui}"
         "main{max-width:688px;margin:auto}"
+        "[hidden]{display:none!important}"  # Bootstrap's
         ".visually-hidden{position:absolute;clip-path:inset(50%)}</style><main>"
         + "".join(f'<div id="{drawing.name}">{drawing.inline()}</div>' for drawing in drawings)
         + f"</main><script>{(HERE / 'stepper.js').read_text('utf8')}</script></html>",
