@@ -142,8 +142,7 @@ def _picture(siblings: dict[str, nodes.Element]) -> list[nodes.Node]:
         image["alt"] = siblings["text/plain"].astext().strip()
     # The script removes the picture: nobody should wait for it.
     image["loading"] = "lazy"
-    line = '<p class="attnkit-still">With JavaScript, this picture is a control to try out.</p>'
-    return [_html('<div class="attnkit-fallback">'), image, _html(line + "</div>")]
+    return [_html('<div class="attnkit-fallback">'), image, _html(page.STILL + "</div>")]
 
 
 def _html(text: str) -> nodes.raw:

@@ -443,17 +443,31 @@ def test_in_jupyter_the_kernel_is_asked_once(browser, kept):
     assert found["found"]["target"] == want(kept, SENTENCE, [1]).target
 
 
-def test_the_directives_view_needs_no_notebook(open_page, tmp_path, kept):
+@pytest.fixture
+def by_directive(tmp_path, kept):
+    """The address of a page with the view that the directive writes."""
     book_page.write_models(tmp_path, ORIGIN)
     path = write_page(tmp_path, a_live(kept))
     markup = "".join(book_page.view(a_live(kept)))
     text = path.read_text("utf-8")
     start, end = text.index('<div class="attnkit-view">'), text.index("</main>")
     path.write_text(text[:start] + markup + text[end:], "utf-8")
-    page, record = open_page(path.as_uri())
+    return path.as_uri()
+
+
+def test_the_directives_view_needs_no_notebook(open_page, by_directive, kept):
+    page, record = open_page(by_directive)
     ready(page)
     assert snapshot(page.locator(".attnkit-translator"))["target"] == want(kept, SENTENCE).target
     assert record.console == []
+
+
+def test_without_javascript_a_picture_stands_there_and_says_what_it_is(open_page, by_directive):
+    page, _ = open_page(by_directive, java_script_enabled=False)
+    assert "With JavaScript" in page.locator(".attnkit-still").inner_text()
+    picture = page.locator(".attnkit-view img").bounding_box()
+    view = page.locator(".attnkit-view").bounding_box()
+    assert view["height"] < picture["height"] + 100  # no room is kept for what does not come
 
 
 # ---- For every reader.

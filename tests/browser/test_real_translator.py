@@ -87,6 +87,17 @@ def agree(found: dict, torch: shown.Shown) -> None:
         assert row == pytest.approx(expected, abs=1e-4)
 
 
+def test_on_paper_a_translator_that_nobody_asked_says_where_to_ask(open_page, book):
+    page, _ = open_page((book / "chapters" / "10.html").as_uri())
+    page.emulate_media(media="print")
+    root = page.locator(".attnkit-translator")
+    assert not root.get_by_role("button", name="Load the model").is_visible()
+    said = "node => getComputedStyle(node, '::after').content"
+    assert "button" in root.locator(".lt-ask").evaluate(said)
+    page.emulate_media(media="screen")
+    assert root.locator(".lt-ask").evaluate(said) == "none"
+
+
 def test_nothing_is_loaded_before_it_is_asked_for(open_page, book, widget):
     with serving(book) as url:
         page, record = open_page(f"{url}chapters/10.html")

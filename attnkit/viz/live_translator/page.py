@@ -109,6 +109,9 @@ class LiveTranslatorDirective(SphinxDirective):
         return [nodes.raw("", part, format="html") for part in view(widget)]
 
 
+STILL = '<p class="attnkit-still">With JavaScript, this picture is a control to try out.</p>'
+
+
 def view(widget: LiveTranslator) -> tuple[str, str, str]:
     """The markup of a view: its beginning, the tag with its state, and a picture for when no script
     runs, with its end."""
@@ -126,5 +129,5 @@ def view(widget: LiveTranslator) -> tuple[str, str, str]:
     return (
         f'<div class="attnkit-view{room}">',
         f'<script type="{VIEW_MIME}">{data}</script>',
-        f"<noscript>{picture}</noscript></div>",
+        f"<noscript>{picture}{STILL}</noscript></div>",
     )
