@@ -1,7 +1,8 @@
-"""Every page of the built book, in Chromium, with the network cut.
+"""The pages of the built book, in Chromium, with the network cut.
 
-A page is opened three times: on a first visit, from a file, and without JavaScript. The tests
-that take `visit` share the first of these; each sets theme, width and medium for itself.
+A page is opened on a first visit, from a file, and without JavaScript. The tests that take `visit`
+share the first of these; each sets theme, width and medium for itself. Where pages are of one kind,
+some stand for the others, which `make test-all` opens too.
 """
 
 from __future__ import annotations
@@ -22,6 +23,20 @@ pytestmark = pytest.mark.browser
 NOT_FOUND = "404.html"
 
 
+def weekly(pages: list[str], *, but: tuple[str, ...]) -> list:
+    """These pages as parameters, `slow` all `but` those that stand for the others."""
+    return [page if page in but else pytest.param(page, marks=pytest.mark.slow) for page in pages]
+
+
+# One template makes the reference from docstrings: its index and its longest page have all it has.
+REFERENCE = [page for page in PAGES if page.startswith("appendices/api/")]
+EACH = [page for page in PAGES if page not in REFERENCE] + weekly(
+    REFERENCE, but=("appendices/api/index.html", "appendices/api/models.html")
+)
+# Without JavaScript a page is what the build wrote, which test_pages.py reads.
+ONE_OF_A_KIND = ("index.html", "translate.html", "chapters/05_scaled_dot_product_attention.html")
+
+
 class Visit(NamedTuple):
     """An open page, its name, and what a first visit asked for, said and weighed."""
 
@@ -38,7 +53,7 @@ class Visit(NamedTuple):
         return self.page
 
 
-@pytest.fixture(scope="module", params=[*PAGES, NOT_FOUND])
+@pytest.fixture(scope="module", params=[*EACH, NOT_FOUND])
 def visit(request, browser, site_url) -> Iterator[Visit]:
     """A page of the book, open for every test that looks at it."""
     with first_visit(browser, site_url + request.param) as (page, record):
@@ -195,10 +210,14 @@ THREE_OF_A_KIND = """() => {
 }"""
 
 
-# The rest of its time goes to walking through the page, and four elements of five are the letters
-# of a formula or the coloured words of code, in a box that has the role and the name of the whole.
+# The rest of its time goes to walking through the page, and nine elements of ten are the letters of
+# a formula, the shapes of a drawing or the coloured words of code, in a box that has the role and
+# the name of the whole.
 WITHOUT_INSIDES = """() => {
     for (const formula of document.querySelectorAll("mjx-container")) formula.replaceChildren();
+    for (const inside of document.querySelectorAll("svg[role=img] > :not(title, desc)")) {
+        inside.remove();
+    }
     for (const word of [...document.querySelectorAll("pre span")]) {
         const kept = word.matches("[data-of-a-kind]") || word.querySelector("[data-of-a-kind]");
         if (!kept) word.replaceWith(...word.childNodes);
@@ -238,7 +257,7 @@ def poor_contrasts(page) -> list[str]:
     return axe_violations(page, rules=("color-contrast",), within="[data-of-a-kind]")
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", EACH)
 def test_works_from_a_file(open_page, site_dir, name):
     """From ``file:`` a browser refuses fonts; the icons among them are all that may be missing."""
     page, record = open_page((site_dir / name).as_uri())
@@ -252,7 +271,7 @@ def _is_about_a_font(text: str) -> bool:
     return ".woff" in text or ".ttf" in text or "net::ERR_FAILED" in text
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", weekly(PAGES, but=ONE_OF_A_KIND))
 def test_is_readable_without_javascript(open_page, site_url, name):
     page, _ = open_page(site_url + name, java_script_enabled=False)
     assert page.locator("#main-content h1:visible").first.is_visible()
