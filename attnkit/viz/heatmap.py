@@ -119,6 +119,8 @@ def heatmap(
 
 def png(figure: Figure, dpi: int = 100) -> str:
     """The figure as base64-encoded PNG, the way a notebook keeps it, the same on every run."""
+    # The first layout does not know yet how high tokens above a map push its title.
+    figure.draw_without_rendering()
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=dpi, facecolor="white", metadata={"Software": None})
     return base64.b64encode(buffer.getvalue()).decode()

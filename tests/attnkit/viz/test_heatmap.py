@@ -6,6 +6,7 @@ import matplotlib.colors
 import numpy as np
 import pytest
 import torch
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from attnkit import masks
@@ -35,6 +36,21 @@ def test_one_head_has_labelled_axes_and_a_bar_from_zero():
     assert bar.get_ylim()[1] == pytest.approx(float(weights().max()))
     shown = ax.images[-1].get_array()
     np.testing.assert_allclose(shown, weights().numpy())
+
+
+def test_no_title_lies_on_another_in_the_picture():
+    figure = heatmap(
+        torch.eye(16).expand(3, 16, 16),
+        tokens=[f"word {n}" for n in range(16)],
+        names=["one", "two", "three"],
+        mask=masks.causal(16),
+        title="A finding",
+    )
+    FigureCanvasAgg(figure)  # what can measure text
+    png(figure)
+    (whole,) = figure.texts
+    lowest = whole.get_window_extent().y0
+    assert all(ax.title.get_window_extent().y1 < lowest for ax in maps(figure))
 
 
 def test_scores_have_zero_in_the_middle():
