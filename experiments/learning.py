@@ -141,7 +141,7 @@ def settings(quick: bool) -> list[dict]:
         {
             "task": task,
             "model": name,
-            "steps": 20 if quick else STEPS[task, name],
+            "steps": 4 if quick else STEPS[task, name],
             "seed": seed,
             **sizes[task],
         }
