@@ -151,7 +151,6 @@ def test_batches_that_cannot_be_shared_are_refused(second_of_three):
         processes.share({"n": 3})
 
 
-@pytest.mark.slow
 @several
 def test_the_example_in_the_reference_trains_under_torchrun(tmp_path):
     text = (ROOT / "appendices" / "api" / "training.md").read_text("utf8")
