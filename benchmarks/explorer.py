@@ -19,7 +19,7 @@ from playwright.sync_api import Page, sync_playwright
 from attnkit.viz import AttentionExplorer
 from attnkit.viz.notebook import EXPLORER_ID, strip_modules
 from attnkit.viz.widget import source
-from booktools import chromium
+from booktools import chromium, weigh
 
 HEADS, TOKENS, FEATURES = 12, 256, 64
 REPEATS = 20
@@ -113,17 +113,17 @@ def open_explorer(page: Page) -> float:
 def print_sizes() -> None:
     """Print the bytes of the files and of the data of 8 heads of 64 tokens."""
     texts = (
-        ("explorer's module", AttentionExplorer._esm, 30),
-        ("host.js", source("host.js"), 3),
+        ("explorer's module", AttentionExplorer._esm, weigh.MODULE_LIMITS["explorer"]),
+        ("host.js", source("host.js"), weigh.HOST_LIMIT),
         ("explorer.css", source("explorer/explorer.css"), None),
     )
     for name, text, limit in texts:
         size = len(text.encode())
-        print(f"{name:28}{size:9,} bytes" + (f"   (at most {limit} KB)" if limit else ""))
+        print(f"{name:28}{size:9,} bytes" + (f"   (at most {limit:,})" if limit else ""))
     query = torch.randn(8, 64, 16)
     explorer = AttentionExplorer(query, query, tokens=[f"token{n:02}" for n in range(64)])
     size = len(json.dumps(saved_state(explorer), separators=(",", ":")))
-    print(f"{'data, 8 x 64 x 16':28}{size:9,} bytes   (at most 90 KB)")
+    print(f"{'data, 8 x 64 x 16':28}{size:9,} bytes   (at most {weigh.DATA_LIMIT:,})")
 
 
 def main() -> None:

@@ -26,6 +26,20 @@ from booktools.serve import make_server
 COVER = "index.html"
 COVER_LIMIT, PAGE_LIMIT = 400_000, 700_000
 """Compressed bytes that a first visit may cost."""
+MODULE_LIMITS = {
+    "explorer": 75_000,
+    "switch": 12_000,
+    "curves": 14_000,
+    "translator": 60_000,
+    "gate": 11_000,
+    "plane": 14_000,
+    "cache": 12_000,
+}
+"""Bytes of each widget's module, as it is delivered."""
+HOST_LIMIT = 3_072
+"""Bytes of the script that brings the widgets of a built page to life."""
+DATA_LIMIT = 90 * 1024
+"""Bytes of the saved state of an explorer of 8 heads and 64 tokens, of 16 features each."""
 BLOCKING_LIMIT = 150
 """Milliseconds: how long the page may keep the reader waiting, in all, while it loads."""
 LONG_TASK = 50

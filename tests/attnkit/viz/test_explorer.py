@@ -19,6 +19,7 @@ from attnkit.viz.notebook import (
     missing_state,
     strip_modules,
 )
+from booktools import weigh
 
 L, S, E, H = 6, 6, 4, 2
 WORDS = ["the", "cat", "sat", "on", "the", "mat"]
@@ -184,7 +185,7 @@ def test_the_data_stay_within_the_budget():
         for name, value in state.items()
         if not isinstance(value, bytes | memoryview) and name not in ("_esm", "_css", "layout")
     }
-    assert binary * 4 / 3 + len(json.dumps(words)) + len(STAND_IN) < 90 * 1024
+    assert binary * 4 / 3 + len(json.dumps(words)) + len(STAND_IN) < weigh.DATA_LIMIT
 
 
 NAN = math.nan

@@ -20,6 +20,7 @@ from attnkit.viz import (
 from attnkit.viz.notebook import STAND_IN, STATE_MIME, WIDGETS, strip_modules
 from attnkit.viz.sphinx_ext import host, module_script, styles
 from attnkit.viz.widget import HERE, source
+from booktools import weigh
 
 ONE = torch.ones(1, 1, 1)
 MADE = {
@@ -33,16 +34,6 @@ MADE = {
     "plane": QueryPlane([[1, 0]], query=[1, 1], names=["a"]),
     "cache": CacheScrubber(["a"], embed_dim=4, num_heads=2),
 }
-BUDGETS = {  # bytes
-    "explorer": 75_000,
-    "switch": 12_000,
-    "curves": 14_000,
-    "translator": 60_000,
-    "gate": 11_000,
-    "plane": 14_000,
-    "cache": 12_000,
-}
-
 STYLES = {
     "explorer": "explorer/explorer.css",
     "switch": "head_switch/switch.css",
@@ -62,14 +53,14 @@ def test_every_widget_is_known_to_notebooks_and_pages():
 @every_widget
 def test_the_module_as_delivered_is_small_and_depends_on_nothing(name):
     module = MADE[name]._esm
-    assert len(module.encode()) <= BUDGETS[name]
+    assert len(module.encode()) <= weigh.MODULE_LIMITS[name]
     assert "import " not in module
     assert "http" not in module
     assert module.count("export ") == 1
 
 
 def test_the_host_is_small():
-    assert len(source("host.js").encode()) <= 3_072
+    assert len(source("host.js").encode()) <= weigh.HOST_LIMIT
 
 
 @every_widget
