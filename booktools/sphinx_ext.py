@@ -17,6 +17,7 @@ from sphinx_external_toc.parsing import parse_toc_yaml
 from booktools import gates
 from booktools.address import BRANCH, Address, read_address
 
+THEME_FIRST = Path(__file__).with_name("theme_first.js")
 PRINT_LIGHT = Path(__file__).with_name("print_light.js")
 COLAB = "https://colab.research.google.com"
 
@@ -159,7 +160,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("config-inited", hold_to_gates)
     app.connect("config-inited", apply_address)
     app.connect("config-inited", remove_thebe, priority=900)
-    app.add_js_file(None, body=PRINT_LIGHT.read_text("utf-8"))
+    for script in (THEME_FIRST, PRINT_LIGHT):
+        app.add_js_file(None, body=script.read_text("utf-8"))
     app.connect("html-page-context", fix_roles)
     app.connect("html-page-context", name_first_widget)
     app.connect("html-page-context", remember_source, priority=1)

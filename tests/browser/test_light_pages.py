@@ -1,4 +1,4 @@
-"""Icons and formulas without scripts, and a cover that keeps nobody waiting.
+"""Icons and formulas without scripts, and pages that keep nobody waiting.
 
 What a first visit to each page loads is in test_site.py, which makes one.
 """
@@ -42,7 +42,25 @@ def test_formulas_stand_there_without_javascript(open_page, site_url):
 
 
 @pytest.mark.slow
-def test_the_cover_blocks_the_reader_for_less_than_a_blink(browser, site_url):
+@pytest.mark.parametrize("name", ["index", "chapters/05_scaled_dot_product_attention"])
+def test_a_page_blocks_the_reader_for_less_than_a_blink(browser, site_url, name):
     """Of the page's own time; the least of three, since caches of the processor are shared."""
-    least = min(weigh.times(browser, site_url + "index.html").blocking for _ in range(3))
+    least = min(weigh.times(browser, f"{site_url}{name}.html").blocking for _ in range(3))
     assert least <= weigh.BLOCKING_LIMIT
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_page_has_its_theme_before_its_first_line(browser, site_url, theme):
+    """Else the whole page is styled again when it has been read."""
+    context = browser.new_context(color_scheme=theme)
+    page = context.new_page()
+    page.add_init_script(
+        """new MutationObserver((_, watcher) => {
+            if (!document.body) return;
+            window.early = document.documentElement.dataset.theme;
+            watcher.disconnect();
+        }).observe(document, { childList: true, subtree: true });"""
+    )
+    page.goto(site_url + "index.html", wait_until="load")
+    assert page.evaluate("[window.early, document.documentElement.dataset.theme]") == [theme] * 2
+    context.close()
