@@ -95,7 +95,8 @@ function compare(view, on) {
     if (!width) return;
     const change = s.difference && changeOf(data, s), scene = change ? changed(change) : held();
     scene.plan = layOut(pen, width, scene.heads.length, most, em);
-    scene.pixels = paintCells(atlas, scene.cells, scene.settings, scene.shape, scene.heads, scene.end, scene.hues);
+    scene.pixels = paintCells(atlas, scene.cells, scene.settings, scene.shape, scene.heads, scene.end,
+      scene.hues).pixels;
     const drawn = fit(page.before, scene.plan);
     drawMap(drawn, { ...scene, atlas, data });
     scene.plan.panels.forEach((panel, at) => covers(s, [scene.heads[at], s.guess[1]]) &&

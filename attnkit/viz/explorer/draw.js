@@ -30,16 +30,24 @@ function shorten(pen, text, width) {
 /** How many rows and columns there can be, at any length, and all names that may be on show. */
 function mostOf(data) {
   const { frames, labels } = data;
-  if (!frames) return { rows: data.rows, cols: data.cols, ...labels };
+  const widths = new Map();
+  if (!frames) return { rows: data.rows, cols: data.cols, ...labels, widths };
   const all = [...frames.values()], most = (name) => Math.max(...all.map((frame) => frame[name]));
   const names = (side) => all.flatMap((frame) => (frame.labels || labels)[side]);
-  return { rows: most("rows"), cols: most("cols"), queries: names("queries"), keys: names("keys") };
+  return { rows: most("rows"), cols: most("cols"), queries: names("queries"), keys: names("keys"), widths };
+}
+
+/** The width of the widest of these names in the pen's font; remembered, as measuring takes long. */
+function widest(pen, { widths }, texts) {
+  const key = `${pen.font} ${texts.join()}`;
+  if (!widths.has(key)) widths.set(key, Math.max(0, ...texts.map((text) => pen.measureText(text).width)));
+  return widths.get(key);
 }
 
 /** Places and sizes of the panels, with room for the longest length, so that nothing moves while
  *  the length does. Names stand at the outer panels only. */
 function layOut(pen, width, count, most, em) {
-  const axis = 17 * em, wide = (texts) => Math.max(0, ...new Set(texts.map((t) => pen.measureText(t).width)));
+  const axis = 17 * em, wide = (texts) => widest(pen, most, texts);
   const limit = Math.min(96 * em, width * 0.26), { rows, cols } = most;
   const measure = (style) => {
     if (style === "numbers") return { left: wide([String(rows)]) + 8, top: 14 * em, right: 4 };
@@ -98,7 +106,14 @@ function fit(canvas, { width, height }) {
   return pen;
 }
 
+const HATCHES = new Map();
+
 function hatching(colour) {
+  if (!HATCHES.has(colour)) HATCHES.set(colour, hatchOf(colour));
+  return HATCHES.get(colour);
+}
+
+function hatchOf(colour) {
   const tile = make("canvas", { width: 7, height: 7 }), pen = tile.getContext("2d");
   pen.strokeStyle = colour;
   for (const shift of [-7, 0, 7]) { pen.moveTo(shift, 7); pen.lineTo(shift + 7, 0); }
@@ -106,24 +121,46 @@ function hatching(colour) {
   return pen.createPattern(tile, "repeat");
 }
 
-/** One pixel a cell, heads below each other; masked cells stay transparent. */
+/** One pixel a cell, heads below each other; masked cells stay transparent. Returns the pixels, and
+ *  whether there is one that is not a number. */
 function paintCells(atlas, cells, s, { rows, cols, sees }, heads, end, hues) {
-  Object.assign(atlas, { width: cols, height: rows * heads.length });
-  const pen = atlas.getContext("2d"), image = pen.createImageData(cols, atlas.height);
-  const pixels = new Uint32Array(image.data.buffer), signed = s.stage !== "weights";
-  const table = colourTable(hues.map.split(",").map(pixelOf)), nan = packed(pixelOf(hues.nan));
-  const gain = (signed ? 127.5 : 255) / (end || 1), shift = signed ? 128 : 0.5;
-  for (let row = 0; row < atlas.height; row++) {
-    const [from, to] = drawnKeys(s, row % rows, cols);
-    for (let k = row * cols + from; k < row * cols + to; k++) {
-      if (sees && !sees(heads[row / rows | 0], row % rows, k % cols)) continue;
-      const level = cells[k] * gain + shift;
-      if (level >= 0) pixels[k] = table[level < 255 ? level | 0 : 255];
-      else pixels[k] = level < 0 ? table[0] : nan;
+  const image = imageOf(atlas, cols, rows * heads.length), pixels = new Uint32Array(image.data.buffer);
+  const signed = s.stage !== "weights", paint = { table: colourTable(hues.map.split(",").map(pixelOf)),
+    nan: packed(pixelOf(hues.nan)), gain: (signed ? 127.5 : 255) / (end || 1), shift: signed ? 128 : 0.5 };
+  let hasNaN = false;
+  for (let row = 0; row < image.height; row++) {
+    const [from, to] = drawnKeys(s, row % rows, cols), at = row * cols;
+    if (!sees) hasNaN = paintRun(pixels, cells, at + from, at + to, paint) || hasNaN;
+    else for (let j = from; j < to; j++) {
+      if (!sees(heads[row / rows | 0], row % rows, j)) continue;
+      hasNaN = paintRun(pixels, cells, at + j, at + j + 1, paint) || hasNaN;
     }
   }
-  pen.putImageData(image, 0, 0);
-  return pixels;
+  atlas.getContext("2d").putImageData(image, 0, 0);
+  return { pixels, hasNaN };
+}
+
+/** An empty image of this size, the one from before where it fits. */
+function imageOf(atlas, width, height) {
+  const { image } = atlas;
+  if (image?.width === width && image.height === height) {
+    image.data.fill(0);
+    return image;
+  }
+  Object.assign(atlas, { width, height });
+  return atlas.image = atlas.getContext("2d").createImageData(width, height);
+}
+
+/** The colours of neighbouring cells; says whether one is not a number. */
+function paintRun(pixels, cells, from, to, { table, nan, gain, shift }) {
+  let found = false;
+  for (let k = from; k < to; k++) {
+    const level = cells[k] * gain + shift;
+    if (level >= 0) pixels[k] = table[level < 255 ? level | 0 : 255];
+    else if (level < 0) pixels[k] = table[0];
+    else { pixels[k] = nan; found = true; }
+  }
+  return found;
 }
 
 function drawMap(pen, { plan, atlas, hues, data, cells, pixels, shape, heads, labels, settings: s }) {

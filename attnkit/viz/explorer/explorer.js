@@ -337,7 +337,8 @@ class View {
     if (this.cells.length < all) this.cells = new Float64Array(all);
     const most = Math.max(...this.heads.map((head, at) => fillHead(data, s, head, this.cells, at * count)));
     const end = endOfColours(data, s, most);
-    this.pixels = paintCells(this.atlas, this.cells, s, this.shape, this.heads, end, this.hues);
+    const { pixels, hasNaN } = paintCells(this.atlas, this.cells, s, this.shape, this.heads, end, this.hues);
+    Object.assign(this, { pixels, hasNaN });
     const pen = fit(page.map, this.plan), covered = this.plan.panels[this.heads.indexOf(s.guess[0])];
     drawMap(pen, this);
     if (asks(s) && covered && s.guess[1] < rows) coverRow(pen, this.plan, covered, this.shape, s.guess[1], this.hues);
@@ -392,7 +393,7 @@ class View {
     if (this.ramp !== ramp) page.ramp.style.background = this.ramp = ramp;
     page.masked.hidden = data.frames ? !shape.hides
       : (s.mask === "none" && !shape.sees) || s.stage === "scores";
-    page.nan.hidden = !this.pixels.includes(packed(pixelOf(hues.nan)));
+    page.nan.hidden = !this.hasNaN;
   }
 
   showRow() {
