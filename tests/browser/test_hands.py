@@ -3,8 +3,9 @@
 import math
 
 import pytest
+import torch
 
-from attnkit.viz import CacheScrubber, GateSlider, QueryPlane
+from attnkit.viz import CacheScrubber, CostCurves, GateSlider, HeadSwitch, QueryPlane
 from tests.browser.explorer_page import (
     ATTACK,
     complaints,
@@ -215,3 +216,39 @@ def test_forced_colours_keep_the_digit_and_the_bars(show):
 def test_closing_a_view_lets_go_of_everything(browser, make):
     listeners, _ = render_and_close(browser, make())
     assert listeners >= 5
+
+
+def a_switch():
+    ones = torch.ones(2, 3, 3)
+    given = {"tokens": NAMES, "row": 0, "questions": ["which?"], "answers": ["x"]}
+    return HeadSwitch(ones, torch.ones(2, 3, 1, 1), torch.ones(1, 1), **given)
+
+
+def curves():
+    return CostCurves({"memory": {"whole": {1: 1.0, 2: 4.0, 4: 16.0}}}, units={"memory": "MiB"})
+
+
+@pytest.mark.parametrize("made", [a_gate, a_plane, a_cache, a_switch, curves])
+def test_with_reduced_motion_nothing_moves(show, made):
+    """The background's transition of 1 ms, which tells of a new theme, is no motion."""
+    _, root, _ = show(made(), reduced_motion="reduce")
+    used = root.evaluate(
+        """async root => {
+            const started = [], frame = () => new Promise(requestAnimationFrame);
+            for (const name of ["transitionrun", "animationstart"]) {
+                document.addEventListener(name, ({ target }) => started.push(target.className));
+            }
+            const inputs = root.querySelectorAll("input, select, button");
+            for (const input of inputs) {
+                if (input.type === "range") input.stepDown();
+                input.click();
+                input.dispatchEvent(new Event("input", { bubbles: true }));
+                await frame();
+                await frame();
+            }
+            const moving = document.getAnimations().length;
+            return { inputs: inputs.length, started, moving };
+        }"""
+    )
+    assert used.pop("inputs") > 0
+    assert used == {"started": [], "moving": 0}
