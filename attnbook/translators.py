@@ -67,7 +67,10 @@ def real_translator(**options: Any) -> LiveTranslator:
             "max_len": 60,
             "trained_on": [english for english, _ in tasks.tatoeba("train")],
             "on_demand": True,
-            "length_page": ("Chapter 07", "chapters/07_self_attention_and_order.html"),
+            "length_page": (
+                "Chapter 10",
+                "chapters/10_machine_translation.html#longer-than-it-ever-read",
+            ),
         }
         | options,
     )

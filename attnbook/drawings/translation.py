@@ -143,7 +143,7 @@ PIECES = Drawing(
         "Now “ote” has an id too, yet that of “el” is lower.",
         "Now only two neighbours make a token together: “▁hot”.",
         "“▁hot” meets “el”. Pieces follow counts, not meaning: nothing here is hot.",
-        "Two pieces. “hotel” was learned from the singular, and “s” from thousands of plurals.",
+        "Two pieces that training knew: “▁hotel”, and an “s” that no neighbour joined.",
     ),
 )
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 ORIGIN = {"tatoeba": "attnbook.translators:real_translator"}
 FIRST = translators.REAL_SENTENCES[0]
 TRANSFORMER, RECURRENT = translators.REAL_MODELS
-LENGTH_PAGE = "chapters/07_self_attention_and_order.html"
+LENGTH_PAGE, SECTION = "chapters/10_machine_translation.html", "#longer-than-it-ever-read"
 
 
 @pytest.fixture(scope="module")
@@ -309,7 +309,7 @@ def test_strange_input_gets_a_clear_answer(real, widget, name):
     assert not root.locator(".lt-flag").is_visible()
 
 
-def test_beyond_the_usual_length_it_says_so_and_where_to_read_why(real, widget, book):
+def test_beyond_the_usual_length_it_says_so_and_where_it_is_measured(real, widget, book):
     _, root, _ = real()
     lengths = sorted(
         len(widget.translator.source_vocab.encode(tasks.tokenize(english)))
@@ -322,8 +322,8 @@ def test_beyond_the_usual_length_it_says_so_and_where_to_read_why(real, widget, 
     assert f"at most {usual} pieces" not in flag.inner_text()
     write(root, "very " * (usual + 1))
     assert f"at most {usual} pieces, and this has {usual + 1}" in flag.inner_text()
-    link = flag.get_by_role("link", name="Chapter 07")
-    assert link.evaluate("node => node.href") == (book / LENGTH_PAGE).as_uri()
+    link = flag.get_by_role("link", name="Chapter 10")
+    assert link.evaluate("node => node.href") == (book / LENGTH_PAGE).as_uri() + SECTION
 
 
 # ---- For every reader.

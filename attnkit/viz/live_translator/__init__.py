@@ -54,8 +54,8 @@ class LiveTranslator(Widget):
             and a text longer than 99 in 100 of them is said to be.
         on_demand: load the weights only when the reader presses a button that says how many bytes
             they are. Otherwise they are loaded when the reader comes near.
-        length_page: a page of the book that says why long texts fail, as (words of the link, path
-            from the book's root).
+        length_page: a page of the book that measures how long texts fail, as (words of the link,
+            path from the book's root).
         precision: of the weights that the page gets: "float32", "float16" (half the bytes; weights
             of attention within 1e-3), or "int8" (`training.quantization.pack`).
         files: the name under which a built book holds the weights, as the Sphinx extension wrote

@@ -453,7 +453,7 @@ class View {
     const [text, path] = this.trait("length_page"), href = text && pageOfBook(path);
     if (!text) return [said];
     const page = href ? make("a", { href, textContent: text }) : text;
-    return [said, make("span", {}, page, " says why.")];
+    return [said, make("span", {}, page, " measures them.")];
   }
 
   /** Whether a source token was in the training, as far as that is known. */
