@@ -35,8 +35,9 @@ FILES_OF_CODE = Path(experiments.__file__).parent.glob("[a-z]*.py")
 NAMES = sorted(path.stem for path in FILES_OF_CODE if path.stem != "plan")
 # They read with a published model; test_minilm.py has more.
 READS = ("docstrings", "explaining", "real_sentence", "reference", "similar")
-# Two measure times, the others have tests and files of their own.
-REPEATED = [name for name in NAMES if name not in ("parallel", "score_cost", "translate", *READS)]
+# They measure times, or have tests of their own.
+OTHERS = ("parallel", "score_cost", "translate", "update_rates")
+REPEATED = [name for name in NAMES if name not in (*OTHERS, *READS)]
 HEADER = {"command", "seeds", "interval", "versions", "device", "date"}
 OPTIONS = {"by_length": ["--task", "reverse"]}
 # What tells the rows of a file apart, in the words of the settings.
@@ -49,6 +50,7 @@ ROWS = {
     "live_translator": ("model", "steps"),
     "looking_back": ("model", "width"),
     "norms": ("norm", "warm_up", "rate"),
+    "norms_deeper": ("layers", "norm", "warm_up"),
     "pointing": ("case",),
     "positions": ("task", "positions", "updates"),
     "recall": ("form", "pairs"),
