@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attnkit
-from attnkit import device, functional, masks, softmax
+from attnkit import device, functional, masks, softmax, trace
 from attnkit.call import Call
 from tests.attnkit.efficient.memory import Living
 
@@ -342,6 +342,35 @@ def test_concat_scores_equal_the_concatenation():
     q, k, w, v = randn(2, 3, 4), randn(2, 5, 6), randn(7, 10), randn(7)
     pairs = torch.cat([q[:, :, None].expand(2, 3, 5, 4), k[:, None].expand(2, 3, 5, 6)], dim=-1)
     close(functional.concat_scores(q, k, w, v), torch.tanh(pairs @ w.T) @ v)
+
+
+def test_dot_and_general_scores_take_any_leading_dims():
+    q, k, w = randn(2, 1, 3, 4), randn(3, 5, 4, seed=1), randn(4, 4, seed=2)
+    close(functional.dot_scores(q, k, scale=0.5), torch.einsum("abqe,bke->abqk", q, k) / 2)
+    close(functional.general_scores(q, k, w), torch.einsum("abqe,ef,bkf->abqk", q, w, k))
+
+
+def test_attend_takes_a_mask_of_the_leading_dims_of_both():
+    scores, value = randn(2, 1, 3, 5), randn(4, 5, 6, seed=1)
+    mask = randn(2, 4, 3, 5, seed=2) > -0.5
+    output, weights = functional.attend(scores, value, mask=mask)
+    close(weights, attnkit.masked_softmax(scores.expand(2, 4, 3, 5), mask))
+    close(output, weights @ value)
+    with pytest.raises(ValueError, match="mask: expected"):
+        functional.attend(scores[0], value, mask=mask)
+
+
+def test_attend_returns_the_dtype_of_the_scores_and_records_what_it_did():
+    scores, value = randn(3, 5).bfloat16(), randn(5, 2, seed=1).bfloat16()
+    mask = masks.causal(3, 5, offset=2)
+    with trace.record() as calls:
+        output, weights = functional.attend(scores, value, mask=mask)
+    assert weights.dtype == output.dtype == torch.bfloat16
+    (call,) = calls
+    assert torch.equal(call["scores"], scores)
+    assert torch.equal(call["masked_scores"].isneginf(), ~mask)
+    assert torch.equal(call["weights"], weights)
+    assert torch.equal(call["output"], output)
 
 
 def test_attend_is_softmax_then_average():

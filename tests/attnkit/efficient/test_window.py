@@ -222,6 +222,25 @@ def test_block_weights_and_grouped_heads():
     assert (sparse - output).abs().max() < 1e-12
 
 
+@pytest.mark.parametrize(
+    "queries, rows, backend",
+    [(9, 1, "blocks"), (9, 9, "blocks"), (2, 1, "blocks"), (2, 2, "blocks"), (9, 1, "flex")],
+)
+def test_junk_under_a_mask_is_harmless_and_beside_it_is_shown(queries, rows, backend):
+    query, key, value = (x.detach() for x in problem((2,), queries, 9))
+    mask = torch.ones(2, rows, 9, dtype=torch.bool)
+    mask[0, :, 7] = False
+    options = {"mask": mask, "window": 3, "offset": 9 - queries, "backend": backend}
+    clean = sliding_window_attention(query, key, value, **options).output
+    key[0, 7], value[0, 7] = math.nan, math.nan
+    output = sliding_window_attention(query, key, value, **options).output
+    assert (output - clean).abs().max() < 1e-12
+    key[0, 6] = math.nan
+    output = sliding_window_attention(query, key, value, **options).output
+    sees = masks.sliding_window(queries, 9, window=3, offset=9 - queries)[:, 6]
+    assert (output.isnan().all(-1) == torch.stack([sees, torch.zeros_like(sees)])).all()
+
+
 def test_a_query_that_holds_nan_still_gives_hidden_keys_weight_0():
     query, key, value = (x.detach() for x in problem((1,), 5, 5))
     query[..., 2, :] = math.nan
