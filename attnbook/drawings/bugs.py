@@ -8,8 +8,9 @@ STEPS = (
     ("split into heads", "view alone, tiled, other order", 3),
     ("scores, scaled", "no root, no scale, no key", 1),
     ("mask", "flipped, ignored, wrong axis", 2),
-    ("softmax", "over the queries, empty rows", 2),
-    ("average, merge", "dropout in eval, wrong merge", 4),
+    ("softmax", "over the queries", 1),
+    ("average, merge", "merged by a view", 3),
+    ("run it", "dropout in eval, left padding", 4),
 )
 
 
@@ -19,7 +20,7 @@ def bug_map(narrow: bool) -> Sheet:
     sheet = Sheet(NARROW, len(STEPS) * (height + gap) + 6, 13.5)
     for place, (step, bugs, room) in enumerate(STEPS):
         y = 4 + place * (height + gap)
-        role = ("query", "key", "weight", "weight", "value")[place]
+        role = ("query", "key", "weight", "weight", "value", "state")[place]
         sheet.rect(4, y, 122, height, f"d-{role} d-box", 6)
         sheet.text(65, y + height / 2, step)
         if place + 1 < len(STEPS):
@@ -31,12 +32,12 @@ def bug_map(narrow: bool) -> Sheet:
 
 BUG_MAP = Drawing(
     name="bug-map",
-    title="Five places where attention goes wrong, and the room of the museum for each.",
+    title="Six places where attention goes wrong, and the room of the museum for each.",
     description=(
         "The steps of attention, one below the other, each with its bugs. Split into heads: view "
         "alone, tiled, other order (room 3). Scores, scaled: no root, no scale, no key (room 1). "
-        "Mask: flipped, ignored, wrong axis (room 2). Softmax: over the queries, empty rows "
-        "(room 2). Average and merge: dropout in eval, wrong merge (room 4)."
+        "Mask: flipped, ignored, wrong axis (room 2). Softmax: over the queries (room 1). Average "
+        "and merge: merged by a view (room 3). Run it: dropout in eval, left padding (room 4)."
     ),
     draw=bug_map,
 )

@@ -104,7 +104,8 @@ TILES = Drawing(
         "The first tile: one block of queries against the first block of keys.",
         "Its scores are used up and thrown away. The next block of keys comes to the same queries.",
         "At the end of the row, divide once: these queries have their output.",
-        "The next block of queries reads all keys and values again. That is the price of tiles.",
+        "The next block of queries reads all keys and values again: from the cache if they fit, "
+        "from slow memory if not. That is the price of tiles.",
         "The last tile. Every score was computed, and only one tile of them was ever kept.",
     ),
 )
@@ -114,14 +115,25 @@ KINDS = ("scores", "weights")
 
 
 def traffic(length: int, features: int = 64) -> tuple[float, float]:
-    """MiB moved for one head in float32: by hand, and with tiles of all keys for each query block.
+    """MiB moved for one head in float32: by hand, and in tiles.
 
     By hand Q, K, V and the output pass once, and the table four times: scores written and read,
-    weights written and read. Fused, only Q, K, V and the output pass.
+    weights written and read. Fused, only Q, K, V and the output pass, once if K and V stay in the
+    cache (see `read_again`).
     """
     given = 4 * length * features * BYTES / 2**20
     table = 4 * length * length * BYTES / 2**20
     return given + table, given
+
+
+ROWS = 128
+"""Queries in a tile, as in the chapter's `forward_tiles`."""
+
+
+def read_again(length: int, features: int = 64) -> float:
+    """MiB moved in tiles if each block of `ROWS` queries reads K and V from slow memory."""
+    once = length * features * BYTES / 2**20  # one of Q, K, V and the output
+    return 2 * once + 2 * once * length / ROWS
 
 
 PASS = (("query", "Q"), ("key", "K"), ("value", "V"), ("value", "O"))
@@ -129,7 +141,7 @@ PASS = (("query", "Q"), ("key", "K"), ("value", "V"), ("value", "O"))
 
 def moved(narrow: bool) -> Sheet:
     """Two columns: slow memory above, the processor below, and what passes between them."""
-    sheet = Sheet(NARROW, 326, 13.5)
+    sheet = Sheet(NARROW, 362, 13.5)
     by_hand, fused = traffic(2048)
     for place, (name, mib) in enumerate((("by hand", by_hand), ("fused, in tiles", fused))):
         x = place * 176
@@ -154,6 +166,8 @@ def moved(narrow: bool) -> Sheet:
             sheet.text(x + 108, 231, "tile", "weight", anchor="end", size=12.5)
         sheet.text(x + 82, 294, f"{mib:.0f} MiB pass", "weight", style="d-bold")
         sheet.text(x + 82, 313, "for 2,048 tokens, one head", style="d-muted", size=12)
+    sheet.text(258, 332, "if K and V stay in the cache", style="d-muted", size=12)
+    sheet.text(258, 350, f"({read_again(2048):.0f} MiB if none does)", style="d-muted", size=12)
     return sheet
 
 
@@ -164,7 +178,9 @@ MOVED = Drawing(
         "Two columns, each with slow memory above and a small fast cache below. By hand, queries, "
         "keys and values go down once, and the L by L table goes up and down four times: scores "
         "written and read, weights written and read. For 2,048 tokens and one head that is 66 MiB. "
-        "In tiles only queries, keys, values and the output pass, 2 MiB, and the tile stays below."
+        "In tiles only queries, keys, values and the output pass, and the tile stays below: 2 MiB "
+        "if all keys and values stay in the cache, and 17 MiB if each block of 128 queries reads "
+        "them again."
     ),
     draw=moved,
 )

@@ -50,3 +50,26 @@ def test_each_label_shows_a_wrong_line_beside_a_right_one(labels):
         assert sorted(marks) == ["right", "wrong"], name
         inside = "\n".join("    " + line for line in label["code"].splitlines())
         compile(f"def exhibit(self):\n{inside}", name, "exec")
+
+
+def test_each_step_of_the_tour_names_a_check_that_catches_its_bug(chapter, labels):
+    """The exhibits that the explorer shows under another name are named here."""
+    renamed = {
+        "mask ignored": "never assigned",
+        "mask after the softmax": "after the softmax",
+        "mask over the queries": "over the wrong axis",
+        "softmax over the queries": "over the queries",
+        "heads split by a view": "view alone",
+    }
+    source = chapter["explore"].source
+    steps = re.findall(r'step\(\s*"([^"]+)",(.*?)\n        \)', source, re.DOTALL)
+    assert len(steps) == source.count("step(") - 1
+    for name, rest in steps:
+        say = "".join(re.findall(r'"([^"]*)"', rest))
+        if name == "right":
+            assert "Caught" not in say
+            continue
+        label = labels[renamed.get(name, name)]
+        check = label["check"].partition("(")[0]
+        assert check in say.partition("Caught by ")[2], name
+        assert say.endswith("alone.") == bool(label["alone"]), name
