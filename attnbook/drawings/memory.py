@@ -111,11 +111,11 @@ LIST = (("Ada", 3), ("Ben", 7), ("Cleo", 1))
 
 def look_back(narrow: bool) -> Sheet:
     """Above, the answer is read from the last state; below, from all states that fit the query."""
-    sheet = Sheet(NARROW, 344, 13.5)
-    w, h, pitch, left = 62, 32, 86, 8
-    for row, y in enumerate((38, 212)):
+    sheet = Sheet(NARROW, 306, 13.5)
+    w, h, pitch, left, low = 62, 32, 86, 8, 200
+    for row, y in enumerate((38, low)):
         title = ("From the last state", "Looking back")[row]
-        sheet.text(0, y - 28, title, anchor="start", style="d-bold")
+        sheet.text(0, y - (28, 44)[row], title, anchor="start", style="d-bold")
         for place in range(len(LIST) + 1):
             x = left + place * pitch
             last = place == len(LIST)
@@ -134,13 +134,9 @@ def look_back(narrow: bool) -> Sheet:
     for place in range(len(LIST)):
         style = "" if LIST[place][0] == "Ben" else "d-thin d-dashed"
         to = left + place * pitch + w / 2
-        y, side = 308, NARROW - 3
-        sheet.arrow(
-            [(x + w / 2, 212 + h / 2), (side, 212 + h / 2), (side, y), (to, y), (to, 212 + h + 42)],
-            "query",
-            style=style,
-        )
-    sheet.text(0, 334, "The query fits Ben’s state best: 7.", anchor="start")
+        y = low - 22
+        sheet.arrow([(x, low - 2), (x, y), (to, y), (to, low - 3)], "query", style=style)
+    sheet.text(0, 296, "The query fits Ben’s state best: 7.", anchor="start")
     return sheet
 
 

@@ -42,7 +42,10 @@ def draw(rows: dict[str, Sequence[float]], notes: Sequence[str], narrow: bool) -
 
 LOTTERY_DRAWING = Drawing(
     name="score-lottery",
-    title="The more features, the more one key takes: eight random keys, without a scale.",
+    title=(
+        "The more features, the more one key takes: one draw of eight random keys, "
+        "without a scale."
+    ),
     description=(
         "Three rows of eight weights, drawn as bars, largest first. With 4 features the weights "
         "fall slowly, from 0.34 and 0.29 to 0.02. With 64 features three keys share the row, "

@@ -28,7 +28,7 @@ const digitsOf = (state) =>
 /** A share: in per cent, and when it is small as one part of many. */
 const shareOf = (v) => v >= 0.0995 ? `${(100 * v).toFixed(0)}%` : v >= 0.01
   ? `${(100 * v).toFixed(1)}%` : `1 part in ${Math.round(1 / v).toLocaleString("en-US")}`;
-const small = (v) => v.toLocaleString("en-US", { maximumSignificantDigits: 2 });
+const small = (v, digits = 2) => v.toLocaleString("en-US", { maximumSignificantDigits: digits });
 const counted = (n) => `${n} ${n === "1" ? "word" : "words"}`;
 
 const PAGE = `<p class="ak-title"></p><div class="ak-controls"></div>
@@ -92,12 +92,12 @@ class View {
     this.gate.ariaValueText = `gate ${gate.toFixed(3)}`;
     this.read.ariaValueText = `${counted(String(step))}, to ${quoted(data.words[step - 1])}`;
     const first = quoted(data.words[0]);
-    say(page.big, `${shareOf(left)} of ${first} is left`);
     const depth = Math.ceil(-Math.log2(moved));
     const every = half.toLocaleString("en-US", { maximumFractionDigits: 1 });
-    say(page.say, `Half is gone ${every === "1" ? "with every word" : `every ${every} words`}, and each word enters with weight ` +
-      `${small(1 - gate)}. Turn ${first} over, and the state ${moved ? `moves by ${small(moved)}, in binary place ${depth}`
-        : "does not move at all: the bit has fallen out"}.`);
+    say(page.big, `${first} moves the state by ${small(moved, 3)}`);
+    say(page.say, `${first} entered with weight ${small(1 - gate)}, like every word, and ${shareOf(left)} of that is left. ` +
+      `Half goes ${every === "1" ? "with every word" : `every ${every} words`}. Turn ${first} over, and ` +
+      `${moved ? `binary place ${depth} changes first` : "nothing changes: the bit has fallen out"}.`);
     items.forEach((item, j) => {
       item.className = j >= step ? "ag-later" : j ? "" : "ag-first";
       item.style.setProperty("--ag-share", `${j < step ? Math.max(0, 100 + 100 * Math.log2(weights[j]) / FLOAT_DIGITS) : 0}%`);

@@ -116,11 +116,11 @@ WRONG = {
         "lambda h, n: [int(float(h) * 16**n)] * n",
         "6 letters in one torch.float32",
     ),
-    (6, "a notch too low"): ("lambda: (0.973, 27)", "Gate 0.973: read on to the last word"),
-    (6, "a notch too high"): ("lambda: (0.978, 27)", "Gate 0.978: read on to the last word"),
-    (6, "the number of places of a float32"): ("lambda: (0.976, 24)", "24 words: set the gate"),
-    (6, "the last word"): ("lambda: (0.976, 28)", "28 words: set the gate"),
-    (6, "the wrong way round"): ("lambda: (27, 0.976)", "Gate 27: read on"),
+    (6, "a notch too low"): ("lambda: (0.961, 27)", "Gate 0.961: read on to the last word"),
+    (6, "a notch too high"): ("lambda: (0.968, 27)", "Gate 0.968: read on to the last word"),
+    (6, "the number of places of a float32"): ("lambda: (0.964, 24)", "24 words: set the gate"),
+    (6, "the last word"): ("lambda: (0.964, 28)", "28 words: set the gate"),
+    (6, "the wrong way round"): ("lambda: (27, 0.964)", "Gate 27: read on"),
 }
 
 HELPERS = """
