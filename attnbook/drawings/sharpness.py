@@ -43,8 +43,7 @@ def draw(rows: dict[str, Sequence[float]], notes: Sequence[str], narrow: bool) -
 LOTTERY_DRAWING = Drawing(
     name="score-lottery",
     title=(
-        "The more features, the more one key takes: one draw of eight random keys, "
-        "without a scale."
+        "The more features, the more one key takes: one draw of eight random keys, without a scale."
     ),
     description=(
         "Three rows of eight weights, drawn as bars, largest first. With 4 features the weights "
