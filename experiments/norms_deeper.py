@@ -27,25 +27,15 @@ def settings(quick: bool) -> list[dict]:
 
 
 def summarise(runs: Sequence[dict]) -> list[dict]:
-    """One row for each depth, norm and schedule, over seeds.
-
-    `first_to_last` is the gradient of the encoder's first layer before training as a multiple of
-    its last layer's.
-    """
+    """One row for each depth, norm and schedule, over seeds."""
     return [
         {
             **same,
             "loss": record.median_interval([run["loss"] for run in group]),
             "losses": [run["loss"] for run in group],
-            "first_to_last": record.median_interval([_first_to_last(run) for run in group]),
         }
         for same, group in record.grouped(runs, ("layers", "norm", "warm_up"))
     ]
-
-
-def _first_to_last(run: dict) -> float:
-    gradients = run["gradients"]["encoder"]
-    return gradients[0] / gradients[-1]
 
 
 def main(argv: list[str] | None = None) -> dict:
