@@ -540,8 +540,8 @@ class View {
     page.said.classList.toggle("lt-hint", !done.length);
     if (!source.length) page.said.replaceChildren();
     else if (!done.length) {
-      page.said.replaceChildren("Which states does a word need? Hide one and see: that is evidence. " +
-        "The others have read the hidden word, too. A line is only a hint.");
+      page.said.replaceChildren("A line is only a hint. Hide the word that it leads to, and see what changes. " +
+        "(Its neighbours have read that word, too.)");
     } else if (!marks.some(Boolean) && !gone.length) {
       const why = hidden.size && !forced.length ? ` ${this.whyNothing()}` : "";
       page.said.replaceChildren(`${done.join(" ")} Nothing changed.${why}`);
