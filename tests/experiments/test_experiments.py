@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import pytest
+import torch
 
 import experiments
 from attnbook import recorded
@@ -29,6 +30,7 @@ from experiments import (
     score_cost,
     score_rates,
 )
+from tests.attnkit.efficient.parallel import processes
 
 FILES_OF_CODE = Path(experiments.__file__).parent.glob("[a-z]*.py")
 # `plan` only computes what another one measures.
@@ -95,7 +97,11 @@ def quick(request, tmp_path_factory):
             return runs
 
         plain = record.sweep
-        with patch.object(record, "sweep", sweep):
+        # `parallel` starts fresh processes, for the sake of their memory; copies do as well here.
+        with (
+            patch.object(record, "sweep", sweep),
+            patch.object(torch.multiprocessing, "spawn", processes.start),
+        ):
             written = importlib.import_module(f"experiments.{name}").main(argv)
         command = " ".join(["python -m", f"experiments.{name}", *argv])
         return Quick(written, path, command, *(swept[0] if swept else ([], None, [])))

@@ -11,7 +11,7 @@ from torch.testing import assert_close
 from attnkit import tasks
 from attnkit.training import processes, storage
 from booktools.address import ROOT
-from tests.attnkit.efficient.parallel.processes import run
+from tests.attnkit.efficient.parallel.processes import run, run_script
 from tests.attnkit.training import runs
 
 STEPS = 10
@@ -152,13 +152,29 @@ def test_batches_that_cannot_be_shared_are_refused(second_of_three):
 
 
 @several
+def test_the_example_in_the_reference_trains(tmp_path):
+    run_script(2, the_example(tmp_path))
+    assert_it_trained(tmp_path)
+
+
+@pytest.mark.slow  # three processes that import everything, for the few lines that start them
 def test_the_example_in_the_reference_trains_under_torchrun(tmp_path):
+    start = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    start.append(the_example(tmp_path).name)
+    subprocess.run([sys.executable, *start], cwd=tmp_path, check=True, capture_output=True)
+    assert_it_trained(tmp_path)
+
+
+def the_example(folder):
+    """The script of the reference, in a file."""
     text = (ROOT / "appendices" / "api" / "training.md").read_text("utf8")
     script = text.partition("## Several processes")[2].partition("```python\n")[2]
-    (tmp_path / "train.py").write_text(script.partition("```")[0])
-    start = [*["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"], "train.py"]
-    subprocess.run([sys.executable, *start], cwd=tmp_path, check=True, capture_output=True)
-    _, state = storage.load_tensors(tmp_path / "runs" / "small" / "last.safetensors")
+    (folder / "train.py").write_text(script.partition("```")[0])
+    return folder / "train.py"
+
+
+def assert_it_trained(folder):
+    _, state = storage.load_tensors(folder / "runs" / "small" / "last.safetensors")
     assert state["numbers"]["step"] == 60
     losses = [row["train_loss"] for row in state["numbers"]["history"]]
     assert losses[-1] < losses[0]
