@@ -60,6 +60,7 @@ DRAWINGS: dict[str, Drawing] = {
         sharpness.TEMPERATURE_DRAWING,
         masks.ONE_PASS,
         masks.CORNERS,
+        masks.FIVE_MASKS,
         entrances.DRAWING,
         combined_masks.DRAWING,
         places.WAVES,

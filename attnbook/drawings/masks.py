@@ -52,6 +52,73 @@ CORNERS = Drawing(
     draw=corners,
 )
 
+FIVE = (
+    ("padding of 2", "padding([6], 8)", 4),
+    ("causal", "causal(8)", 4),
+    ("window of 3", "sliding_window(8, window=3)", 4),
+    ("prefix of 3", "prefix(8, 3)", 1),
+    ("two documents", "blocks(document)", 4),
+    ("both, causal", "blocks(document) & causal(8)", 4),
+)
+"""What a mask is called, the call that makes it, and the query that the drawing points out."""
+
+DOCUMENT = (0, 0, 0, 1, 1, 1, 1, 1)
+FIVE_RULES: tuple[Rule, ...] = (
+    lambda i, j: j < 6,
+    lambda i, j: j <= i,
+    lambda i, j: i - 3 < j <= i,
+    lambda i, j: j <= i or j < 3,
+    lambda i, j: DOCUMENT[i] == DOCUMENT[j],
+    lambda i, j: DOCUMENT[i] == DOCUMENT[j] and j <= i,
+)
+
+
+def five(narrow: bool) -> Sheet:
+    """Six panels; in each, one query's row is framed and the keys that it sees are named."""
+    sheet = Sheet(NARROW, 726, 13.5) if narrow else Sheet(WIDE, 500, 14)
+    across, size = (2, 16.5) if narrow else (3, 19.0)
+    n = len(DOCUMENT)
+    pitch = sheet.width / across
+    for place, ((name, call, query), rule) in enumerate(zip(FIVE, FIVE_RULES, strict=True)):
+        x = place % across * pitch + (pitch - n * size) / 2
+        y = place // across * (244.0 if narrow else 254.0)
+        middle = x + n * size / 2
+        sheet.text(middle, y + 9, name, style="d-bold")
+        top = y + 40
+        for key in range(n):
+            style = "" if rule(query, key) else "d-muted"
+            role = "key" if rule(query, key) else None
+            sheet.text(x + (key + 0.5) * size, top - 10, str(key), role, size=12, style=style)
+        grid(sheet, x, top, size, n, n, rule)
+        sheet.rect(x, top + query * size, n * size, size, "d-query d-thickframe", 2)
+        sheet.text(x - 8, top + (query + 0.5) * size, str(query), "query", anchor="end", size=12)
+        seen = [key for key in range(n) if rule(query, key)]
+        span = f"{seen[0]} {'and' if len(seen) == 2 else 'to'} {seen[-1]}"
+        below = top + n * size + 16
+        sheet.text(middle, below, f"query {query} sees {span}", size=12.5)
+        lines = call.split(" & ") if narrow else [call]
+        for row, line in enumerate(lines):
+            words = line if row == 0 else f"& {line}"
+            sheet.text(middle, below + 18 + 16 * row, words, style="d-muted", size=11.5)
+    return sheet
+
+
+FIVE_MASKS = Drawing(
+    name="five-masks",
+    title="Five masks and a combination: each is a rule about a query and a key.",
+    description=(
+        "Six tables of eight queries by eight keys, counted from 0. Padding leaves the first six "
+        "columns; query 4 sees keys 0 to 5. Causal leaves the lower triangle; query 4 sees 0 to "
+        "4. A window of three leaves a band that ends at the diagonal; query 4 sees 2 to 4. A "
+        "prefix of three leaves the lower triangle and the whole of the first three columns; "
+        "query 1 sees 0 to 2. Two documents leave two squares on the diagonal, of three and of "
+        "five; query 4 sees 3 to 7. Both rules, documents and causal, leave the lower triangles "
+        "of these squares; query 4 sees 3 and 4."
+    ),
+    draw=five,
+    two_layouts=True,
+)
+
 LENGTH, WINDOW, BLOCK = 12, 4, 2
 
 

@@ -583,7 +583,7 @@ def _full(sheet: Sheet) -> list[tuple[float, float]]:
 
 
 def test_causal_corners_are_those_of_the_chapter(capsys):
-    cells("06", "imports", "align-code", until="torch.manual_seed(0)")
+    cells("06", "imports", "align-code")
     shown = re.findall(r"^(.+\S) +offset=(\d) +(\[\[.*\]\])", capsys.readouterr().out, re.MULTILINE)
     rules = [np.array(json.loads(rule)) for _, _, rule in shown]
     assert [rule.shape for rule in rules] == [(2, 5), (2, 5)]
@@ -594,6 +594,29 @@ def test_causal_corners_are_those_of_the_chapter(capsys):
     assert placed == np.argwhere(np.concatenate(rules)).tolist()
     drawn = words(DRAWINGS["causal-corners"])
     assert {f"{corner}: offset {offset}" for corner, offset, _ in shown} <= set(drawn)
+
+
+@pytest.mark.parametrize("layout", ["wide", "narrow"])
+def test_five_masks_are_those_that_the_calls_under_them_build(layout):
+    import attnkit.masks
+
+    document = torch.tensor(masks.DOCUMENT)
+    names = {**vars(attnkit.masks), "document": document}
+    built = [eval(call, dict(names)) for _, call, _ in masks.FIVE]
+    built[0] = built[0][0].expand(8, 8)
+    for mask, rule, (*_, query) in zip(built, masks.FIVE_RULES, masks.FIVE, strict=True):
+        assert mask.tolist() == [[rule(i, j) for j in range(8)] for i in range(8)]
+        seen = mask[query].nonzero().flatten().tolist()
+        assert seen == list(range(seen[0], seen[-1] + 1))
+        joined = "and" if len(seen) == 2 else "to"
+        says = f"{seen[0]} {joined} {seen[-1]}"
+        (sheet,) = DRAWINGS["five-masks"].layouts[layout]
+        drawn = [
+            text.text for text in ElementTree.fromstring(f"<g>{sheet.markup()}</g>").iter("text")
+        ]
+        assert f"query {query} sees {says}" in drawn
+        assert says in DRAWINGS["five-masks"].description
+    assert len(_full(sheet)) == sum(int(mask.sum()) for mask in built)
 
 
 def test_patterns_are_those_of_attnkit():
