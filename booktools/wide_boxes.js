@@ -1,4 +1,4 @@
-// What is wider than the page, code or a formula, scrolls in its own box; this lets the keyboard
+// What is wider than the page, code, a formula or a plot, scrolls in its own box; this lets the keyboard
 // scroll it too. The browser tells when it knows a box's size, so no layout is asked for out of turn;
 // what lies in a closed fold has none until the fold opens.
 addEventListener("load", () => {
@@ -12,5 +12,6 @@ addEventListener("load", () => {
       else box.removeAttribute("tabindex");
     }
   });
-  for (const box of document.querySelectorAll(`${code}, mjx-container[display="true"]`)) sizes.observe(box);
+  const others = 'mjx-container[display="true"], .cell_output:has(> img)';
+  for (const box of document.querySelectorAll(`${code}, ${others}`)) sizes.observe(box);
 });

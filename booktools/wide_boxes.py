@@ -2,7 +2,7 @@
 
 The theme sees to code, and asks each box in turn for its size after it has changed the last, which
 costs a long page a fifth of a second, and as much again after every change of a widget. It is told
-to leave that, and `wide_boxes.js` does it for code and formulas alike.
+to leave that, and `wide_boxes.js` does it for code, formulas and plots alike.
 """
 
 from __future__ import annotations

@@ -106,7 +106,8 @@ IN_FOLDS_TOO = """async () => {
     const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
     for (const fold of shut) fold.open = true;
     await frame();
-    const boxes = document.querySelectorAll('mjx-container[display="true"], main pre');
+    const boxes = document.querySelectorAll(
+        'mjx-container[display="true"], main pre, .cell_output:has(> img)');
     const seen = [...boxes].map((box) => [
         box.scrollWidth > box.clientWidth ||
             (box.matches("pre") && box.scrollHeight > box.clientHeight),
@@ -118,7 +119,7 @@ IN_FOLDS_TOO = """async () => {
 
 
 def test_what_is_wide_is_reached_by_keyboard(visit):
-    """On a phone long code and formulas scroll in their own boxes, which then take the focus."""
+    """On a phone long code, formulas and plots scroll in their own boxes, which take the focus."""
     boxes = visit.look(width=360).evaluate(IN_FOLDS_TOO)
     assert [wide for wide, _ in boxes] == [focus for _, focus in boxes]
 
@@ -148,6 +149,17 @@ SQUASHED = """() => [...document.querySelectorAll(".bd-article img[width][height
 def test_no_picture_is_squashed_on_a_phone(visit):
     page = visit.look(width=360)
     assert page.evaluate(SQUASHED) == []
+
+
+PLOTS = """() => [...document.querySelectorAll(".cell_output > img[width]")]
+    .filter((image) => image.clientWidth > 0)
+    .map((image) => [image.clientWidth, Number(image.getAttribute("width"))])"""
+
+
+def test_a_plot_keeps_its_lettering_on_a_phone(visit):
+    """Half of a plot's width would halve its letters, which have ten pixels; it scrolls instead."""
+    for shown, drawn in visit.look(width=360).evaluate(PLOTS):
+        assert shown >= min(drawn, 500)
 
 
 def test_is_readable_on_paper(visit):
