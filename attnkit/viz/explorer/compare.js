@@ -55,7 +55,8 @@ function describeKept(data, s) {
 }
 
 function compare(view, on) {
-  const { data, page, model } = view, atlas = make("canvas"), box = page.differs.firstElementChild;
+  const { data, page, model } = view, box = page.differs.firstElementChild;
+  let picture;
   page.keep.hidden = !model.get("controls").includes("compare");
   on(page.keep, "click", () => {
     const s = view.settings, held = kept(s);
@@ -94,11 +95,11 @@ function compare(view, on) {
     const width = page.before.clientWidth, pen = page.before.getContext("2d");
     if (!width) return;
     const change = s.difference && changeOf(data, s), scene = change ? changed(change) : held();
-    scene.plan = layOut(pen, width, scene.heads.length, most, em);
-    scene.pixels = paintCells(atlas, scene.cells, scene.settings, scene.shape, scene.heads, scene.end,
-      scene.hues).pixels;
+    picture ||= new Picture(data, most);
+    Object.assign(scene, { data, picture, plan: layOut(pen, width, scene.heads.length, most, em) });
+    picture.show(scene);
     const drawn = fit(page.before, scene.plan);
-    drawMap(drawn, { ...scene, atlas, data });
+    drawMap(drawn, scene);
     scene.plan.panels.forEach((panel, at) => covers(s, [scene.heads[at], s.guess[1]]) &&
       coverRow(drawn, scene.plan, panel, scene.shape, s.guess[1], hues));
 
@@ -107,15 +108,18 @@ function compare(view, on) {
       say(page.less, `−${text}`);
       say(page.more, `+${text}`);
       page.hues.style.background = `linear-gradient(to right,${hues.scores})`;
-      return { heads, cells, end, shape: { rows, cols }, labels: labelsOf(data, s),
+      const read = (_, s, head) => (i, out) => {
+        const at = (heads.indexOf(head) * rows + i) * cols;
+        out.set(cells.subarray(at, at + cols));
+      };
+      return { heads, read, end, shape: { rows, cols }, labels: labelsOf(data, s),
         settings: { ...s, stage: "change", mask: "none", hidden: [] }, hues: { ...hues, map: hues.scores } };
     }
 
     function held() {
-      const old = keptOf(s), shape = sizeOf(data, old), heads = shownHeads(data, old), count = shape.rows * shape.cols;
-      const cells = new Float64Array(count * heads.length);
-      const top = Math.max(...heads.map((head, at) => fillHead(data, old, head, cells, at * count)));
-      return { heads, cells, shape, labels: labelsOf(data, old), settings: old, hues, end: endOfColours(data, old, top) };
+      const old = keptOf(s);
+      return { heads: shownHeads(data, old), shape: sizeOf(data, old), labels: labelsOf(data, old), settings: old,
+        hues, end: endOfColours(data, old) };
     }
   }
 

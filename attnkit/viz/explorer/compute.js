@@ -103,16 +103,14 @@ const drawnKeys = (s, i, cols) => s.stage === "scores" ? [0, cols] : visibleKeys
 
 const scaleOf = (data, s) => s.scaled && data.scale ? data.scale : 1;
 
-// exp(-x) for x >= 0 to 1 part in 10^11, three times as fast as Math.exp: powers of two from
-// tables, and a short series for the rest.
-const STEPS = new Float64Array(2048).map((_, i) => 2 ** (-i / 2048));
-const HALVES = new Float64Array(1024).map((_, i) => 2 ** -i);
+// exp(-x) for x >= 0 to 1 part in 10^8, three times as fast as Math.exp: a table, and a short series
+// for the rest. Beyond 40 nothing is left that a softmax could show.
+const POWERS = new Float64Array(40 * 256 + 1).map((_, i) => Math.exp(-i / 256));
 
 function expMinus(x) {
-  if (x > 700) return 0;
-  const place = x * (2048 * Math.LOG2E), whole = place | 0;
-  const rest = (place - whole) * (Math.LN2 / 2048);
-  return HALVES[whole >> 11] * STEPS[whole & 2047] * (1 - rest + 0.5 * rest * rest);
+  if (x > 40) return 0;
+  const place = x * 256 | 0, rest = x - place / 256;
+  return POWERS[place] * (1 - rest + 0.5 * rest * rest);
 }
 
 /** Softmax of factor * scores[at + from, at + to) into out, hidden keys left out; returns the
@@ -162,23 +160,42 @@ function outputOf(data, head, weights) {
 
 const shownHeads = (data, s) => s.head === "all" ? [...data.names.keys()] : [s.head];
 
-/** Fill `out` from `start` with what one head shows; returns the largest magnitude in it. */
-function fillHead(data, s, head, out, start) {
-  const { rows, cols, recorded } = sizeOf(data, s), factor = scaleOf(data, s) / s.temperature;
+/** How to read what a head shows: row i into `out`. Weights are shares of e to the power of the score,
+ *  less the row's largest, under every mask and length: a row keeps these until the factor moves. */
+function rowsOf(data, s, head) {
+  const { cols, recorded } = sizeOf(data, s), factor = scaleOf(data, s) / s.temperature;
   const raw = recorded ? recorded(head) : data.raw(head), width = recorded ? cols : data.cols;
+  if (recorded || s.stage !== "weights") return (i, out) => {
+    const [from, to] = drawnKeys(s, i, cols);
+    for (let j = from; j < to; j++) out[j] = raw[i * width + j] * factor;
+  };
+  const { powers, factors, peaks } = (data.held ||= [])[head] ||= { powers: new Float32Array(raw.length),
+    factors: new Float64Array(data.rows), peaks: new Float64Array(data.rows).fill(-Infinity) };
+  const hides = hidesAny(s, cols);
+  return (i, out) => {
+    const at = i * width, [from, to] = drawnKeys(s, i, cols);
+    let sum = 0, peak = peaks[i];
+    if (!factors[i]) for (let j = 0; j < width; j++) if (raw[at + j] > peak) peaks[i] = peak = raw[at + j];
+    if (factors[i] === factor) for (let j = from; j < to; j++) sum += powers[at + j];
+    else for (let j = 0; j < width; j++) {
+      const power = powers[at + j] = expMinus((peak - raw[at + j]) * factor);
+      if (j >= from && j < to) sum += power;
+    }
+    factors[i] = factor;
+    // Not where words are hidden, no key is seen, or all that are have far smaller scores than another.
+    if (hides || !(sum > 1e-8)) softmaxRow(raw, at, from, to, factor, out, 0, s);
+    else for (let j = from, share = 1 / sum; j < to; j++) out[j] = powers[at + j] * share;
+  };
+}
+
+/** The largest magnitude of all that a head shows. */
+function largestOf(data, s, head) {
+  const { rows, cols } = sizeOf(data, s), read = rowsOf(data, s, head), row = new Float64Array(cols);
   let most = 0;
   for (let i = 0; i < rows; i++) {
-    const at = i * width, to = start + i * cols;
-    const [low, high] = drawnKeys(s, i, cols);
-    if (s.stage === "weights" && !recorded) {
-      const peak = softmaxRow(raw, at, low, high, factor, out, to, s);
-      if (peak > most) most = peak;
-      continue;
-    }
-    for (let j = low; j < high; j++) {
-      const v = out[to + j] = raw[at + j] * factor;
-      if (v > most) most = v; else if (-v > most) most = -v;
-    }
+    const [from, to] = drawnKeys(s, i, cols);
+    read(i, row);
+    for (let j = from; j < to; j++) if (Math.abs(row[j]) > most) most = Math.abs(row[j]);
   }
   return most;
 }
@@ -191,8 +208,8 @@ function rawRange(data, heads) {
     Number.isFinite(v) ? Math.max(most, Math.abs(v)) : most, 0)));
 }
 
-/** The number at the end of the colours: `most` is the largest magnitude on show. */
-function endOfColours(data, s, most) {
-  if (s.stretch) return most;
-  return s.stage === "weights" ? 1 : rawRange(data, shownHeads(data, s));
+/** The number at the end of the colours. */
+function endOfColours(data, s, heads = shownHeads(data, s)) {
+  if (s.stretch) return Math.max(...heads.map((head) => largestOf(data, s, head)));
+  return s.stage === "weights" ? 1 : rawRange(data, heads);
 }

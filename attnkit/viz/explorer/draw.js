@@ -2,9 +2,16 @@
 
 const packed = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 
+const TABLES = new Map();
+
 /** 256 colours along the stops, as pixels. */
-const colourTable = (stops) =>
-  new Uint32Array(256).map((_, index) => packed(colourAt(stops, index / 255)));
+function colourTable(text) {
+  if (!TABLES.has(text)) {
+    const stops = text.split(",").map(pixelOf);
+    TABLES.set(text, new Uint32Array(256).map((_, at) => packed(colourAt(stops, at / 255))));
+  }
+  return TABLES.get(text);
+}
 
 const FAMILY = "system-ui, -apple-system, 'Segoe UI', sans-serif";
 const GAP = 14, NEAR = 6, MANY = 16, THUMB = 36, TITLE = 20, LARGEST = 44, NUMBERS = 30, EVERY = 8, HIGHEST = 1000;
@@ -121,58 +128,77 @@ function hatchOf(colour) {
   return pen.createPattern(tile, "repeat");
 }
 
-/** One pixel a cell, heads below each other; masked cells stay transparent. Returns the pixels, and
- *  whether there is one that is not a number. */
-function paintCells(atlas, cells, s, { rows, cols, sees }, heads, end, hues) {
-  const image = imageOf(atlas, cols, rows * heads.length), pixels = new Uint32Array(image.data.buffer);
-  const signed = s.stage !== "weights", paint = { table: colourTable(hues.map.split(",").map(pixelOf)),
-    nan: packed(pixelOf(hues.nan)), gain: (signed ? 127.5 : 255) / (end || 1), shift: signed ? 128 : 0.5 };
-  let hasNaN = false;
-  for (let row = 0; row < image.height; row++) {
-    const [from, to] = drawnKeys(s, row % rows, cols), at = row * cols;
-    if (!sees) hasNaN = paintRun(pixels, cells, at + from, at + to, paint) || hasNaN;
-    else for (let j = from; j < to; j++) {
-      if (!sees(heads[row / rows | 0], row % rows, j)) continue;
-      hasNaN = paintRun(pixels, cells, at + j, at + j + 1, paint) || hasNaN;
-    }
+/** A pixel for each cell, all heads below each other, with room for the longest length. A head is
+ *  computed and coloured again only when it has changed. */
+class Picture {
+  constructor(data, { rows, cols }) {
+    Object.assign(this, { data, rows, cols, painted: [], hasNaN: false });
+    this.atlas = make("canvas", { width: cols, height: data.heads * rows });
+    this.pen = this.atlas.getContext("2d");
+    this.image = this.pen.createImageData(cols, data.heads * rows);
+    this.pixels = new Uint32Array(this.image.data.buffer);
+    this.row = new Float64Array(cols);
   }
-  atlas.getContext("2d").putImageData(image, 0, 0);
-  return { pixels, hasNaN };
-}
 
-/** An empty image of this size, the one from before where it fits. */
-function imageOf(atlas, width, height) {
-  const { image } = atlas;
-  if (image?.width === width && image.height === height) {
-    image.data.fill(0);
-    return image;
+  /** Make the heads of a scene what its settings say. */
+  show({ heads, settings: s, shape, hues, end, read = rowsOf }) {
+    const now = read === rowsOf && JSON.stringify([end, hues.map, hues.nan, s.stage,
+      ...COMPARED.map((name) => name !== "head" && s[name])]);
+    const signed = s.stage !== "weights", paint = { table: colourTable(hues.map), nan: packed(pixelOf(hues.nan)),
+      gain: (signed ? 127.5 : 255) / (end || 1), shift: signed ? 128 : 0.5 };
+    this.hasNaN = heads.filter((head) => {
+      if (!now || this.painted[head]?.now !== now) {
+        this.painted[head] = { now, hasNaN: this.paint(head, s, shape, paint, read(this.data, s, head)) };
+      }
+      return this.painted[head].hasNaN;
+    }).length > 0;
   }
-  Object.assign(atlas, { width, height });
-  return atlas.image = atlas.getContext("2d").createImageData(width, height);
+
+  /** Colour a head; masked cells stay transparent. Says whether one is not a number. */
+  paint(head, s, { rows, cols, sees }, paint, read) {
+    const { pixels, row } = this, top = head * this.rows;
+    let hasNaN = false;
+    for (let i = 0; i < rows; i++) {
+      const at = (top + i) * this.cols, [from, to] = drawnKeys(s, i, cols);
+      read(i, row);
+      pixels.fill(0, at, at + cols);
+      if (!sees) hasNaN = paintRun(pixels, at, row, from, to, paint) || hasNaN;
+      else for (let j = from; j < to; j++) {
+        if (sees(head, i, j)) hasNaN = paintRun(pixels, at, row, j, j + 1, paint) || hasNaN;
+      }
+    }
+    this.pen.putImageData(this.image, 0, 0, 0, top, cols, rows);
+    return hasNaN;
+  }
 }
 
 /** The colours of neighbouring cells; says whether one is not a number. */
-function paintRun(pixels, cells, from, to, { table, nan, gain, shift }) {
+function paintRun(pixels, at, row, from, to, { table, nan, gain, shift }) {
   let found = false;
-  for (let k = from; k < to; k++) {
-    const level = cells[k] * gain + shift;
-    if (level >= 0) pixels[k] = table[level < 255 ? level | 0 : 255];
-    else if (level < 0) pixels[k] = table[0];
-    else { pixels[k] = nan; found = true; }
+  for (let j = from; j < to; j++) {
+    const level = row[j] * gain + shift;
+    if (level >= 0) pixels[at + j] = table[level < 255 ? level | 0 : 255];
+    else if (level < 0) pixels[at + j] = table[0];
+    else { pixels[at + j] = nan; found = true; }
   }
   return found;
 }
 
-function drawMap(pen, { plan, atlas, hues, data, cells, pixels, shape, heads, labels, settings: s }) {
-  const { cell, em } = plan, { rows, cols } = shape;
+/** Whether cells are hatched. */
+const hatches = (data, s, { hides, sees }) =>
+  data.frames ? hides : s.stage !== "scores" && (sees || s.mask !== "none");
+
+function drawMap(pen, scene) {
+  const { plan, picture, hues, data, shape, heads, labels, settings: s } = scene;
+  const { cell, em } = plan, { rows, cols } = shape, masked = hatches(data, s, shape);
   pen.imageSmoothingEnabled = cell * devicePixelRatio < 1;
   pen.textBaseline = "middle";
   const hatch = hatching(hues.hatch);
   plan.panels.forEach((panel, at) => {
     const box = [panel.x, panel.y, cols * cell, rows * cell];
     pen.fillStyle = hatch;
-    pen.fillRect(...box);
-    pen.drawImage(atlas, 0, at * rows, cols, rows, ...box);
+    if (masked) pen.fillRect(...box);
+    pen.drawImage(picture.atlas, 0, heads[at] * picture.rows, cols, rows, ...box);
     pen.strokeStyle = hues.line;
     pen.strokeRect(panel.x - 0.5, panel.y - 0.5, box[2] + 1, box[3] + 1);
     pen.fillStyle = hues.ink;
@@ -186,7 +212,7 @@ function drawMap(pen, { plan, atlas, hues, data, cells, pixels, shape, heads, la
       pen.fillText(nameOf(pen, data.names[heads[at]], plan.most.cols * cell), panel.x,
         panel.y - up - plan.title / 2);
     }
-    if (cell >= 9) drawCells(pen, panel, plan, shape, s, hues, heads[at], at * rows * cols, cells, pixels);
+    if (cell >= 9) drawCells(pen, panel, heads[at], scene);
   });
   drawAxes(pen, plan, hues);
 }
@@ -238,19 +264,22 @@ function drawAxes(pen, { panels, axis, left, top, em }, hues) {
 }
 
 /** What large cells add: gaps, and the numbers, or a cross where there is none. */
-function drawCells(pen, { x, y }, { cell, em }, { rows, cols, sees }, s, hues, head, at, cells, pixels) {
+function drawCells(pen, { x, y }, head, { plan: { cell, em }, shape, settings: s, hues, data, picture, read = rowsOf }) {
+  const { rows, cols, sees } = shape, row = new Float64Array(cols), fill = read(data, s, head);
   pen.strokeStyle = hues.back;
   pen.textAlign = "center";
   pen.font = fontOf(11, em);
   pen.beginPath();
   for (let i = 0; i < rows; i++) {
     const [from, to] = drawnKeys(s, i, cols);
+    fill(i, row);
     for (let j = from; j < to; j++) {
-      const k = at + i * cols + j, v = cells[k];
+      const v = row[j];
       if (sees && !sees(head, i, j)) continue;
       pen.rect(x + j * cell, y + i * cell, cell, cell);
       if (cell < NUMBERS && v === v) continue;
-      pen.fillStyle = isDark([0, 8, 16].map((bits) => (pixels[k] >> bits) & 255)) ? "#fff" : "#000";
+      const colour = picture.pixels[(head * picture.rows + i) * picture.cols + j];
+      pen.fillStyle = isDark([0, 8, 16].map((bits) => (colour >> bits) & 255)) ? "#fff" : "#000";
       const text = v !== v ? "×" : STAGES.includes(s.stage) && s.stage !== "weights" ? fixed(v, 1)
         : v.toFixed(2).replace("-0.00", "0.00").replace("0.", ".").replace("-", "−");
       pen.fillText(text, x + (j + 0.5) * cell, y + (i + 0.5) * cell);

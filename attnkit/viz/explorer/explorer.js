@@ -66,8 +66,8 @@ class View {
     this.controls = buildControls(this.data, model.get("controls"));
     this.page.controls.prepend(...placeControls(this.controls));
     this.stretch = this.page.stretch.firstElementChild;
-    this.atlas = make("canvas");
-    this.cells = new Float64Array(0);
+    this.picture = new Picture(this.data, this.most);
+    this.plans = new Map();
     this.page.root.snapshot = () => this.snapshot();
     this.placeCursor();
     this.listen();
@@ -94,9 +94,9 @@ class View {
     }
     on(page.root, "keydown", (event) => this.escape(event));
     on(page.data, "toggle", () => this.showTable());
-    on(matchMedia("print"), "change", () => this.redraw());
+    on(matchMedia("print"), "change", () => this.redraw(true, this.width = 0));
     on(matchMedia("(forced-colors: active)"), "change", () => this.redraw());
-    const sizes = new ResizeObserver(() => page.body.clientWidth !== this.width && update());
+    const sizes = new ResizeObserver(() => page.body.clientWidth !== this.width && update(this.width = 0));
     sizes.observe(page.body);
     this.close = () => {
       end();
@@ -326,23 +326,19 @@ class View {
     const lines = s.view === "lines", drawn = lines ? { ...s, stage: "weights" } : s;
     page.root.classList.toggle("ak-lines", lines);
     this.heads = lines ? [this.cursor[0]] : shownHeads(data, s);
-    this.width = page.body.clientWidth;
+    this.width ||= page.body.clientWidth;
     if (!this.width) return;
     this.readColours();
     this.planFor(this.heads.length);
     this.labels = labelsOf(data, s);
     this.compared.draw();
     if (lines) return drawLines(fit(page.map, this.plan), this);
-    const { rows, cols } = this.shape, count = rows * cols, all = count * this.heads.length;
-    if (this.cells.length < all) this.cells = new Float64Array(all);
-    const most = Math.max(...this.heads.map((head, at) => fillHead(data, s, head, this.cells, at * count)));
-    const end = endOfColours(data, s, most);
-    const { pixels, hasNaN } = paintCells(this.atlas, this.cells, s, this.shape, this.heads, end, this.hues);
-    Object.assign(this, { pixels, hasNaN });
+    this.end = endOfColours(data, s);
+    this.picture.show(this);
     const pen = fit(page.map, this.plan), covered = this.plan.panels[this.heads.indexOf(s.guess[0])];
     drawMap(pen, this);
-    if (asks(s) && covered && s.guess[1] < rows) coverRow(pen, this.plan, covered, this.shape, s.guess[1], this.hues);
-    this.drawBar(end);
+    if (asks(s) && covered && s.guess[1] < this.shape.rows) coverRow(pen, this.plan, covered, this.shape, s.guess[1], this.hues);
+    this.drawBar();
   }
 
   /** The size of the reader's type: 1 where the browser's is as it was. */
@@ -354,14 +350,15 @@ class View {
   planFor(count) {
     const { page, data, most, settings: s } = this, em = this.em(), two = !page.kept.hidden;
     const pen = page.map.getContext("2d"), key = [this.width, count, em, two, s.view].join();
-    if (this.planned === key) return;
+    this.plan = this.plans.get(key);
+    if (this.plan) return page.body.classList.toggle("ak-wide", this.plan.wide);
     const side = this.width >= 560 * em ? 226 * em : 0, room = (width) => layOut(pen, width, count, most, em);
     const beside = room(this.width - side);
     const below = two || count > 4 || (side && count > 1 && beside.cell < 14);
     page.body.classList.toggle("ak-wide", Boolean(below));
-    this.plan = s.view === "lines" ? layLines(pen, page.plot.clientWidth, most, em) : below ? room(page.plot.clientWidth) : page.plot.clientWidth === this.width - side
-      ? beside : room(page.plot.clientWidth);
-    this.planned = key;
+    const left = page.plot.clientWidth, plan = s.view === "lines" ? layLines(pen, left, most, em)
+      : !below && left === this.width - side ? beside : room(left);
+    this.plans.set(key, this.plan = { ...plan, wide: Boolean(below) });
   }
 
   drawFrames() {
@@ -384,16 +381,15 @@ class View {
     for (const name of ["muted", "line", "accent", "hatch", "nan", "soft", "query"]) this.hues[name] = named(name);
   }
 
-  drawBar(end) {
-    const { page, settings: s, hues, data, shape } = this, weights = s.stage === "weights";
+  drawBar() {
+    const { end, page, settings: s, hues, data, shape, picture } = this, weights = s.stage === "weights";
     const text = fixed(end, end < 0.1 ? 3 : 2);
     say(page.low, weights ? "weight 0" : `score −${text}`);
     say(page.high, weights ? text : `+${text}`);
     const ramp = `linear-gradient(to right,${hues.map})`;
     if (this.ramp !== ramp) page.ramp.style.background = this.ramp = ramp;
-    page.masked.hidden = data.frames ? !shape.hides
-      : (s.mask === "none" && !shape.sees) || s.stage === "scores";
-    page.nan.hidden = !this.hasNaN;
+    page.masked.hidden = !hatches(data, s, shape);
+    page.nan.hidden = !picture.hasNaN;
   }
 
   showRow() {
