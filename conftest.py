@@ -3,6 +3,7 @@
 The markers in pyproject.toml make the tiers; `make help` says which target runs what.
 """
 
+import gc
 import os
 from importlib.util import find_spec
 
@@ -26,6 +27,20 @@ NEEDS = {"15_what_a_trained_transformer_looks_at.ipynb": "all-MiniLM-L6-v2"}
 # them comes the file that builds the book, so that the others need not wait for it.
 FIRST = ("slow", "notebook", "build", "browser")
 BOOK = "test_pages.py"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Look for no garbage among the million objects of the tests, neither now nor later.
+
+    It takes a fifth of the collection, which each worker makes for itself.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest applies -m

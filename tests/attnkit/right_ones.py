@@ -1,21 +1,15 @@
 """Attentions that are right, drawn at random, for the checks of attnkit.testing to be silent on."""
 
 import math
-import os
 import random
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-# Before keras is imported, since it reads them then.
-os.environ["KERAS_BACKEND"] = "torch"
-os.environ["KERAS_TORCH_DEVICE"] = "cpu"
-
-import keras
-
 import attnkit
 from attnkit import testing
+from tests import keras_on_torch as keras
 
 
 class Plain(nn.Module):

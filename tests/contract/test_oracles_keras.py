@@ -5,16 +5,9 @@ with ours. A mask means the same in both: True may attend.
 """
 
 import math
-import os
 
 import pytest
 import torch
-
-# Before keras is imported, since it reads them then.
-os.environ["KERAS_BACKEND"] = "torch"
-os.environ["KERAS_TORCH_DEVICE"] = "cpu"
-
-import keras
 
 from attnkit import (
     AdditiveAttention,
@@ -24,6 +17,7 @@ from attnkit import (
     SelfAttention,
     masks,
 )
+from tests import keras_on_torch as keras
 
 B, S, E, H = 2, 5, 8, 4
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-6}

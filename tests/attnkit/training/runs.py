@@ -9,7 +9,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, distributed, nn
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import fully_shard
 
 from attnkit import LanguageModel, training
 from attnkit.training import processes, storage
@@ -44,6 +43,8 @@ def fitted(steps: int, *, folder: Path | None = None, divide: bool = False, loss
     """Train for so many steps; return the weights, in one piece, and the history."""
     made = model()
     if divide:
+        from torch.distributed.fsdp import fully_shard  # with it comes a second of imports
+
         mesh = init_device_mesh("cpu", (distributed.get_world_size(),))
         for layer in made.stack.layers:
             fully_shard(layer, mesh=mesh)

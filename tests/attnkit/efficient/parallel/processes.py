@@ -20,6 +20,7 @@ IMPORTED_ONCE = (
     "attnkit.training",
     "tests.attnkit.efficient.parallel.cases",
     "tests.attnkit.training.runs",
+    "torch.distributed.fsdp",
     "torch._dynamo",  # PyTorch's data-parallel modules import it when they are made
 )
 
