@@ -65,6 +65,7 @@ DRAWINGS: dict[str, Drawing] = {
         combined_masks.DRAWING,
         places.WAVES,
         places.CLOCKS,
+        places.SHIFT,
         heads.TWO_READINGS,
         heads.SPLIT_HEADS,
         heads.GROUPED_HEADS,

@@ -25,7 +25,8 @@ def clocks(narrow: bool) -> Sheet:
         tip = (x + radius * math.cos(place), 42 - radius * math.sin(place))
         sheet.arrow([(x, 42), tip], "query", style="d-hand")
         sheet.text(x, 94, f"place {place}")
-        sheet.text(x, 113, f"turned by {place}", style="d-muted", size=12)
+        turn = f"{place} rad = {round(math.degrees(place))}°" if place else "not turned"
+        sheet.text(x, 113, turn, style="d-muted", size=12)
     size = 52
     top = 158
     x0 = left + (PLACES * slot - PLACES * size * 1.4) / 2
@@ -48,6 +49,54 @@ CLOCKS = Drawing(
         "looks most at itself and less at what is further away."
     ),
     draw=clocks,
+)
+
+PAIRS = ((2, 1), (3, 2), (12, 11))
+"""Places of a query and a key: as in the example, both moved by one place, both by ten."""
+
+
+def shift(step: int) -> Sheet:
+    """One clock with both hands; the angle between them is marked."""
+    sheet = Sheet(NARROW, 262, 14)
+    x, y, radius = NARROW / 2, 104, 70
+    sheet.circle(x, y, radius, "d-frame")
+
+    def at(angle: float, far: float) -> tuple[float, float]:
+        return x + far * math.cos(angle), y - far * math.sin(angle)
+
+    for place in PAIRS[0] if step else ():
+        sheet.line([(x, y), at(place, radius)], style="d-muted d-dashed")
+    query, key = PAIRS[step]
+    sheet.line([at(key + (query - key) * k / 16, 30) for k in range(17)], "weight")
+    middle = at((query + key) / 2, 48)
+    sheet.text(*middle, "1 rad", "weight", size=12.5, style="d-halo")
+    for role, place in (("query", query), ("key", key)):
+        sheet.arrow([(x, y), at(place, radius)], role, style="d-hand")
+        side = math.cos(place)
+        anchor = "start" if side > 0.3 else "end" if side < -0.3 else "middle"
+        sheet.text(*at(place, radius + 16), f"{role} at {place}", role, anchor=anchor)
+    angle = math.cos(query - key)
+    sheet.text(x, 226, f"score: cos({query} − {key}) = {angle:.2f}", style="d-bold")
+    moved = query - PAIRS[0][0]
+    says = f"both moved by {moved}" if moved else "as in the example"
+    sheet.text(x, 248, says, style="d-muted", size=12.5)
+    return sheet
+
+
+SHIFT = Drawing(
+    name="rotary-shift",
+    title="Move both words: both hands turn, and the angle between them stays.",
+    description=(
+        "Three frames, each a clock with two hands. A query at place 2 and a key at place 1 are 1 "
+        "radian apart, and their score is 0.54. Moved to places 3 and 2, then to 12 and 11, both "
+        "hands point elsewhere, still 1 radian apart, and the score is 0.54 each time."
+    ),
+    draw=lambda narrow: [shift(step) for step in range(len(PAIRS))],
+    says=(
+        "A query at place 2, a key at place 1. Their hands are 1 radian apart.",
+        "Move both words by one place: both hands turn, the angle between them does not.",
+        "Move both by ten. The hands point elsewhere, and the score is still the same.",
+    ),
 )
 
 LENGTH, FEATURES = 24, 12

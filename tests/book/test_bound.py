@@ -21,6 +21,7 @@ ARITHMETIC = {
     "06": {
         "317": lambda: len({w for pair in toy_french(2400, max_words=8) for w in pair.target}),
     },
+    "07": {"60,000": round(2 * math.pi * 10000 ** (510 / 512), -4)},  # places for a full turn
     "08": {
         "46": 2 * 23,  # pairs with one of 24 commands, in both orders
         "253": math.comb(23, 2),

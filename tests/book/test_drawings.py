@@ -637,6 +637,19 @@ def test_patterns_are_those_of_attnkit():
         assert f"{int(mask.sum())} pairs" in DRAWINGS["patterns"].description
 
 
+def test_rotary_shift_shows_the_scores_of_the_package():
+    from attnkit.positions import rotary
+
+    hand = torch.tensor([[1.0, 0.0]])
+    drawing = DRAWINGS["rotary-shift"]
+    for step, (query, key) in enumerate(places.PAIRS):
+        score = (rotary(hand, query) @ rotary(hand, key).T).item()
+        drawn = words(drawing, step)
+        assert f"score: cos({query} − {key}) = {score:.2f}" in drawn
+        assert {f"query at {query}", f"key at {key}", f"{query - key} rad"} <= set(drawn)
+        assert f"{score:.2f}" in drawing.description
+
+
 def test_clock_hands_show_the_example(capsys):
     run = cells("07", "imports", "by-hand")
     for found, row in zip(places.weights(), run["weights"], strict=True):

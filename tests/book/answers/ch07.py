@@ -1,14 +1,14 @@
 """Answers to the exercises of chapter 07 that are wrong, and what the checks must say of them."""
 
 CHAPTER = "07_self_attention_and_order.ipynb"
-CHECKS = {1: "check_blind", 2: "check_turn", 3: "check_fines", 4: "check_shift"}
+CHECKS = {1: "check_blind", 2: "check_turn", 3: "check_penalties", 4: "check_shift"}
 
 WRONG = {
     (1, "says always blind"): ("lambda f: True", "with places on the embeddings blind"),
     (1, "says never blind"): ("lambda f: False", "with no positions not blind"),
     (1, "only backwards"): (
         "lambda f: blind(f, order=lambda n: torch.arange(n).flip(0))",
-        "with a fine on distance blind",
+        "with a penalty on distance blind",
     ),
     (1, "only short sentences"): (
         "lambda f: blind(f, lengths=(3, 7))",
@@ -64,17 +64,17 @@ WRONG = {
         "1 heads, 3 new, 0 cached: off by",
     ),
     (3, "slopes the other way round"): (
-        "lambda h, n, c: fines(h, n, c).flip(0)",
+        "lambda h, n, c: penalties(h, n, c).flip(0)",
         "8 heads, 4 new, 0 cached: off by",
     ),
     (3, "slopes of eight heads"): (
-        "lambda h, n, c: fines(8, n, c)[:h]",
+        "lambda h, n, c: penalties(8, n, c)[:h]",
         "1 heads, 3 new, 0 cached: off by",
     ),
-    (3, "only the new keys"): ("lambda h, n, c: fines(h, n, c)[..., c:]", "expected shape"),
-    (3, "no heads"): ("lambda h, n, c: fines(h, n, c)[0]", "expected shape"),
+    (3, "only the new keys"): ("lambda h, n, c: penalties(h, n, c)[..., c:]", "expected shape"),
+    (3, "no heads"): ("lambda h, n, c: penalties(h, n, c)[0]", "expected shape"),
     (3, "nan where hidden"): (
-        "lambda h, n, c: fines(h, n, c) * (behind(n, c) >= 0)",
+        "lambda h, n, c: penalties(h, n, c) * (behind(n, c) >= 0)",
         "the bias holds NaN",
     ),
     (4, "lets everything pass"): ("lambda f: True", "turns the queries only"),
