@@ -81,6 +81,7 @@ DRAWINGS: dict[str, Drawing] = {
         translation.PIECES,
         translation.BEAM_SEARCH,
         summaries.READINGS,
+        summaries.WEIGHED,
         summaries.AMONG,
         summaries.CHOICE,
         cache.GROWING_CACHE,

@@ -11,6 +11,22 @@ PEOPLE, EVENTS = ("maria", "bruno", "maria"), (1, 1, 0)
 SAME, FOR_NAME, FOR_EVENT = 4, 6, 2
 """e^score of a sentence that names the same person; what a score gives for name and event."""
 
+DOCUMENT = (
+    ("the farmer opened a new hospital on monday", 0.0),
+    ("clara broke the record on tuesday", 0.0),
+    ("alice found the missing painting after lunch", 0.33),
+    ("elena signed the treaty in the spring", 0.0),
+    ("grace won the election in the spring", 0.0),
+    ("alice won the election after lunch", 0.31),
+    ("alice likes strong coffee on tuesday", 0.04),
+    ("alice owns a small boat this morning", 0.0),
+    ("alice sold the old mill on monday", 0.32),
+    ("alice walks to the office this morning", 0.0),
+)
+"""The chapter's ten sentences, and the weight of each in its trained model's summary."""
+MATTER, HABITS = (2, 5, 8), (6, 7, 9)
+"""The events in Alice's life, and the sentences that each of them looks at most."""
+
 
 def looks() -> list[list[Fraction]]:
     """The weights of each sentence on each: a sentence with its own name counts `SAME` times."""
@@ -53,15 +69,17 @@ def three_readings(narrow: bool) -> Sheet:
     for one, other in ((0, 1), (1, 2)):
         sheet.line([(centres[one] + 40, 117), (centres[other] - 40, 117)], "weight")
     sheet.line(
-        [(centres[0], 130), (centres[0], 146), (centres[2], 146), (centres[2], 130)], "weight"
-    )
+        [(centres[0] + 26, 130), (centres[0] + 26, 144), (centres[2] - 26, 144),
+         (centres[2] - 26, 130)],
+        "weight",
+    )  # fmt: skip
     sheet.text(0, 78, "2 compare", anchor="start", style="d-bold")
     for centre, sentence in zip(centres, SENTENCES, strict=True):
         words = sentence.split()
         for row, word in enumerate(words):
             y = 196 + row * 28
             sheet.item("key", centre - 44, y, 88, 24, word)
-        sheet.arrow([(centre, 192), (centre, 152 if centre != centres[1] else 134)], "weight")
+        sheet.arrow([(centre, 192), (centre, 134)], "weight")
     sheet.text(0, 172, "1 read", anchor="start", style="d-bold")
     return sheet
 
@@ -131,4 +149,44 @@ CHOICE = Drawing(
         "sold the mill: 6.00, 0.19. Maria keeps bees: 5.33, 0.10. The first is chosen."
     ),
     draw=choice,
+)
+
+
+def weighed(narrow: bool) -> Sheet:
+    """The document as the summary weighs it, and what the three that it keeps have looked at."""
+    pitch, left = 25, 38
+    sheet = Sheet(NARROW, 22 + pitch * len(DOCUMENT), 11.5)
+    sheet.text(NARROW, 8, "weight", anchor="end", style="d-muted")
+    sheet.text(0, 8, "looks at", anchor="start", style="d-muted")
+    most, length = max(weight for _, weight in DOCUMENT), 262
+    middles = [22 + pitch * (n + 0.5) for n in range(len(DOCUMENT))]
+    for n, ((sentence, weight), y) in enumerate(zip(DOCUMENT, middles, strict=True)):
+        kept = n in MATTER
+        if weight:
+            bar = length * weight / most
+            sheet.rect(left, y - 11, bar, 22, "d-weight d-box" if kept else "d-weight d-track", 2)
+        sheet.text(left + 5, y, sentence, anchor="start", style="" if kept else "d-muted")
+        if weight:
+            style = "d-bold" if kept else "d-muted"
+            role = "weight" if kept else None
+            sheet.text(NARROW, y, f"{weight:.2f}", role, anchor="end", style=style)
+    for event in MATTER:
+        for habit in HABITS:
+            start, end = middles[event], middles[habit]
+            deep = left - 6 - 8 * abs(habit - event)
+            sheet.bend((left - 2, start), (deep, (start + end) / 2), (left - 2, end), "state",
+                       style="d-thin")  # fmt: skip
+    return sheet
+
+
+WEIGHED = Drawing(
+    name="weighed-sentences",
+    title="What the summarizer makes of the document: a bar is the weight of a sentence.",
+    description=(
+        "The ten sentences, one below the other, with bars for the weights that the trained model "
+        "gives them in its summary: 0.33, 0.31 and 0.32 for Alice's three events, 0.04 for one of "
+        "her habits, and none for all others. Curved arrows lead from each of the three events to "
+        "Alice's three habits, which in one head they look at most."
+    ),
+    draw=weighed,
 )

@@ -39,6 +39,7 @@ from attnbook.drawings import (
 from attnbook.drawings.drawing import HERE, Drawing, style_sheet
 from attnbook.drawings.sheet import Sheet, number, vector
 from attnkit import Translator
+from attnkit.tasks import salient
 from attnkit.viz import HeadSwitch, palette
 from attnkit.viz.palette import ROLES, contrast
 from booktools import gates, normal_form
@@ -787,3 +788,13 @@ def test_summaries_have_the_numbers_of_chapter_11():
     assert shown[1::2] == printed[9:]
     cells = [t for t in words(DRAWINGS["sentences-among"]) if re.fullmatch(r"\d\.\d\d", t)]
     assert cells == [f"{w:.2f}" for w in [*weights.flatten().tolist(), *own.tolist()]]
+
+
+def test_the_weighed_sentences_are_the_document_of_chapter_11():
+    """The chapter's explorer cell compares the weights; here are the sentences and the bars."""
+    document = salient(1, max_sentences=10, seed=58)[0]
+    assert [text for text, _ in summaries.DOCUMENT] == list(map(" ".join, document.sentences))
+    assert document.salient == summaries.MATTER
+    shown = words(DRAWINGS["weighed-sentences"])
+    weights = [f"{weight:.2f}" for _, weight in summaries.DOCUMENT if weight]
+    assert [text for text in shown if re.fullmatch(r"\d\.\d\d", text)] == weights

@@ -30,6 +30,7 @@ _PROVENANCE = {
     "qk": "Computed here from the model's queries and keys, for the settings above.",
     "scores": "Computed here from the model's scores, for the settings above.",
     "frames": "Recorded: the model was run at each length, and gave these weights.",
+    "frame": "Recorded: these are the weights that the model gave.",
 }
 
 
@@ -275,6 +276,7 @@ class AttentionExplorer(Settings, Widget):
             if name not in READER:
                 checks.fail(name, "an argument of AttentionExplorer", "this name", TypeError)
         heads, lengths = data["shape"][0], [frame[0] for frame in data.get("frame_shapes", [])]
+        provenance = "frame" if len(lengths) == 1 else data["kind"]
         _check_anchor(anchor)
         super().__init__(
             seq_len=max(lengths, default=data["shape"][2]) if seq_len is None else seq_len,
@@ -283,7 +285,7 @@ class AttentionExplorer(Settings, Widget):
             head_label=head_label,
             anchor=anchor,
             title=title,
-            note=inputs.note(caption, _PROVENANCE[data["kind"]]),
+            note=inputs.note(caption, _PROVENANCE[provenance]),
             scale_label=_scale_label(data),
             **data,
             **settings,

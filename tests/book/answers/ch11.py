@@ -1,7 +1,13 @@
 """Wrong answers to the exercises of chapter 11, and what the checks must say of them."""
 
 CHAPTER = "11_summaries.ipynb"
-CHECKS = {1: "check_choose", 2: "check_rouge", 3: "check_diverse", 4: "check_head"}
+CHECKS = {
+    1: "check_choose",
+    2: "check_rouge",
+    3: "check_diverse",
+    4: "check_head",
+    5: "check_about",
+}
 
 WRONG = {
     (1, "by score, not in order"): (
@@ -40,4 +46,14 @@ WRONG = {
     (4, "no such head"): ("lambda: 4", "In head 4 the events"),
     (4, "the summary"): ("lambda: 'the summary'", "In head the summary"),
     (4, "minus one"): ("lambda: -1", "In head -1 the events"),
+    (5, "whether an event or not does not count"): (
+        "lambda n, e: (n @ n.T).sum(-1)",
+        "sentence 0 is an event of the person named most, and scores 2.00",
+    ),
+    (5, "whose event does not count"): ("lambda n, e: e", "another sentence has 1.00"),
+    (5, "an event adds too little"): (
+        "lambda n, e: (n @ n.T).sum(-1) * 0.1 + e - 0.9 * n[:, 0]",
+        "is an event of the person named most",
+    ),
+    (5, "one number for each name"): ("lambda n, e: n.sum(0)", "one score for each of the 3"),
 }
