@@ -154,11 +154,15 @@ def patterns(narrow: bool) -> Sheet:
             seen = sum(rule(i, j) for i in range(LENGTH) for j in range(LENGTH))
             sheet.text(x + wide / 2, y + 24 + wide + 14, f"{seen} pairs", "weight", size=13)
             continue
-        for i in range(LENGTH):
-            for j in range(i):
-                sheet.hidden(x + j * size, y + 24 + i * size, size, size)
-            sheet.rect(x + i * size, y + 24 + i * size, size, size, "d-weight-4 d-cell")
-        sheet.item("state", x + wide - 66, y + 30, 62, 34, "state")
+        top, gap = y + 24, wide / LENGTH
+        sheet.item("state", x + wide / 2 - 40, top + 58, 80, 40, "state")
+        for place in range(LENGTH):
+            centre = x + (place + 0.5) * gap
+            sheet.rect(centre - 4.5, top, 9, 12, "d-key d-box", 1)
+            end = x + wide / 2 - 34 + 68 * place / (LENGTH - 1)
+            sheet.line([(centre, top + 13), (end, top + 57)], "key", style="d-thin")
+        sheet.arrow([(x + wide / 2, top + 98), (x + wide / 2, top + 126)], "state")
+        sheet.text(x + wide / 2, top + 138, "read at every word", "query", size=13)
         sheet.text(x + wide / 2, y + 24 + wide + 14, "12 words, one state", size=13)
     return sheet
 
@@ -170,7 +174,8 @@ PATTERNS = Drawing(
         "Four tables of 12 queries by 12 keys. Full causal attention fills the lower triangle, "
         "78 pairs. A window of 4 keeps a band of 42 pairs along the diagonal. Blocks of 2 keep "
         "each block's own triangle, the block before it and the first one: 54 pairs. Linear "
-        "attention compares no pairs: each word is added to a state of fixed size and reads it."
+        "attention compares no pairs: twelve words lead into one state, which is read at every "
+        "word."
     ),
     draw=patterns,
     two_layouts=True,

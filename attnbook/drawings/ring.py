@@ -9,7 +9,11 @@ CHUNKS = 2 * DEVICES
 HELD = [[place for each in ranges for place in each] for ranges in shards(CHUNKS, DEVICES)]
 """The chunks of the sequence that each device holds, an early one and a late one."""
 
+STRETCHES = [[2 * device, 2 * device + 1] for device in range(DEVICES)]
+"""The chunks when each device holds one stretch of the text."""
+
 DONE, NOW = 0.3, 0.8  # of the map of weights
+PASSED = (0, 1, 3)  # the steps round the ring that are drawn
 
 
 def owner(device: int, step: int) -> int:
@@ -21,6 +25,37 @@ def squares(device: int, step: int) -> list[tuple[int, int]]:
     """The chunks of queries and of keys that a device compares at a step."""
     keys = HELD[owner(device, step)]
     return [(query, key) for query in HELD[device] for key in keys if key <= query]
+
+
+def work(held: list[list[int]]) -> list[int]:
+    """How many squares of scores each device computes in all: a chunk's own and those before."""
+    return [sum(query + 1 for query in chunks) for chunks in held]
+
+
+def shared(held: list[list[int]]) -> Sheet:
+    """Who computes which rows of the map of scores, and how much that is."""
+    sheet = Sheet(NARROW, 370, 13)
+    wide, gap = 78, 9
+    counts = work(held)
+    for device, (chunks, count) in enumerate(zip(held, counts, strict=True)):
+        x = device * (wide + gap)
+        sheet.text(x + wide / 2, 9, f"device {device + 1}", style="d-bold")
+        sheet.item("query", x, 22, wide, 26, _chunks(chunks))
+        sheet.bar(x, 58, wide, 14, count / max(work(STRETCHES)))
+        sheet.text(x + wide / 2, 86, f"{count} squares", "weight", size=12.5)
+    owners = {chunk: device for device, chunks in enumerate(held) for chunk in chunks}
+    side, left, top = 26, 64, 134
+    _axes(sheet, left, top, side)
+    for query in range(CHUNKS):
+        for key in range(CHUNKS):
+            x, y = left + key * side, top + query * side
+            if key > query:
+                sheet.hidden(x, y, side, side)
+            else:
+                sheet.cell(x, y, side, side, DONE, str(owners[query] + 1), size=12)
+    sheet.text(0, 362, "queries and keys by chunk; numbers name the device", anchor="start",
+               style="d-muted", size=12)  # fmt: skip
+    return sheet
 
 
 def frame(step: int) -> Sheet:
@@ -57,12 +92,9 @@ def _scores(sheet: Sheet, step: int, left: float, top: float) -> None:
         for device in range(DEVICES)
         for square in squares(device, past)
     }
-    sheet.text(left + CHUNKS * side / 2, top - 22, "keys", "key", size=12.5)
-    sheet.text(left - 40, top + CHUNKS * side / 2, "queries", "query", size=12.5)
+    _axes(sheet, left, top, side)
     for query in range(CHUNKS):
         y = top + query * side
-        sheet.text(left + (query + 0.5) * side, top - 8, str(query + 1), "key", size=11.5)
-        sheet.text(left - 9, y + side / 2, str(query + 1), "query", size=11.5)
         for key in range(CHUNKS):
             x = left + key * side
             if key > query:
@@ -75,6 +107,16 @@ def _scores(sheet: Sheet, step: int, left: float, top: float) -> None:
                 sheet.cell(x, y, side, side, 0.0)
 
 
+def _axes(sheet: Sheet, left: float, top: float, side: float) -> None:
+    """Names and numbers of the rows and columns."""
+    sheet.text(left + CHUNKS * side / 2, top - 22, "keys", "key", size=12.5)
+    sheet.text(left - 40, top + CHUNKS * side / 2, "queries", "query", size=12.5)
+    for chunk in range(CHUNKS):
+        middle = (chunk + 0.5) * side
+        sheet.text(left + middle, top - 8, str(chunk + 1), "key", size=11.5)
+        sheet.text(left - 9, top + middle, str(chunk + 1), "query", size=11.5)
+
+
 def _chunks(held: list[int]) -> str:
     return " and ".join(str(place + 1) for place in held)
 
@@ -83,18 +125,21 @@ DRAWING = Drawing(
     name="ring",
     title="Four devices share a text: queries stay, keys and values travel round the ring.",
     description=(
-        "A text is cut into eight chunks. Device 1 holds chunks 1 and 8, device 2 holds 2 and 7, "
-        "device 3 holds 3 and 6, device 4 holds 4 and 5. Below the devices, the lower triangle of "
-        "eight by eight squares of scores fills in four steps: three squares a device in the "
-        "first step, two of them on the diagonal and half hidden, and two whole squares a device "
-        "in each later step."
+        "A text is cut into eight chunks. With one stretch for each device, the causal mask leaves "
+        "them 3, 7, 11 and 15 squares of scores. Instead device 1 holds chunks 1 and 8, device 2 "
+        "holds 2 and 7, device 3 holds 3 and 6, device 4 holds 4 and 5, and each has 9 squares. "
+        "Then the lower triangle of eight by eight squares fills in four steps: three squares a "
+        "device in the first step, two of them on the diagonal and half hidden, and two whole "
+        "squares a device in each later step."
     ),
-    draw=lambda narrow: [frame(step) for step in range(DEVICES)],
+    draw=lambda narrow: [shared(STRETCHES), shared(HELD), *map(frame, PASSED)],
     says=(
-        "Each device begins with its own keys. It holds an early chunk and a late one, and sends "
-        "its keys and values on while it computes.",
-        "Everyone has the keys of the device before, and two whole squares to compute.",
-        "One step further round the ring: two squares again for each.",
+        "One stretch of the text for each device: the mask leaves the first one 3 squares and the "
+        "last one 15. Three devices would wait for the fourth.",
+        "So pair an early chunk with a late one, and each device has 9.",
+        "Each begins with its own keys, and sends its keys and values on while it computes.",
+        "Now everyone has the keys of the device before: two whole squares each. The next step is "
+        "like this one, one place further round the ring.",
         "After four steps every query has met every key that it may see. Nobody waited, and "
         "nobody ever held more than two parts of the keys.",
     ),

@@ -59,6 +59,8 @@ def frame(step: int) -> Sheet:
         for e, value in enumerate(row):
             sheet.text(130 + e * 34, 158 + f * 26, number(value), size=15)
         sheet.text(240, 158 + f * 26, number(z[f]), size=15)
+    sheet.rect(114, 144, 66, 52, "d-frame", 3)
+    sheet.rect(224, 144, 32, 52, "d-frame", 3)
     sheet.text(147, 203, "S", "state", size=12.5)
     sheet.text(240, 203, "z", "state", size=12.5)
     sheet.item("query", 20, 244, 92, 32, vector(features(QUERIES[step])), style="d-new")

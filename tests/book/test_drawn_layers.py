@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from attnbook import recorded
-from attnbook.drawings import DRAWINGS, cross_attention, layer_steps, state_steps, tiles
+from attnbook.drawings import DRAWINGS, cross_attention, layer_steps, ring, state_steps, tiles
 from attnbook.drawings.combined_masks import STEPS, WORDS
 from attnbook.drawings.sheet import number, vector
 from attnkit import masks, trace
@@ -107,3 +107,19 @@ def test_window_reach_is_that_of_two_layers():
     back = state_steps.LENGTH - 1 - (seen @ seen)[-1].bool().int().argmax().item()
     assert f"{back} words back, no further" in words(DRAWINGS["window-reach"])
     assert f"reach {back} words back" in DRAWINGS["window-reach"].title
+
+
+def test_ring_counts_the_work_of_each_device_and_leaves_no_square_out():
+    causal = masks.causal(ring.CHUNKS)
+    for frame, held in enumerate((ring.STRETCHES, ring.HELD)):
+        counts = [int(causal[chunks].sum()) for chunks in held]
+        shown = [text for text in words(DRAWINGS["ring"], frame) if text.endswith(" squares")]
+        assert ring.work(held) == counts == [int(text.split()[0]) for text in shown]
+    assert counts == [9] * ring.DEVICES
+    done = [
+        square
+        for step in range(ring.DEVICES)
+        for device in range(ring.DEVICES)
+        for square in ring.squares(device, step)
+    ]
+    assert sorted(done) == [tuple(square) for square in causal.nonzero().tolist()]
