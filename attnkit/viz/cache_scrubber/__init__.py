@@ -11,7 +11,10 @@ from attnkit.viz.explorer.settings import SettingError
 from attnkit.viz.heatmap import plain_axes
 from attnkit.viz.widget import Widget, source
 
-_PROVENANCE = "Counted, not measured: attention only, hidden pairs too, as a matrix product does."
+_PROVENANCE = (
+    "Counted, not measured. Attention only; the pairs that the mask hides are counted, since a "
+    "matrix product computes them, too."
+)
 
 
 class CacheScrubber(Widget):
