@@ -6,6 +6,7 @@ drawings into its pages itself (`attnbook.drawings.sphinx_ext`).
 
 from attnbook.drawings import (
     additive,
+    bandwidth,
     beams,
     bugs,
     cache,
@@ -16,6 +17,7 @@ from attnbook.drawings import (
     entrances,
     heads,
     layer_steps,
+    letters,
     linear,
     lookup,
     luong,
@@ -45,9 +47,11 @@ DRAWINGS: dict[str, Drawing] = {
         encoder_decoder.DRAWING,
         memory.LEAKY,
         memory.BINARY,
+        letters.DRAWING,
         memory.LOOK_BACK,
         lookup.QUERY_KEY_VALUE,
         plane.DRAWING,
+        bandwidth.DRAWING,
         decoder_step.DRAWING,
         additive.SCORE,
         additive.CROSSING,

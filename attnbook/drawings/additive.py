@@ -38,25 +38,49 @@ def weights(query: Sequence[float]) -> list[float]:
 
 
 def draw_score(narrow: bool) -> Sheet:
-    """The query of chat; below it a row for each key, from the key to its weight."""
-    sheet, query = Sheet(NARROW, 250, 13), QUERIES[1]
+    """The query of chat; a row for each key, from the key to its weight; the tanh as a curve."""
+    sheet, query = Sheet(NARROW, 394, 13), QUERIES[1]
     sheet.item("query", 0, 4, 66, 30, vector(query))
     sheet.text(76, 19, "before “chat”", "query", anchor="start", style="d-bold")
-    for x, name in ((28, "key"), (112, "sum"), (194, "tanh"), (258, "× v"), (312, "weight")):
+    for x, name in ((28, "key"), (102, "sum"), (182, "tanh"), (254, "× v"), (312, "weight")):
         sheet.text(x, 62, name, style="d-bold", size=12.5)
     for place, (word, key) in enumerate(zip(ENGLISH, KEYS, strict=True)):
         y, (total, tanh, score) = 104 + 56 * place, step(query, key)
         sheet.text(28, y - 24, word, style="d-italic")
         sheet.item("key", 0, y - 14, 62, 28, vector(key))
-        sheet.text(76, y, "+")
-        sheet.text(112, y, vector(total))
-        sheet.arrow([(136, y), (152, y)])
-        sheet.text(194, y, vector(tanh))
-        sheet.text(258, y, f"{score:.2f}", style="d-bold")
+        sheet.text(74, y, "+")
+        sheet.text(102, y, vector(total))
+        sheet.arrow([(120, y), (134, y)])
+        sheet.text(182, y, vector(tanh, 3))
+        sheet.text(254, y, f"{score:.2f}", style="d-bold")
         share = weights(query)[place]
         sheet.bar(288, y - 7, 50, 14, share)
         sheet.text(313, y + 17, f"{share:.2f}", "weight", size=12.5)
+    _curve(sheet, 40, 272, 178, 84)
+    sheet.text(232, 302, "3 in one feature:", anchor="start", size=12.5)
+    sheet.text(232, 320, f"{math.tanh(3):.3f}", anchor="start", style="d-bold")
+    sheet.text(232, 344, "1 and 2 in two:", anchor="start", size=12.5)
+    sheet.text(232, 362, f"{math.tanh(1) + math.tanh(2):.3f}", anchor="start", style="d-bold")
     return sheet
+
+
+def _curve(sheet: Sheet, left: float, top: float, wide: float, tall: float) -> None:
+    """The tanh from 0 to 3, with a dot at 1, 2 and 3."""
+
+    def at(x: float) -> tuple[float, float]:
+        return left + wide * x / 3, top + tall * (1 - math.tanh(x))
+
+    sheet.line([(left, top - 6), (left, top + tall), (left + wide, top + tall)], style="d-muted")
+    sheet.line([(left, top), (left + wide, top)], style="d-thin d-dashed d-muted")
+    sheet.text(left - 8, top, "1", anchor="end", size=12)
+    sheet.text(left - 8, top + tall, "0", anchor="end", size=12)
+    sheet.line([at(x / 20) for x in range(61)], "state", style="d-wide")
+    for x in (1, 2, 3):
+        sheet.circle(*at(x), 5, "d-state d-solid")
+        sheet.text(at(x)[0], top + tall + 14, str(x), size=12)
+        below = f"{math.tanh(x):.3f}"
+        sheet.text(at(x)[0] - (4 if x == 3 else 0), at(x)[1] + 18, below, size=12)
+    sheet.text(left + 4, top - 16, "tanh", anchor="start", style="d-italic", size=12.5)
 
 
 def draw_links(narrow: bool) -> Sheet:
@@ -82,9 +106,10 @@ SCORE = Drawing(
     title="An additive score: add, squash each feature, and weigh what comes out.",
     description=(
         "The projected query before chat is 2, 1. It is added to three projected keys. With the, "
-        "1, −1, the sum is 3, 0, the tanh 1, 0 and the score 3.98. With black, −2, 2, the sum is "
-        "0, 3 and the score again 3.98. With cat, −1, 1, the sum is 1, 2, the tanh 0.76, 0.96 and "
-        "the score 6.90. The weights are 0.05, 0.05 and 0.90."
+        "1, −1, the sum is 3, 0, the tanh 0.995, 0 and the score 3.98. With black, −2, 2, the sum "
+        "is 0, 3 and the score again 3.98. With cat, −1, 1, the sum is 1, 2, the tanh 0.762, "
+        "0.964 and the score 6.90. The weights are 0.05, 0.05 and 0.90. Below, the curve of the "
+        "tanh: 3 in one feature gives 0.995, 1 and 2 in two give 1.726."
     ),
     draw=draw_score,
 )

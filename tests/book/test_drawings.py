@@ -19,11 +19,13 @@ from sphinx.errors import ExtensionError
 from attnbook.drawings import (
     DRAWINGS,
     additive,
+    bandwidth,
     beams,
     cache,
     decoder_step,
     encoder_decoder,
     heads,
+    letters,
     lookup,
     luong,
     masks,
@@ -42,7 +44,7 @@ from attnkit import Translator
 from attnkit.tasks import salient
 from attnkit.viz import HeadSwitch, palette
 from attnkit.viz.palette import ROLES, contrast
-from booktools import gates, normal_form
+from booktools import claims, gates, normal_form
 from tests.browser.explorer_page import saved_arrays, saved_models
 
 EACH = pytest.mark.parametrize("drawing", DRAWINGS.values(), ids=lambda drawing: drawing.name)
@@ -312,6 +314,39 @@ def cells(chapter: str, *names: str, until: str = "") -> dict:
 def printed(text: str) -> list[float]:
     """Every number in an output, in its order."""
     return [float(one) for one in re.findall(r"-?\d+(?:\.\d+)?", text)]
+
+
+def test_longer_words_are_what_the_chapters_model_wrote():
+    path = gates.CHAPTERS / "01_rnn_bottleneck.ipynb"
+    (cell,) = (cell for cell in normal_form.read(path).cells if cell.id == "live-test")
+    text = claims.printed(cell)
+    words = re.findall(r"source +(\w+)\n +written +(\w+)\n", text)
+    assert dict(zip(letters.WRITTEN, words, strict=True)) == letters.WRITTEN
+    counts = [tuple(map(int, row.split())) for row in re.findall(r"right of 200 (.*)", text)]
+    assert dict(zip(letters.RIGHT, counts, strict=True)) == letters.RIGHT
+    shares = re.findall(r"^ +(\d+) +(\d+)%", text, re.M)
+    # The table rounds to whole percents, which are two words each.
+    for length, share in shares:
+        assert abs(letters.WHOLE[int(length)] / letters.TESTED - int(share) / 100) < 0.0051
+    assert [letters.right_of(length) for length in letters.WRITTEN] == [2, 3, 6, 5, 2, 5, 4, 1]
+    source = cells("01", "imports", "live-code", until="def words")
+    assert source["LONGEST"] == letters.LONGEST
+
+
+def test_bandwidths_are_those_of_the_chapters_points():
+    found = cells("02", "imports", "models", "kernel-regression", "kernel-code", until="flat = ")
+    place, value = found["data"][0]
+    assert torch.equal(place[:, 0], bandwidth.measured()[0])
+    assert torch.equal(value[:, 0], bandwidth.measured()[1])
+    for frame, width in enumerate(bandwidth.BANDWIDTHS):
+        curve = found["regression"](found["x"], place, value, width)
+        run = bandwidth.run(width)
+        assert run.curve == pytest.approx(curve[:, 0].tolist(), abs=1e-3)
+        text = f"distance to the true curve: {found['error'](curve):.2f}"
+        assert text in words(DRAWINGS["bandwidths"], frame)
+        assert sum(run.weights) == pytest.approx(1)
+    best = min(bandwidth.BANDWIDTHS, key=lambda width: bandwidth.run(width).distance)
+    assert best == 0.05
 
 
 def test_encoder_decoder_shows_what_the_model_writes():

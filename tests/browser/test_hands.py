@@ -178,6 +178,35 @@ def test_the_gate_by_keys_says_what_is_left(show, label, key):
     assert "of that is left" in said
 
 
+def test_turning_the_first_word_over_shows_the_other_state(show):
+    _, root, _ = show(a_gate())
+    gate = a_gate()
+    button = root.get_by_role("button", name="Turn “cats” over")
+    button.click()
+    shown = snapshot(root)
+    assert button.get_attribute("aria-pressed") == "true"
+    assert shown["states"] == pytest.approx(gate.states(True), abs=1e-6)
+    assert shown["turned"] == pytest.approx(gate.states(), abs=1e-6)
+    root.locator(".ag-first").click()
+    assert snapshot(root)["states"] == pytest.approx(gate.states(), abs=1e-6)
+    button.click()
+    root.get_by_role("button", name="Reset").click()
+    assert snapshot(root)["flipped"] is False
+
+
+def test_a_query_twice_as_long_keeps_its_direction(show):
+    _, root, _ = show(a_plane(query=[0.2, 0.4], matrix=None))
+    root.get_by_role("button", name="Twice as long").click()
+    assert snapshot(root)["query"] == pytest.approx([0.4, 0.8])
+    for _ in range(4):
+        root.get_by_role("button", name="Twice as long").click()
+    x, y = snapshot(root)["query"]
+    assert y == pytest.approx(2 * x)
+    assert y == pytest.approx(1.3)  # the edge of the plane
+    root.get_by_role("button", name="Half as long").click()
+    assert snapshot(root)["query"] == pytest.approx([x / 2, y / 2])
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
 def test_no_axe_violation_and_no_sideways_scroll(show, theme, width):

@@ -34,6 +34,7 @@ const counted = (n) => `${n} ${n === "1" ? "word" : "words"}`;
 const PAGE = `<p class="ak-title"></p><div class="ak-controls"></div>
 <p class="ak-big"></p><p class="ak-say"></p>
 <ol class="ag-words" aria-hidden="true"></ol>
+<p class="ag-key" aria-hidden="true">bar: the word's weight in the state, from 1 (full) to what a float32 cannot hold, on a logarithmic scale</p>
 <p class="ag-head" aria-hidden="true"></p><div class="ag-digits" aria-hidden="true"></div>
 <div class="ag-reach" aria-hidden="true"><span>survives noise of ${NOISE}</span>
 <span>only in an exact float32</span><span>gone</span></div>
@@ -48,6 +49,7 @@ class View {
     this.addControls();
     this.items = this.data.words.map((word) => make("li", {}, make("span", { textContent: word }), make("i")));
     page.words.append(...this.items);
+    this.flipped = false;
     this.cells = Array.from({ length: PLACES }, () => make("span"));
     page.digits.append(...this.cells);
     page.root.snapshot = () => this.snapshot();
@@ -61,9 +63,10 @@ class View {
     this.gate = slider("Gate", ...BIASES, 0.1);
     this.read = slider("Words read", 1, this.data.words.length, 1);
     [this.z, this.n] = [make("output"), make("output")];
+    this.flip = make("button", { type: "button", textContent: `Turn ${quoted(this.data.words[0])} over` });
     this.reset = make("button", { type: "button", textContent: "Reset", className: "ak-reset" });
     this.page.controls.append(make("label", {}, "Gate", this.gate, this.z),
-      make("label", {}, "Words read", this.read, this.n), this.reset);
+      make("label", {}, "Words read", this.read, this.n), make("div", { className: "ag-buttons" }, this.flip, this.reset));
   }
 
   listen() {
@@ -71,7 +74,9 @@ class View {
     const { on, end } = follow(this.model, SETTINGS, root, update);
     on(this.gate, "input", () => this.take({ bias: Number(this.gate.value) }));
     on(this.read, "input", () => this.take({ step: Number(this.read.value) }));
-    on(this.reset, "click", () => this.take(this.initial));
+    const turn = (flipped) => { this.flipped = flipped; update(); };
+    for (const node of [this.flip, this.items[0]]) on(node, "click", () => { turn(!this.flipped); this.take({}); });
+    on(this.reset, "click", () => { turn(false); this.take(this.initial); });
     on(matchMedia("print"), "change", update);
     this.close = end;
   }
@@ -87,16 +92,17 @@ class View {
     readStyle(page.root);
     this.gate.value = this.model.get("bias");
     this.read.value = step;
+    this.flip.ariaPressed = String(this.flipped);
     say(this.z, gate.toFixed(3));
     say(this.n, String(step));
     this.gate.ariaValueText = `gate ${gate.toFixed(3)}`;
     this.read.ariaValueText = `${counted(String(step))}, to ${quoted(data.words[step - 1])}`;
     const first = quoted(data.words[0]);
     const depth = Math.ceil(-Math.log2(moved));
-    const every = half.toLocaleString("en-US", { maximumFractionDigits: 1 });
+    const every = half.toLocaleString("en-US", { maximumFractionDigits: half < 10 ? 1 : 0 });
     say(page.big, `${first} moves the state by ${small(moved, 3)}`);
     say(page.say, `${first} entered with weight ${small(1 - gate)}, like every word, and ${shareOf(left)} of that is left. ` +
-      `Half goes ${every === "1" ? "with every word" : `every ${every} words`}. Turn ${first} over, and ` +
+      `Half is lost ${every === "1" ? "with every word" : `every ${every} words`}. Turn ${first} over, and ` +
       `${moved ? `binary place ${depth} changes first` : "nothing changes: the bit has fallen out"}.`);
     items.forEach((item, j) => {
       item.className = j >= step ? "ag-later" : j ? "" : "ag-first";
@@ -112,14 +118,14 @@ class View {
     exact.style.gridColumn = `10/${edge}`;
     gone.hidden = edge > PLACES;
     gone.style.gridColumn = `${Math.min(edge, PLACES)}/29`;
-    say(page.head, `the state: ${states[step - 1].toFixed(7)}, in binary 0.`);
+    say(page.head, `the state: ${states[step - 1].toFixed(7)}, and its binary places after “0.”`);
   }
 
   /** What is on show: settings, both runs, and what they say of the first word. */
   snapshot() {
     const { bias, step } = traitsOf(this.model, SETTINGS), gate = gateOf(bias);
-    const [states, turned] = [false, true].map((over) => statesOf(this.data.inputs, gate, over));
-    return { gate, step, states, turned, weights: weightsOf(gate, step), left: gate ** (step - 1),
+    const [states, turned] = [this.flipped, !this.flipped].map((over) => statesOf(this.data.inputs, gate, over));
+    return { gate, step, flipped: this.flipped, states, turned, weights: weightsOf(gate, step), left: gate ** (step - 1),
       half: Math.LN2 / -Math.log(gate), moved: Math.abs(states[step - 1] - turned[step - 1]) };
   }
 }

@@ -75,8 +75,10 @@ class View {
 
   addControls() {
     this.turn = make("input", { type: "checkbox", ariaLabel: "Turn the query by W first" });
-    this.reset = make("button", { type: "button", textContent: "Reset", className: "ak-reset" });
-    this.page.controls.append(make("label", { hidden: !this.data.matrix }, "Turn the query by W first", this.turn), this.reset);
+    const button = (textContent) => make("button", { type: "button", textContent });
+    [this.shorter, this.longer, this.reset] = ["Half as long", "Twice as long", "Reset"].map(button);
+    this.page.controls.append(make("label", { hidden: !this.data.matrix }, "Turn the query by W first", this.turn),
+      make("div", { className: "aq-buttons" }, this.shorter, this.longer, this.reset));
   }
 
   addName(name) {
@@ -105,9 +107,17 @@ class View {
       this.take({ query: this.held(this.model.get("query").map((v, d) => Math.round((v + STEP * by[d]) * 1e6) / 1e6)) });
     });
     on(this.turn, "input", () => this.take({ turned: this.turn.checked }));
+    on(this.shorter, "click", () => this.stretch(0.5));
+    on(this.longer, "click", () => this.stretch(2));
     on(this.reset, "click", () => this.take(this.initial));
     on(matchMedia("print"), "change", update);
     this.close = end;
+  }
+
+  /** The same direction, a length times `by`, or as far as the plane goes. */
+  stretch(by) {
+    const query = this.model.get("query"), most = Math.max(...query.map(Math.abs));
+    if (most) this.take({ query: query.map((v) => v * Math.min(by, this.reach / most)) });
   }
 
   /** Within the plane. */
