@@ -21,9 +21,9 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture(scope="session")
 def chromium_path() -> str:
     """The path of Chromium; without one the test is skipped, in CI it fails."""
-    path = chromium.find()
+    path = chromium.find(shell=True)
     if path is None:
-        message = "no Chromium found; install it (apt install chromium) or name it in $CHROMIUM"
+        message = "no Chromium found; apt install chromium-headless-shell, or name it in $CHROMIUM"
         if os.environ.get("CI"):
             pytest.fail(message)
         pytest.skip(message)
