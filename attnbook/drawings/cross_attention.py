@@ -15,7 +15,7 @@ WEIGHTS = (
 
 def draw(narrow: bool) -> Sheet:
     """Keys and values come in from the left, queries from below; the weights lie between."""
-    sheet = Sheet(NARROW, 372, 13.5)
+    sheet = Sheet(NARROW, 330, 13.5)
     left, size, high, top = 132, 66, 42, 112
     sheet.text(left + 1.5 * size, 10, "from the encoder's last layer", style="d-bold", size=13)
     sheet.arrow([(left + 1.5 * size, 20), (left + 1.5 * size, 36)])
@@ -30,22 +30,11 @@ def draw(narrow: bool) -> Sheet:
         for j, weight in enumerate(row):
             x = left + j * size
             sheet.cell(x, y, size, high, weight, f"{weight:.2f}", size=13)
-    sheet.text(0, top + 4 * high + 44, "one query for each word that is", anchor="start", size=12.5)
-    sheet.text(
-        0,
-        top + 4 * high + 61,
-        "about to be written, from the decoder",
-        anchor="start",
-        size=12.5,
-    )
-    sheet.text(
-        0,
-        top + 4 * high + 82,
-        "Keys and values are made only once.",
-        anchor="start",
-        style="d-muted",
-        size=12.5,
-    )
+    for row, line in enumerate(("from the decoder:", "one query for each", "word to be written")):
+        style = "" if row else "d-bold"
+        sheet.text(0, 52 + 17 * row, line, anchor="start", style=style, size=12.5)
+    once = "keys and values: made once a layer"
+    sheet.text(left + 1.5 * size, top + 4 * high + 40, once, style="d-muted", size=12)
     return sheet
 
 

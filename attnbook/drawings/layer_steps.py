@@ -74,6 +74,7 @@ def frame(step: int) -> Sheet:
             level = low - up
             above = -24 if name in ("attention", "feed-forward") else 24
             if step < now:
+                _path(sheet, x, box, level, name)
                 sheet.rect(box - WIDE / 2, level - HIGH / 2, WIDE, HIGH, "d-ghost", 6)
                 sheet.text(box, level, name, style="d-off", size=12.5)
                 continue
@@ -87,14 +88,27 @@ def frame(step: int) -> Sheet:
             role = "value" if name == "attention" else "state"
             _box(sheet, role, box, level, WIDE, getattr(here, field), step == now)
         for field, start, up, now in ADDED:
-            if step >= now:
-                level = low - up
-                sheet.line([(box, low - start - 16), (box, level), (x + 9, level)], "state")
-                sheet.plus(x, level)
-                _box(sheet, "state", x, level - 30, WIDE - 12, getattr(here, field), step == now)
+            if step < now:
+                points = [(box, low - start - 16), (box, low - up), (x + 9, low - up)]
+                sheet.line(points, style="d-muted d-thin")
+                continue
+            level = low - up
+            sheet.line([(box, low - start - 16), (box, level), (x + 9, level)], "state")
+            sheet.plus(x, level)
+            _box(sheet, "state", x, level - 30, WIDE - 12, getattr(here, field), step == now)
     if step >= 2:
         _links(sheet, step)
     return sheet
+
+
+def _path(sheet: Sheet, x: float, box: float, level: float, name: str) -> None:
+    """The way into a part that is still to come."""
+    if name == "norm":
+        points = [(x, level + 32), (box, level + 32), (box, level + 16)]
+    else:
+        below = 60 if name == "attention" else 42
+        points = [(box, level + below), (box, level + 16)]
+    sheet.line(points, style="d-muted d-thin")
 
 
 def _box(sheet: Sheet, role: str, x: float, y: float, w: float, row: Row, new: bool) -> None:

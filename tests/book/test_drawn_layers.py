@@ -6,7 +6,15 @@ import pytest
 import torch
 
 from attnbook import recorded
-from attnbook.drawings import DRAWINGS, cross_attention, layer_steps, ring, state_steps, tiles
+from attnbook.drawings import (
+    DRAWINGS,
+    cross_attention,
+    layer_steps,
+    ring,
+    state_steps,
+    tiles,
+    transformer,
+)
 from attnbook.drawings.combined_masks import STEPS, WORDS
 from attnbook.drawings.sheet import number, vector
 from attnkit import masks, trace
@@ -58,6 +66,15 @@ def test_cross_attention_shows_the_trained_models_weights():
     torch.testing.assert_close(weights, torch.tensor(cross_attention.WEIGHTS), atol=0.0051, rtol=0)
     rows = [printed(line) for line in output("09", "cross-weights").splitlines()]
     assert rows == [list(row) for row in cross_attention.WEIGHTS]
+
+
+def test_transformer_shows_how_likely_the_trained_model_finds_each_word():
+    _, chosen = output("09", "translate-code").rsplit("\n\n", 1)
+    likeliest = [line.split()[:2] for line in chosen.splitlines()]
+    words = [word if word != "<eos>" else "end" for word, _ in likeliest]
+    assert tuple(words) == transformer.WRITTEN
+    for (_, chance), drawn in zip(likeliest, transformer.CHANCES, strict=True):
+        assert float(chance) == drawn
 
 
 def test_growing_table_shows_what_autograd_keeps():
