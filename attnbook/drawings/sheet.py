@@ -156,6 +156,10 @@ class Sheet:
         classes = " ".join(filter(None, [_role(role), "d-line", style]))
         self.parts.append(f'<path d="{_path(points)}"{_class(classes)}/>')
 
+    def patch(self, corners: Sequence[Point], role: str) -> None:
+        """A filled shape with these corners, in the ink of a role."""
+        self.parts.append(f'<path d="{_path(corners)}Z" class="{_role(role)} d-head"/>')
+
     def arrow(self, points: Sequence[Point], role: str | None = None, *, style: str = "") -> None:
         """A line through the points with a head at its end."""
         (x0, y0), (x1, y1) = points[-2:]
