@@ -66,7 +66,7 @@ def test_each_step_of_the_tour_names_a_check_that_catches_its_bug(chapter, label
     assert len(steps) == source.count("step(") - 1
     for name, rest in steps:
         say = "".join(re.findall(r'"([^"]*)"', rest))
-        if name == "right":
+        if name == "correct":
             assert "Caught" not in say
             continue
         label = labels[renamed.get(name, name)]
