@@ -54,7 +54,7 @@ def frame(step: int) -> Sheet:
         said = f"what is carried is first multiplied by {number(mend)}"
         sheet.text(NARROW / 2, 126, said, style="d-muted", size=12.5)
     carried = (
-        ("maximum", "weight", largest),
+        ("e to the max.", "weight", largest),
         ("sum", "weight", total),
         ("output", "value", output),
     )
@@ -87,7 +87,7 @@ DRAWING = Drawing(
     ),
     draw=lambda narrow: [frame(step) for step in range(len(SHARES) + 1)],
     says=(
-        "The first tile: its share, divided by the largest so far, which is itself, counts 1.",
+        "The first key: its share 2, divided by the largest so far, which is itself, counts 1.",
         "A larger share comes. What was carried is halved, then the new key is added.",
         "The largest stays, so nothing is rescaled. The third key counts a quarter.",
         "Divide once, at the end: 13, what the whole row would have given.",

@@ -61,10 +61,12 @@ def frame(step: int) -> Sheet:
         style = "d-new" if i == row else "d-box"
         sheet.item("query", 20, y + 9, 48, size - 18, "Q", style=style, size=12.5)
         done = i < row or (i == row and column == BLOCKS - 1)
-        said = {True: "d-solid", False: "d-new" if i == row else "d-ghost"}[done]
-        words = "done" if done else "so far" if i == row else ""
         x = left + BLOCKS * size + 12
-        sheet.item("value", x, y + 9, 56, size - 18, words, style=said, size=12.5)
+        if i > row:  # nothing yet
+            sheet.rect(x, y + 9, 56, size - 18, "d-frame", 2)
+        else:
+            words, said = ("done", "d-solid") if done else ("so far", "d-new")
+            sheet.item("value", x, y + 9, 56, size - 18, words, style=said, size=12.5)
         for j in range(BLOCKS):
             x = left + j * size
             if (i, j) == (row, column):
@@ -102,7 +104,8 @@ TILES = Drawing(
     draw=lambda narrow: [frame(step) for step in range(len(STOPS))],
     says=(
         "The first tile: one block of queries against the first block of keys.",
-        "Its scores are used up and thrown away. The next block of keys comes to the same queries.",
+        "Its scores are used up and thrown away. What is carried: the largest score, the sum and "
+        "the output so far. Should a larger score come, one factor puts both right: see below.",
         "At the end of the row, divide once: these queries have their output.",
         "The next block of queries reads all keys and values again: from the cache if they fit, "
         "from slow memory if not. That is the price of tiles.",
