@@ -31,17 +31,26 @@ def labels(chapter):
 
 @pytest.mark.build
 def test_each_label_names_a_check_that_catches_its_exhibit(chapter, labels):
+    """The chapter's own checks, of which only those are asked that the label speaks of."""
     names = {}
-    for cell in (*EXHIBITS, "experiment"):
+    for cell in EXHIBITS:
         exec(chapter[cell].source, names)
+    exec(chapter["experiment"].source.partition("\ncaught, usual =")[0], names)
+    ask = names["ask"]
     assert set(labels) == set(names["EXHIBITS"])
     for name, label in labels.items():
-        check = label["check"].replace(
+        named = label["check"].replace(
             "assert_rows_sum_to_one(train=True)", "rows sum to one, in training"
         )
-        found = {c for c, v in zip(names["CHECKS"], names["caught"][name], strict=True) if v == 1}
-        assert check in found, name
-        assert (found == {check}) == bool(label["alone"]), (name, found)
+        bug, mended = names["EXHIBITS"][name]
+        catching = (
+            check
+            for check in sorted(names["CHECKS"], key=lambda check: check != named)
+            if ask(check, name, bug, True) is False and ask(check, name, mended, False)
+        )
+        assert next(catching, None) == named, name
+        another = next(catching, None)
+        assert (another is None) == bool(label["alone"]), (name, another)
 
 
 def test_each_label_shows_a_wrong_line_beside_a_right_one(labels):
