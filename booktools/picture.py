@@ -12,6 +12,7 @@ from playwright.sync_api import sync_playwright
 
 from booktools import chromium
 from booktools.address import ROOT
+from booktools.widget_page import START
 
 TARGET = ROOT / "assets" / "chapter.png"
 WIDTH, HEIGHT = 1280, 860
@@ -34,6 +35,7 @@ def draw(page_file: Path, target: Path) -> None:
             reduced_motion="reduce",
         )
         page.goto(page_file.as_uri())
+        page.evaluate(START)
         explorer = page.locator(".attnkit-explorer").first
         explorer.wait_for()
         explorer.evaluate("e => e.scrollIntoView({block: 'center', behavior: 'instant'})")

@@ -33,6 +33,10 @@ TOKENS = [
 ]
 
 
+START = "() => { dispatchEvent(new Event('attnkit-start')); }"
+"""Run in a page, it starts all widgets, also those that nobody is near."""
+
+
 def state_of(*widgets) -> dict:
     """The saved state of the widgets, as a notebook holds it."""
     views = list(widgets)

@@ -1,7 +1,7 @@
 // Takes the kernel's place in a built page: gives each anywidget a model with its saved state. The
-// build puts stand_in.js and arrive.js before it and adds the call. Of attnkit's widgets the page
+// build puts stand_in.js, arrive.js and near.js before it and adds the call. Of attnkit's widgets the page
 // holds a script each, which carries its source; others bring theirs in the state.
-async function host() {
+function host() {
   const type = "application/vnd.jupyter.widget-";
   const carriers = [...document.querySelectorAll("script[data-widget]")];
   const sources = Object.fromEntries(carriers.map(({ dataset }) => [dataset.widget, dataset.source]));
@@ -69,13 +69,7 @@ async function host() {
     await render?.({ model, el });
   }
 
-  // Widgets draw in a frame each, and the reader can act between them. A hidden page has no frames.
-  const frame = () => new Promise((done) => {
-    requestAnimationFrame(() => setTimeout(done));
-    setTimeout(done, 100);
-  });
-
-  const started = new Map();
+  const started = new Map(), waiting = [];
   for (const tag of document.querySelectorAll(`script[type="${type}view+json"]`)) {
     const { model_id: id, state: own } = JSON.parse(tag.textContent);
     state[id] ??= own; // of a view in no notebook
@@ -86,16 +80,18 @@ async function host() {
       place.append(standIn(pictures(id)));
       continue;
     }
-    if (!sources[traits._anywidget_id]) dress(traits);
-    try {
-      await draw(id, code, place);
-      place.parentNode.querySelector(".attnkit-fallback")?.remove();
-    } catch (error) {
-      // The picture stays.
-      place.remove();
-      console.error(error);
+    waiting.push({ place, anchor: traits.anchor, title: traits.title, start });
+    async function start() {
+      if (!sources[traits._anywidget_id]) dress(traits);
+      try {
+        await draw(id, code, place);
+        place.parentNode.querySelector(".attnkit-fallback")?.remove();
+      } catch (error) {
+        // The picture stays.
+        place.remove();
+        console.error(error);
+      }
     }
-    await frame();
   }
-  arrive();
+  startNear(waiting);
 }

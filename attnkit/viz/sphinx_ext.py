@@ -11,8 +11,8 @@ Any anywidget comes to life: attnkit's, and others, whose module travels in the 
 extension writes into `_static` the host, `attnkit-host.js`, a script for each of attnkit's widgets,
 which carries its module, and `attnkit-widgets.css`, their styles. To a page with a widget it adds
 host, style and the scripts of the widgets that are there, once and deferred. In those pages the
-notebook's picture stands beside the view until the widget has drawn, so that readers without
-JavaScript keep it. A view without saved state fails the build.
+notebook's picture stands beside the view until the reader comes near and the widget has drawn, so
+that readers without JavaScript keep it. A view without saved state fails the build.
 
 A live translator needs no notebook. Name the models, by the function that returns them::
 
@@ -55,7 +55,9 @@ HOST, STYLE = "attnkit-host.js", "attnkit-widgets.css"
 
 def host() -> str:
     """The script that brings the widgets of a page to life; it comes after those of the widgets."""
-    return f"(() => {{\n{source('stand_in.js', 'arrive.js', 'host.js')}\nhost();\n}})();\n"
+    return (
+        f"(() => {{\n{source('stand_in.js', 'arrive.js', 'near.js', 'host.js')}\nhost();\n}})();\n"
+    )
 
 
 def module_script(id_: str) -> str:

@@ -13,7 +13,7 @@ import pytest
 
 from booktools import chromium
 from booktools.serve import make_server
-from tests.browser.explorer_page import wait_for_widgets, write_page
+from tests.browser.explorer_page import start_widgets, wait_for_widgets, write_page
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -126,10 +126,13 @@ def leave(page, listeners: dict[str, Callable]) -> None:
 
 @pytest.fixture
 def open_page(browser, left) -> Iterator[Callable]:
-    """``open_(url, theme="light", width=1280, **context)`` gives a page and its record."""
+    """``open_(url, theme="light", width=1280, **context)`` gives a page and its record.
+
+    All its widgets start, as for paper; with ``start=False`` those that the reader comes near.
+    """
     used = []
 
-    def open_(url: str, *, theme: str = "light", width: int = 1280, **options):
+    def open_(url: str, *, theme: str = "light", width: int = 1280, start: bool = True, **options):
         spare = left.setdefault(tuple(sorted(options.items())), [])
         page = spare.pop() if spare else browser.new_context(**options).new_page()
         record = Record()
@@ -137,6 +140,8 @@ def open_page(browser, left) -> Iterator[Callable]:
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(color_scheme=theme)
         page.goto(url, wait_until="load")
+        if start and options.get("java_script_enabled", True):
+            start_widgets(page)
         return page, record
 
     yield open_

@@ -9,7 +9,7 @@ import torch
 
 from attnkit.viz import notebook as saved
 from booktools import normal_form
-from booktools.widget_page import state_of, write_page
+from booktools.widget_page import START, state_of, write_page
 
 __all__ = ["state_of", "write_page"]
 
@@ -51,6 +51,11 @@ def saved_arrays(model: dict) -> dict[str, np.ndarray]:
         for buffer in model["buffers"]
         if (name := buffer["path"][0]) != "frame_masks"  # which are bits
     }
+
+
+def start_widgets(page) -> None:
+    """Start all widgets of a page, also those that its reader is not near."""
+    page.evaluate(START)
 
 
 def wait_for_widgets(page, count: int = 1):

@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from booktools import firefox
+from booktools.widget_page import START
 from tests.browser.conftest import ROOT
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -59,6 +60,13 @@ def fox(tmp_path_factory):
         yield page
 
 
+def visit(fox, url: str) -> None:
+    """Open a page and wait until all its widgets are there."""
+    fox.open(url)
+    fox.evaluate(f"({START})()")
+    fox.wait_for(READY)
+
+
 def alike(one, other, path="") -> None:
     """Both say the same, numbers within 1e-6: the two engines round exp and tanh alone."""
     if isinstance(one, dict):
@@ -77,8 +85,7 @@ def alike(one, other, path="") -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_every_widget_says_in_firefox_what_it_says_in_chromium(fox, open_page, site_url, name):
-    fox.open(f"{site_url}{name}.html")
-    fox.wait_for(READY)
+    visit(fox, f"{site_url}{name}.html")
     page, _ = open_page(f"{site_url}{name}.html")
     page.wait_for_function(READY)
     here, there = fox.evaluate(SNAPSHOTS), json.loads(json.dumps(page.evaluate(SNAPSHOTS)))
@@ -89,8 +96,7 @@ def test_every_widget_says_in_firefox_what_it_says_in_chromium(fox, open_page, s
 @pytest.mark.parametrize("name", PAGES)
 def test_every_widget_is_drawn_in_firefox(fox, site_url, name):
     """No canvas is empty: some of its pixels are neither the first one's colour nor clear."""
-    fox.open(f"{site_url}{name}.html")
-    fox.wait_for(READY)
+    visit(fox, f"{site_url}{name}.html")
     fox.evaluate(SNAPSHOTS)  # each has been seen
     fox.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     empty = fox.evaluate(
@@ -108,8 +114,7 @@ def test_every_widget_is_drawn_in_firefox(fox, site_url, name):
 
 def test_a_slider_has_our_colour_and_moves_by_keys(fox, site_url, tmp_path):
     """Sliders and boxes are drawn with the control's colour, not Firefox's blue."""
-    fox.open(site_url + "chapters/05_scaled_dot_product_attention.html")
-    fox.wait_for(READY)
+    visit(fox, site_url + "chapters/05_scaled_dot_product_attention.html")
     slider = "document.querySelector('.attnkit-explorer input[type=range]')"
     fox.evaluate(f"{slider}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
     hue = fox.evaluate(f"getComputedStyle({slider}).accentColor")

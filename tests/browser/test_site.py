@@ -17,7 +17,7 @@ from playwright.sync_api import Page, TimeoutError
 from booktools import weigh
 from tests.book.test_pages import PAGES
 from tests.browser.conftest import Record, first_visit
-from tests.browser.explorer_page import axe_violations, settle
+from tests.browser.explorer_page import axe_violations, settle, start_widgets
 
 pytestmark = pytest.mark.browser
 
@@ -60,8 +60,12 @@ def visit(request, browser, site_url) -> Iterator[Visit]:
     with first_visit(browser, site_url + request.param) as (page, record):
         page.wait_for_load_state("networkidle")
         page.wait_for_timeout(400)  # what comes after that is late, and counts too
+        parts = weigh.parts_of(record.answers[:])
+        start_widgets(page)
+        page.wait_for_function("!document.querySelector('.attnkit-view > [tabindex]')")
+        page.wait_for_load_state("networkidle")
         loaded = Record(record.requests[:], record.missing[:], record.console[:])
-        yield Visit(request.param, page, loaded, weigh.parts_of(record.answers[:]))
+        yield Visit(request.param, page, loaded, parts)
 
 
 def test_page_is_sound(visit):
