@@ -1,6 +1,6 @@
 // Two settings side by side: a picture that the reader kept, and what changed since.
 
-const COMPARED = ["seq_len", "head", "mask", "padding", "window", "prefix_len", "scaled", "temperature", "hidden"];
+const COMPARED = ["seq_len", "head", "mask", ...MASK_SETTINGS.map(({ setting }) => setting), "scaled", "temperature", "hidden"];
 
 /** The settings of the kept picture: what it does not name is as it is now. */
 const keptOf = (s) => ({ ...s, ...s.kept });
@@ -43,14 +43,13 @@ function describeChange(data, s, change) {
 /** In which settings the kept picture differs from the one on show. */
 function describeKept(data, s) {
   const old = keptOf(s), words = { seq_len: (v) => `length ${v}`, mask: (v) => `mask ${maskName(v)}`,
-    head: (v) => v === "all" ? "all heads" : data.names[v], padding: (v) => `${v} padded`,
-    window: (v) => `window ${v}`, prefix_len: (v) => `prefix ${v}`,
+    head: (v) => v === "all" ? "all heads" : data.names[v],
     scaled: (v) => v ? "scaled" : "not scaled", temperature: (v) => `temperature ${short(v)}`,
     hidden: (v) => v.length ? `${v.map((j) => quoted(data.labels.keys[j])).join(", ")} hidden` : "nothing hidden" };
-  const part = { padding: "padding", window: "window", prefix_len: "prefix" };
+  const maskOf = (name) => MASK_SETTINGS.find(({ setting }) => setting === name)?.mask;
   const other = COMPARED.filter((name) => !alike(old[name], s[name]) &&
-    (!part[name] || part[name] === old.mask || part[name] === s.mask));
-  const list = (from) => other.map((name) => words[name](from[name])).join(", ");
+    [undefined, old.mask, s.mask].includes(maskOf(name)));
+  const list = (from) => other.map((name) => words[name]?.(from[name]) ?? `${maskOf(name)} ${from[name]}`).join(", ");
   return other.length ? [list(old), list(s)] : ["the same settings", ""];
 }
 

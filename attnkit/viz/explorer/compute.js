@@ -83,16 +83,23 @@ function tokensOf(data, s) {
 /** The names of all queries and keys, with their places; those beyond the length are among them. */
 const labelsOf = (data, s) => sizeOf(data, s).labels || data.labels;
 
-/** The keys [from, to) that query i may see: every computed mask leaves one run a row. */
-function visibleKeys(s, i, cols) {
-  switch (s.mask) {
-    case "causal": return [0, i + 1];
-    case "window": return [Math.max(0, i + 1 - s.window), i + 1];
-    case "prefix": return [0, Math.max(Math.min(s.prefix_len, cols), i + 1)];
-    case "padding": return [0, cols - Math.min(s.padding, cols - 1)];
-  }
-  return [0, cols];
-}
+/** The masks, in the menu's order: the run of keys [from, to) that query i sees; whether queries and
+ *  keys may be different words; and the setting that the mask has, its least value and its slider. */
+const MASKS = {
+  none: { run: (s, i, cols) => [0, cols], crosses: true },
+  causal: { run: (s, i) => [0, i + 1] },
+  padding: { run: (s, i, cols) => [0, cols - Math.min(s.padding, cols - 1)], crosses: true,
+    setting: "padding", least: 0, label: "Padded", most: (cols) => cols - 1,
+    text: (n, cols) => `last ${Math.min(n, cols - 1)}` },
+  window: { run: (s, i) => [Math.max(0, i + 1 - s.window), i + 1], name: "window (causal)",
+    setting: "window", least: 1, label: "Window" },
+  prefix: { run: (s, i, cols) => [0, Math.max(Math.min(s.prefix_len, cols), i + 1)], name: "prefix (then causal)",
+    setting: "prefix_len", least: 0, label: "Prefix" },
+};
+const MASK_SETTINGS = Object.entries(MASKS).flatMap(([mask, about]) => about.setting ? { mask, ...about } : []);
+
+const visibleKeys = (s, i, cols) => MASKS[s.mask].run(s, i, cols);
+const fitsMask = (data, mask) => data.self || MASKS[mask].crosses;
 
 /** Whether the reader left a key open; hidden ones come on top of every mask. */
 const isOpen = ({ hidden }, j) => !hidden?.length || !hidden.includes(j);

@@ -1,6 +1,5 @@
 // The explorer's controls: native inputs, each in its own label.
 
-const MASKS = ["none", "causal", "padding", "window", "prefix"];
 const VIEWS = ["map", "lines"];
 const STAGES = ["scores", "masked scores", "weights"];
 
@@ -38,16 +37,13 @@ function toggle(label, name) {
 }
 
 function maskControls(data) {
-  const cols = (s) => sizeOf(data, s).cols, most = (s) => cols(s) - 1;
-  const fits = (mask) => data.self || mask === "none" || mask === "padding";
+  const cols = (s) => sizeOf(data, s).cols, fits = (mask) => fitsMask(data, mask);
   return [
-    chooser("Mask", "mask", MASKS.map((mask) =>
+    chooser("Mask", "mask", Object.keys(MASKS).map((mask) =>
       [mask, maskName(mask) + (fits(mask) ? "" : ": needs queries and keys to be the same tokens"),
         !fits(mask)])),
-    slider("Padded", "padding",
-      { mask: "padding", max: most, text: (n, s) => `last ${Math.min(n, most(s))}` }),
-    slider("Window", "window", { mask: "window", min: 1, max: cols, text: keys }),
-    slider("Prefix", "prefix_len", { mask: "prefix", max: cols, text: keys }),
+    ...MASK_SETTINGS.map(({ mask, label, setting, least, most = same, text = keys }) => slider(label, setting,
+      { mask, min: least, max: (s) => most(cols(s)), text: (n, s) => text(n, cols(s)) })),
   ];
 }
 

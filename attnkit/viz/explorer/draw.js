@@ -2,16 +2,17 @@
 
 const packed = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 
-const TABLES = new Map();
+/** What `made` returns for each text, kept. */
+function remembered(made) {
+  const held = {};
+  return (text) => held[text] ??= made(text);
+}
 
 /** 256 colours along the stops, as pixels. */
-function colourTable(text) {
-  if (!TABLES.has(text)) {
-    const stops = text.split(",").map(pixelOf);
-    TABLES.set(text, new Uint32Array(256).map((_, at) => packed(colourAt(stops, at / 255))));
-  }
-  return TABLES.get(text);
-}
+const colourTable = remembered((text) => {
+  const stops = text.split(",").map(pixelOf);
+  return new Uint32Array(256).map((_, at) => packed(colourAt(stops, at / 255)));
+});
 
 const FAMILY = "system-ui, -apple-system, 'Segoe UI', sans-serif";
 const GAP = 14, NEAR = 6, MANY = 16, THUMB = 36, TITLE = 20, LARGEST = 44, NUMBERS = 30, EVERY = 8, HIGHEST = 1000;
@@ -113,20 +114,13 @@ function fit(canvas, { width, height }) {
   return pen;
 }
 
-const HATCHES = new Map();
-
-function hatching(colour) {
-  if (!HATCHES.has(colour)) HATCHES.set(colour, hatchOf(colour));
-  return HATCHES.get(colour);
-}
-
-function hatchOf(colour) {
+const hatching = remembered((colour) => {
   const tile = make("canvas", { width: 7, height: 7 }), pen = tile.getContext("2d");
   pen.strokeStyle = colour;
   for (const shift of [-7, 0, 7]) { pen.moveTo(shift, 7); pen.lineTo(shift + 7, 0); }
   pen.stroke();
   return pen.createPattern(tile, "repeat");
-}
+});
 
 /** A pixel for each cell, all heads below each other, with room for the longest length. A head is
  *  computed and coloured again only when it has changed. */

@@ -1,8 +1,6 @@
 // The explorer: one view of one model.
 
-const SETTINGS = ["seq_len", "head", "mask", "padding", "window", "prefix_len", "scaled",
-  "temperature", "stage", "pinned", "stretch", "hidden", "view",
-  "guess", "kept", "difference"];
+const SETTINGS = [...COMPARED, "stage", "pinned", "stretch", "view", "guess", "kept", "difference"];
 // Settings that states have no value of which were saved before there were such.
 const LATER = { hidden: [], view: "map", guess: [], kept: {}, difference: false };
 const TOP_KEYS = 5;

@@ -100,18 +100,17 @@ class Tour {
 function readAddress(data, text) {
   const number = (least) => (v) => Number.isFinite(v) && v >= least, flag = (v) => typeof v === "boolean";
   const counts = [data.heads, data.rows, data.cols], computed = !data.frames;
+  const below = (most) => (v) => Number.isInteger(v) && v >= 0 && v < most;
+  const cell = (...sizes) => (v) => Array.isArray(v) && sizes.includes(v.length) &&
+    v.every((at, dim) => below(counts[dim])(at));
   const fits = { seq_len: (v) => data.lengths.includes(v),
     head: (v) => v === "all" || (Number.isInteger(v) && v in data.names),
-    mask: (v) => computed && MASKS.includes(v) && (data.self || v === "none" || v === "padding"),
+    mask: (v) => computed && Object.hasOwn(MASKS, v) && fitsMask(data, v),
     stage: (v) => v === "weights" || (computed && STAGES.includes(v)),
-    padding: number(0), window: number(1), prefix_len: number(0), scaled: flag, stretch: flag,
-    temperature: number(1e-6), pinned: (v) => Array.isArray(v) && [0, 3].includes(v.length) &&
-      v.every((at, dim) => Number.isInteger(at) && at >= 0 && at < counts[dim]) };
-  Object.assign(fits, { hidden: (v) => computed && Array.isArray(v) && new Set(v).size === v.length &&
-    v.every((at) => Number.isInteger(at) && at >= 0 && at < data.cols), view: (v) => VIEWS.includes(v),
-  guess: (v) => Array.isArray(v) && [0, 2, 3].includes(v.length) &&
-    v.every((at, dim) => Number.isInteger(at) && at >= 0 && at < counts[dim]), difference: flag,
-  kept: (v) => Object(v) === v && Object.entries(v).every(([name, of]) => COMPARED.includes(name) && fits[name](of)) });
+    ...Object.fromEntries(MASK_SETTINGS.map(({ setting, least }) => [setting, number(least)])), scaled: flag, stretch: flag,
+    temperature: number(1e-6), pinned: cell(0, 3), guess: cell(0, 2, 3), view: (v) => VIEWS.includes(v), difference: flag,
+    hidden: (v) => computed && Array.isArray(v) && new Set(v).size === v.length && v.every(below(data.cols)),
+    kept: (v) => Object(v) === v && Object.entries(v).every(([name, of]) => COMPARED.includes(name) && fits[name](of)) };
   const found = {};
   for (const part of text.split(";")) {
     const [, name, given] = /^(\w+):(.+)$/.exec(part) || [];

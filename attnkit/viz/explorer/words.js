@@ -3,8 +3,7 @@
 const short = (v) => Number(v.toPrecision(3));
 const keys = (n) => `${n} key${n === 1 ? "" : "s"}`;
 
-const MASK_NAMES = { window: "window (causal)", prefix: "prefix (then causal)" };
-const maskName = (mask) => MASK_NAMES[mask] || mask;
+const maskName = (mask) => MASKS[mask].name || mask;
 
 function describeCell({ queries, keys }, { raw, at, factor, weights, sees }, [, query, key]) {
   const score = raw ? `score ${fixed(raw[at + key] * factor, 2)}, ` : "";

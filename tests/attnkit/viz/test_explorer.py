@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from attnkit.viz.notebook import (
     missing_state,
     strip_modules,
 )
+from attnkit.viz.widget import HERE
 from booktools import weigh
 
 L, S, E, H = 6, 6, 4, 2
@@ -361,3 +363,15 @@ def test_recorded_masks_come_back_as_they_were_given():
     np.testing.assert_array_equal(by_length.visible()[1], np.tri(5, dtype=bool))
     by_length.seq_len = 3
     assert by_length.visible().all()
+
+
+def test_the_module_names_masks_and_their_settings_once():
+    """Menus, sliders, words and addresses are made of one table, which has Python's masks."""
+    files = {path.name: path.read_text("utf-8") for path in (HERE / "explorer").glob("*.js")}
+    table = files["compute.js"].split("const MASKS = {\n")[1].split("\n};")[0]
+    assert tuple(re.findall(r"^  (\w+): {", table, re.MULTILINE)) == MASKS
+    named = re.findall(r'setting: "(\w+)"', table)
+    assert named == ["padding", "window", "prefix_len"]
+    others = "".join(text for name, text in files.items() if name != "compute.js")
+    assert [name for name in {*MASKS, *named} - {"none"} if f'"{name}"' in others] == []
+    assert "prefix" not in others
