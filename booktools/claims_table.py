@@ -21,6 +21,8 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from booktools import chapter_links, claims, gates, normal_form
 from booktools.claims import Claim
 
+AS_PERCENT, SHARE = "as %", r"^[01]\.[0-9]+"
+
 
 def anchor(id_: str) -> str:
     """The page anchor of the cell that supports a claim; also its label for ``{ref}``."""
@@ -89,21 +91,26 @@ class ClaimsTable(SphinxDirective):
 
 
 class ClaimRole(SphinxRole):
-    """The number of one claim, as a link to its cell."""
+    """The number of one claim, as a link to its cell; after `|`, what of it to show.
+
+    ``{claim}`id``` is all of it, ``{claim}`id|^[0-9]+%``` what the pattern finds, and
+    ``{claim}`id|as %``` a share in percent.
+    """
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Look the claim up in the chapters; an unknown one is a warning, which stops the build."""
         chapter_links.depend_on_notebooks(self.env)
         id_, _, part = self.text.partition("|")
         numbers = _numbers(Path(self.env.srcdir))
-        match = re.search(part or r".+", numbers.get(id_, ""))
+        match = re.search(SHARE if part == AS_PERCENT else part or r".+", numbers.get(id_, ""))
         if not match:
             message = self.inliner.reporter.warning(
                 f"no claim {id_!r} with a number that {part!r} finds", line=self.lineno
             )
             return [nodes.Text(self.text)], [message]
+        shown = f"{float(match[0]):.0%}" if part == AS_PERCENT else match[0]
         link = addnodes.pending_xref(
-            "", nodes.inline("", match[0]), refdomain="std", reftype="ref", refexplicit=True,
+            "", nodes.inline("", shown), refdomain="std", reftype="ref", refexplicit=True,
             reftarget=anchor(id_), refdoc=self.env.docname, refwarn=True,
         )  # fmt: skip
         return [link], []

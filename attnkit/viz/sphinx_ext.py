@@ -31,7 +31,11 @@ and place the directive, with a sentence to choose from on each line::
 
 The weights, in eight bits, are written to `_static/live-translator/`; a page reads them when its
 reader comes near the widget. So does the page of a notebook whose widget was given the name, as
-`LiveTranslator(..., files="toy-french")`.
+`LiveTranslator(..., files="toy-french")`. Another widget comes to such a page by the function that
+makes it::
+
+    ```{attention-widget} attnbook.widgets:phone_book
+    ```
 """
 
 import json
@@ -238,6 +242,7 @@ def setup(app: Sphinx) -> dict[str, bool | str]:
     app.add_post_transform(KeepPicture)
     app.add_config_value("live_translators", {}, "html", dict)
     app.add_directive("live-translator", page.LiveTranslatorDirective)
+    app.add_directive("attention-widget", page.WidgetDirective)
     app.connect("builder-inited", write_files)
     app.connect("doctree-read", check_state)
     app.connect("html-page-context", add_files)

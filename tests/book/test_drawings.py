@@ -36,6 +36,7 @@ from attnbook.drawings import (
     sharpness,
     sphinx_ext,
     summaries,
+    surprises,
     translation,
 )
 from attnbook.drawings.drawing import HERE, Drawing, style_sheet
@@ -136,25 +137,27 @@ def test_a_role_must_be_known():
 
 
 def shown() -> dict[str, list[tuple[str, str]]]:
-    """For each chapter the alternative text and the path of its drawings."""
+    """For each chapter, and each page beside them, the texts and paths of its drawings."""
     pattern = re.compile(r"!\[([^\]]*)\]\((\S*attnbook/drawings/\S+)\)")
-    return {
-        path.name: [
-            match
-            for cell in normal_form.read(path).cells
-            if cell.cell_type == "markdown"
-            for match in pattern.findall(cell.source)
-        ]
+    texts = {path.name: path.read_text("utf-8") for path in gates.ROOT.glob("*.md")}
+    texts |= {
+        path.name: "\n".join(
+            cell.source for cell in normal_form.read(path).cells if cell.cell_type == "markdown"
+        )
         for path in gates.notebooks()
     }
+    return {name: pattern.findall(text) for name, text in texts.items()}
 
 
-def test_chapters_show_each_drawing_with_its_title():
-    found = [pair for pairs in shown().values() for pair in pairs]
-    for alt, path in found:
-        name = path.removeprefix("../attnbook/drawings/").removesuffix(".svg")
-        assert alt == DRAWINGS[name].title, name
-    assert {re.split(r"[/.]", path)[-2] for _, path in found} == set(DRAWINGS)
+def test_pages_show_each_drawing_and_chapters_with_its_title():
+    found = [
+        (page, alt, re.search(r"drawings/([\w-]+)\.svg", path)[1])
+        for page, pairs in shown().items()
+        for alt, path in pairs
+    ]
+    assert {name for _, _, name in found} == set(DRAWINGS)
+    titles = [(name, alt) for page, alt, name in found if page.endswith(".ipynb")]
+    assert titles == [(name, DRAWINGS[name].title) for name, _ in titles]
 
 
 class _Page:
@@ -833,3 +836,17 @@ def test_the_weighed_sentences_are_the_document_of_chapter_11():
     shown = words(DRAWINGS["weighed-sentences"])
     weights = [f"{weight:.2f}" for _, weight in summaries.DOCUMENT if weight]
     assert [text for text in shown if re.fullmatch(r"\d\.\d\d", text)] == weights
+
+
+def test_three_surprises_are_the_claims():
+    numbers = {
+        claim.id: claim.number
+        for path in gates.notebooks(gates.ROOT)
+        for claim in claims.claims(normal_form.read(path))
+    }
+    for surprise in surprises.SURPRISES:
+        for id_, value in zip(surprise.ids, surprise.numbers, strict=True):
+            found = re.match(r"[0-9.]+(%?)", numbers[id_])
+            number_ = float(found[0].rstrip("%"))
+            share = surprise.unit == "%" and not found[1]
+            assert value == pytest.approx(100 * number_ if share else number_)

@@ -1,4 +1,4 @@
-"""A live translator in a built book: its directive, and the files that hold its models."""
+"""Widgets on pages that are no notebooks: their directives, and the files of live translators."""
 
 import base64
 import html
@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
 
+from anywidget import AnyWidget
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.errors import ExtensionError
@@ -18,6 +19,7 @@ from attnkit.viz.heatmap import png
 from attnkit.viz.live_translator import LiveTranslator, file_names
 from attnkit.viz.live_translator.weights import payload
 from attnkit.viz.notebook import VIEW_MIME, inert
+from attnkit.viz.widget import Widget
 
 
 def write_models(folder: Path, named: Mapping[str, str]) -> list[Path]:
@@ -67,7 +69,7 @@ def made_by(origin: str) -> dict[str, Translator] | LiveTranslator:
     try:
         make = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError, ValueError) as error:
-        expected = "live_translators: expected module:function"
+        expected = "expected module:function"
         raise ExtensionError(f"{expected}, got {origin!r}: {error}") from error
     return make()
 
@@ -112,20 +114,43 @@ class LiveTranslatorDirective(SphinxDirective):
 STILL = '<p class="attnkit-still">With JavaScript, this picture is a control to try out.</p>'
 
 
-def view(widget: LiveTranslator) -> tuple[str, str, str]:
+class WidgetDirective(SphinxDirective):
+    """`attention-widget`: any of attnkit's widgets on a page that is no notebook.
+
+    The argument is the function that makes it, "module:function". A widget whose state holds
+    bytes, as a recorded explorer's, needs a notebook to travel in.
+    """
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        made = made_by(self.arguments[0])
+        if not isinstance(made, Widget):
+            found = type(made).__name__
+            raise self.error(f"attention-widget: expected a function of a widget, got {found}")
+        held = [name for name, value in made.get_state().items() if isinstance(value, bytes)]
+        if held:
+            raise self.error(f"attention-widget: expected a state without bytes, got {held}")
+        return [nodes.raw("", part, format="html") for part in view(made)]
+
+
+def view(widget: Widget) -> tuple[str, str, str]:
     """The markup of a view: its beginning, the tag with its state, and a picture for when no script
     runs, with its end."""
+    # An instance is of a class of its own, which anywidget makes: its traits are inherited.
+    every, of_all = widget.trait_names(sync=True), AnyWidget.class_trait_names(sync=True)
+    kept = {name for name in {*every} - {*of_all} if not name.startswith("_")} | {"_anywidget_id"}
     state = {
         name: value
         for name, value in widget.get_state().items()
-        if name in ("_anywidget_id", *LiveTranslator.class_own_traits(sync=True), "title", "note")
-        and not isinstance(value, bytes)
+        if name in kept and not isinstance(value, bytes)
     }
     data = inert({"model_id": widget.model_id, "state": {"state": state}})
     alt = html.escape(widget.description(), quote=True)
     picture = f'<img alt="{alt}" src="data:image/png;base64,{png(widget.figure())}">'
     # Room is kept for what comes by itself; what the reader asks for may push the page down.
-    room = "" if widget.on_demand else " attnkit-live"
+    live = isinstance(widget, LiveTranslator) and not widget.on_demand
+    room = " attnkit-live" if live else ""
     return (
         f'<div class="attnkit-view{room}">',
         f'<script type="{VIEW_MIME}">{data}</script>',

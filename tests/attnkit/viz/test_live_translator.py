@@ -1,6 +1,7 @@
 """The live translator in Python: what it shows is what torch gives, and what it refuses."""
 
 import base64
+import html
 import json
 
 import pytest
@@ -10,7 +11,7 @@ from traitlets import TraitError
 
 from attnkit import Translator, tasks
 from attnkit.training.quantization import pack, quantize, round_to_eight_bits, unpack
-from attnkit.viz import LiveTranslator
+from attnkit.viz import LiveTranslator, QueryPlane
 from attnkit.viz.live_translator import page, shown
 from attnkit.viz.live_translator.weights import payload
 
@@ -382,7 +383,7 @@ def test_the_files_of_a_book_are_the_payloads_twice(tmp_path):
 
 @pytest.mark.parametrize("origin", ["attnbook.translators", "nowhere:toy", "attnkit:nothing"])
 def test_a_function_that_is_not_there_fails_the_build(origin):
-    with pytest.raises(page.ExtensionError, match="live_translators: expected module:function"):
+    with pytest.raises(page.ExtensionError, match="expected module:function"):
         page.translators(origin)
 
 
@@ -400,7 +401,22 @@ def test_the_view_of_a_page_brings_its_state_and_a_picture(translator):
     assert state["_anywidget_id"] == "attnkit.viz.live_translator.LiveTranslator"
     assert state["files"] == ["live-translator/toy-0.safetensors"]
     assert state["text"] == live.text
-    assert "_esm" not in state
+    assert not {"_esm", "_css"} & set(state)
+
+
+def test_another_widget_comes_to_a_page_with_its_state():
+    plane = QueryPlane([[1, 0], [0, 1]], [[10], [20]], query=[0, 0], names=["a", "b"], title="Ask")
+    _, tag, end = page.view(plane)
+    view = json.loads(tag.split(">", 1)[1].rsplit("<", 1)[0])
+    assert view["state"]["state"] == {
+        "_anywidget_id": "attnkit.viz.query_plane.QueryPlane",
+        "title": "Ask",
+        "note": plane.note,
+        **{name: getattr(plane, name) for name in ("key", "value", "query", "names", "scale")},
+        "matrix": None,
+        "turned": False,
+    }
+    assert html.escape(plane.description()) in end
 
 
 # ---- Eight bits.
