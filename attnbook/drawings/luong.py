@@ -6,12 +6,14 @@ from attnbook.drawings.drawing import Drawing
 from attnbook.drawings.sheet import NARROW, Sheet
 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+SIGNS = ("< ?", "<", "∧", ">", ">", "∨", "<")
+"""At each day of the ring: open towards the next product, which must be the larger one."""
 
 
 def week(narrow: bool) -> Sheet:
     """The days in a ring; on each edge the product of two neighbours, which must keep growing."""
-    sheet = Sheet(NARROW, 306, 13.5)
-    x, y, radius = NARROW / 2, 150.0, 112.0
+    sheet = Sheet(NARROW, 372, 13.5)
+    x, y, radius = NARROW / 2, 172.0, 140.0
     points = []
     for place in range(len(DAYS)):
         angle = math.pi / 2 - 2 * math.pi * place / len(DAYS)
@@ -20,17 +22,20 @@ def week(narrow: bool) -> Sheet:
         there = points[(place + 1) % len(points)]
         sheet.line([here, there], "key", style="d-thin")
     for name, (a, b) in zip(DAYS, points, strict=True):
-        sheet.item("key", a - 30, b - 16, 60, 32, name)
+        sheet.item("key", a - 28, b - 15, 56, 30, name)
     for place, (a, b) in enumerate(points):
         # At each day: its product with the day before must be smaller than with the day after.
-        inward = (x + (a - x) * 0.62, y + (b - y) * 0.62)
-        if place:
-            sheet.text(*inward, "<", size=20, style="d-bold")
-        else:
-            sheet.text(*inward, "< ?", "query", size=20, style="d-bold")
-    sheet.text(x, y - 10, "each product must", size=13)
-    sheet.text(x, y + 8, "exceed the last", size=13)
-    sheet.text(x, 296, "round the week, and back: Mon·Tue < Mon·Tue ?", "query")
+        inward = (x + (a - x) * 0.72, y + (b - y) * 0.72)
+        sheet.text(*inward, SIGNS[place], None if place else "query", style="d-bold")
+        c, d = points[(place + 1) % len(points)]
+        middle = (x + ((a + c) / 2 - x) * 0.74, y + ((b + d) / 2 - y) * 0.74)
+        both = f"{DAYS[place]}·{DAYS[(place + 1) % len(DAYS)]}"
+        sheet.text(*middle, both, "key", size=12)
+    sheet.text(x, y - 18, "each larger than", size=13)
+    sheet.text(x, y, "the one before,", size=13)
+    sheet.text(x, y + 18, "round the week", size=13)
+    sheet.text(x, 340, "Tue looks at Wed: Mon·Tue < Tue·Wed.", size=13)
+    sheet.text(x, 360, "After seven days: Mon·Tue < Mon·Tue ?", "query")
     return sheet
 
 

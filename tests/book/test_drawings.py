@@ -524,7 +524,9 @@ def test_week_ring_has_the_days_of_the_chapter():
     assert json.loads(days) == list(luong.DAYS)
     drawn = words(DRAWINGS["week-ring"])
     assert [word for word in drawn if word in luong.DAYS] == list(luong.DAYS)
-    assert drawn.count("<") + drawn.count("< ?") == len(luong.DAYS)
+    assert [word for word in drawn if word in luong.SIGNS] == list(luong.SIGNS)
+    edges = [f"{a}·{b}" for a, b in itertools.pairwise([*luong.DAYS, luong.DAYS[0]])]
+    assert [word for word in drawn if re.fullmatch(r"\w+·\w+", word)] == edges
 
 
 def test_beam_caches_go_with_the_beginnings():
