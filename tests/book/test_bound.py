@@ -28,6 +28,7 @@ ARITHMETIC = {
         "132": 23**2 // 4,  # Turán's bound
         "385": 2 * 132 + (253 - 132),
     },
+    "10": {"78": 100 * math.exp(1 - 5 / 4)},
     "13": {"500,500": 1000 * 1001 / 2},
 }
 # What stands in the paper that the sentence before names, and "about 200 English words".
