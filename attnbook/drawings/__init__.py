@@ -74,6 +74,7 @@ DRAWINGS: dict[str, Drawing] = {
         heads.TWO_READINGS,
         heads.SPLIT_HEADS,
         heads.GROUPED_HEADS,
+        heads.CUTS_DRAWING,
         transformer.TRANSFORMER,
         layer_steps.DRAWING,
         cross_attention.DRAWING,

@@ -232,3 +232,47 @@ TWO_READINGS = Drawing(
     ),
     draw=two_readings,
 )
+
+
+LETTERS = "abcdABCD"
+"""The features of two words: small letters of the first, capital ones of the second."""
+
+CUTS = (
+    ("correct", ("abAB", "cdCD")),
+    ("features before heads", ("acAC", "bdBD")),
+    ("view without transpose", ("abcd", "ABCD")),
+)
+"""What each way of cutting gives head 0 and head 1: two features at each of two places."""
+
+
+def cuts(narrow: bool) -> Sheet:
+    """Two words as they come, and what three ways of cutting make of them."""
+    sheet = Sheet(NARROW, 440, 13.5) if narrow else Sheet(WIDE, 222, 14)
+    whole = ("two words of four features", ("abcd", "ABCD"))
+    for place, (name, rows) in enumerate((whole, *CUTS)):
+        column, line = (0, place) if narrow else (place % 2, place // 2)
+        x, y = 30 + column * 384, line * 112.0
+        sheet.text(x, y + 10, name, anchor="start", style="d-bold")
+        for row, letters in enumerate(rows):
+            top = y + 26 + row * 36
+            label = f"head {row}" if place else f"word {row + 1}"
+            sheet.text(x, top + 15, label, anchor="start", size=12.5)
+            for n, letter in enumerate(letters):
+                gap = 14 * (n // 2) if place else 0
+                style = "d-solid" if letter.isupper() else "d-box"
+                sheet.item("query", x + 66 + n * 47 + gap, top, 43, 30, letter, style=style)
+    return sheet
+
+
+CUTS_DRAWING = Drawing(
+    name="three-cuts",
+    title="Eight numbers, cut in three ways: the second mixes up features, the third words.",
+    description=(
+        "Two words of four features: a, b, c, d and A, B, C, D. Cut correctly, head 0 holds a, b "
+        "of the first word and A, B of the second, head 1 holds c, d and C, D. With features "
+        "before heads, head 0 holds a, c and A, C. With a view and no transpose, head 0 holds "
+        "the whole first word and head 1 the whole second one."
+    ),
+    draw=cuts,
+    two_layouts=True,
+)

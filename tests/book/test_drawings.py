@@ -700,6 +700,18 @@ def test_clock_hands_show_the_example(capsys):
     assert set(shown) <= set(re.findall(r"0\.\d\d", DRAWINGS["clock-hands"].description))
 
 
+def test_three_cuts_are_what_the_functions_of_the_chapter_give(capsys):
+    run = cells("08", "imports", "bugs")
+    x = torch.arange(8.0).reshape(1, 2, 4)
+    qkv = torch.cat([x, x, x], -1)
+    names = "correct", "features_before_heads", "view_without_transpose"
+    for name, (title, rows) in zip(names, heads.CUTS, strict=True):
+        (query, *_) = run[name](qkv, 2)
+        found = query[0].flatten(1).int().tolist()
+        assert tuple("".join(heads.LETTERS[i] for i in row) for row in found) == rows
+        assert title in words(DRAWINGS["three-cuts"])
+
+
 def test_sinusoid_map_is_attnkits():
     from attnkit.positions import sinusoidal
 
