@@ -10,6 +10,7 @@ from attnbook.drawings import (
     DRAWINGS,
     cross_attention,
     layer_steps,
+    reading,
     ring,
     state_steps,
     tiles,
@@ -140,3 +141,17 @@ def test_ring_counts_the_work_of_each_device_and_leaves_no_square_out():
         for square in ring.squares(device, step)
     ]
     assert sorted(done) == [tuple(square) for square in causal.nonzero().tolist()]
+
+
+def test_the_famous_picture_has_the_weights_that_the_chapter_prints():
+    """The chapter compares the whole rows with the model's; here are the words that are written."""
+    for line in output("15", "famous-code").splitlines()[1:]:
+        end, _, animal, _, street = line.split()
+        row = dict(reading.LOOKS[end])
+        assert [row["animal"], row["street"]] == [float(animal), float(street)]
+        assert sum(weight for _, weight in reading.LOOKS[end]) == pytest.approx(1, abs=0.06)
+    drawing = DRAWINGS["famous-sentence"]
+    told = [text for text in words(drawing) if re.fullmatch(r"0\.\d\d", text)]
+    rows = [weight for row in reading.LOOKS.values() for _, weight in row]
+    assert told == [f"{weight:.2f}" for weight in rows if weight >= reading.TELL]
+    assert all(f"{reading.LOOKS[end][2][1]}" in drawing.title for end in reading.LOOKS)

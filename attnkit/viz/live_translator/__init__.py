@@ -23,8 +23,8 @@ ENGINE = ("tensors.js", "gru.js", "transformer.js", "words.js", "engine.js")
 
 _FOLDER = "live_translator/"
 _PROVENANCE = (
-    "Computed here, at every key stroke, by {count} trained numbers: the translation, the weights, "
-    "and what else could have been written."
+    "Computed here, at every key stroke, by a model of {count} trained numbers: the translation, "
+    "the weights, and what else could have been written."
 )
 
 

@@ -643,7 +643,7 @@ class View {
     const text = (token) => shownToken(token, this.inPieces(1));
     const looked = this.looked(at).slice(0, candidates.length);
     page["looked-name"].textContent = this.at === null
-      ? `Least sure of ${quoted(text(token))}, it looked at`
+      ? `${sure[at] < 0.995 ? "Least sure of" : "Sure of all. For"} ${quoted(text(token))}${sure[at] < 0.995 ? "," : ""} it looked at`
       : `To write ${quoted(text(token))} it looked at`;
     page["other-name"].textContent = "and could have written";
     const pad = Array.from({ length: candidates.length - looked.length }, () => null);
