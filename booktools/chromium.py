@@ -7,7 +7,7 @@ import shutil
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # The same engine without a browser's windows and tabs, which the others keep though nobody sees
-# them. The tests take it a quarter less time, and each new context a third of what it takes them.
+# them, so each of the tests' many new contexts costs less.
 SHELL = "chromium-headless-shell"
 ARGUMENTS = (
     "--no-sandbox",

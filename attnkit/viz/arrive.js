@@ -1,7 +1,7 @@
 /** Widgets grow after the browser has gone to the address: go there again, unless the reader has
  * moved meanwhile. */
 function arrive() {
-  const goal = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const goal = document.querySelector(":target");
   if (!goal) return;
   let held;
   for (const name of ["wheel", "touchstart", "keydown"]) {

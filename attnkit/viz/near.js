@@ -21,7 +21,7 @@ function startNear(widgets) {
   const startAll = () => [...waiting.keys()].forEach(start);
 
   function startNamed() {
-    const [name] = decodeURIComponent(location.hash.slice(1)).split("=");
+    const [name] = location.hash.slice(1).split("=");
     for (const [place, { anchor }] of waiting) if (anchor && anchor === name) start(place);
   }
 

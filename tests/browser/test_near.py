@@ -119,3 +119,12 @@ def test_all_start_where_nobody_can_tell_who_is_near(browser, tmp_path):
     page.goto(write_page(tmp_path, *(AttentionExplorer(query, query) for _ in range(5))).as_uri())
     wait_for_widgets(page, 5)
     page.close()
+
+
+@pytest.mark.parametrize("address", ["#%E0%A4%A", "#explorer-0=%E0%A4%A", "#100%"])
+def test_an_address_that_is_none_keeps_no_widget_from_starting(long_page, address):
+    """No percent sign in an address may end the script that starts them."""
+    page = long_page(address)
+    start_widgets(page)
+    wait_for_widgets(page)
+    assert len(drawn(page)) == FAR

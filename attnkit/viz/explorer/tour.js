@@ -78,7 +78,7 @@ class Tour {
 
   /** Go where an address leads; false when it leads elsewhere. */
   visit(hash) {
-    const [, name, rest] = /^#([^=]+)=(.+)$/s.exec(decodeURIComponent(hash)) || [];
+    const [, name, rest] = /^#([^=]+)=(.+)$/s.exec(hash) || [];
     if (name !== this.anchor) return false;
     const { view } = this, step = this.steps[Number(rest) - 1], values = step || readAddress(view.data, rest);
     if (!values) return false;
@@ -112,6 +112,7 @@ function readAddress(data, text) {
     hidden: (v) => computed && Array.isArray(v) && new Set(v).size === v.length && v.every(below(data.cols)),
     kept: (v) => Object(v) === v && Object.entries(v).every(([name, of]) => COMPARED.includes(name) && fits[name](of)) };
   const found = {};
+  try { text = decodeURIComponent(text); } catch { return null; }
   for (const part of text.split(";")) {
     const [, name, given] = /^(\w+):(.+)$/.exec(part) || [];
     let value = given;
