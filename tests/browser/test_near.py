@@ -126,5 +126,4 @@ def test_an_address_that_is_none_keeps_no_widget_from_starting(long_page, addres
     """No percent sign in an address may end the script that starts them."""
     page = long_page(address)
     start_widgets(page)
-    wait_for_widgets(page)
-    assert len(drawn(page)) == FAR
+    wait_for_widgets(page, FAR)
