@@ -328,6 +328,7 @@ def test_longer_words_are_what_the_chapters_model_wrote():
     counts = [tuple(map(int, row.split())) for row in re.findall(r"right of 200 (.*)", text)]
     assert dict(zip(letters.RIGHT, counts, strict=True)) == letters.RIGHT
     shares = re.findall(r"^ +(\d+) +(\d+)%", text, re.M)
+    assert set(letters.WHOLE) <= {int(length) for length, _ in shares}
     # The table rounds to whole percents, which are two words each.
     for length, share in shares:
         assert abs(letters.WHOLE[int(length)] / letters.TESTED - int(share) / 100) < 0.0051

@@ -5,7 +5,6 @@ import itertools
 import pytest
 
 from attnkit.viz import AttentionExplorer
-from benchmarks import explorer as speed
 from tests.browser.explorer_page import WORDS, control, move, settle, vectors
 
 pytestmark = pytest.mark.browser
@@ -93,18 +92,3 @@ def test_after_any_changes_the_map_is_that_of_an_explorer_without_a_past(show):
         settle(page)
         assert pixels(walked) == pixels(fresh), now
     assert control(walked, "Mask").input_value() == "padding"
-
-
-@pytest.mark.slow
-def test_a_change_takes_less_than_a_frame_of_the_pages_own_time(browser):
-    """12 heads of 256 words; the least of three medians, since the processor is shared."""
-    page = browser.new_page(viewport={"width": 800, "height": 1000})
-    page.goto("about:blank")
-    speed.open_explorer(page)
-    runs = [speed.changes(page) for _ in range(3)]
-    page.close()
-    least = {
-        kind: min(speed.median(change.own for change in run[kind]) for run in runs)
-        for kind in runs[0]
-    }
-    assert {kind: ms for kind, ms in least.items() if ms > speed.FRAME} == {}

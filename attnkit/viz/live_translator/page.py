@@ -59,8 +59,8 @@ def translators(origin: str) -> dict[str, Translator]:
     return made.translators if isinstance(made, LiveTranslator) else made
 
 
-def made_by(origin: str) -> dict[str, Translator] | LiveTranslator:
-    """Call the function "module:function".
+def made_by(origin: str, argument: str = "live_translators") -> object:
+    """Call the function "module:function", which is what `argument` was given.
 
     Raises:
         ExtensionError: there is no such function.
@@ -69,8 +69,10 @@ def made_by(origin: str) -> dict[str, Translator] | LiveTranslator:
     try:
         make = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError, ValueError) as error:
-        expected = "expected module:function"
+        expected = f"{argument}: expected module:function"
         raise ExtensionError(f"{expected}, got {origin!r}: {error}") from error
+    if not callable(make):
+        raise ExtensionError(f"{argument}: expected module:function, got {origin!r}, no function")
     return make()
 
 
@@ -124,14 +126,29 @@ class WidgetDirective(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        made = made_by(self.arguments[0])
-        if not isinstance(made, Widget):
-            found = type(made).__name__
-            raise self.error(f"attention-widget: expected a function of a widget, got {found}")
-        held = [name for name, value in made.get_state().items() if isinstance(value, bytes)]
-        if held:
-            raise self.error(f"attention-widget: expected a state without bytes, got {held}")
-        return [nodes.raw("", part, format="html") for part in view(made)]
+        widget = widget_of(self.arguments[0])
+        return [nodes.raw("", part, format="html") for part in view(widget)]
+
+
+def widget_of(origin: str) -> Widget:
+    """The widget that the function "module:function" returns, fit for a page without a notebook.
+
+    Raises:
+        ExtensionError: there is no such function, it returns something else, or the widget's state
+            holds bytes.
+    """
+    made = made_by(origin, "attention-widget")
+    if not isinstance(made, Widget):
+        found = f"a {type(made).__name__}"
+        raise ExtensionError(f"attention-widget: expected {origin} to return a widget, got {found}")
+    held = sorted(name for name, value in made.get_state().items() if isinstance(value, bytes))
+    if held:
+        names = ", ".join(held)
+        expected = (
+            f"attention-widget: expected {origin} to return a widget whose state has no bytes"
+        )
+        raise ExtensionError(f"{expected}, got one with {names}")
+    return made
 
 
 def view(widget: Widget) -> tuple[str, str, str]:

@@ -3,6 +3,7 @@
 import base64
 import html
 import json
+import re
 
 import pytest
 import torch
@@ -11,7 +12,7 @@ from traitlets import TraitError
 
 from attnkit import Translator, tasks
 from attnkit.training.quantization import pack, quantize, round_to_eight_bits, unpack
-from attnkit.viz import LiveTranslator, QueryPlane
+from attnkit.viz import AttentionExplorer, LiveTranslator, QueryPlane
 from attnkit.viz.live_translator import page, shown
 from attnkit.viz.live_translator.weights import payload
 
@@ -383,7 +384,7 @@ def test_the_files_of_a_book_are_the_payloads_twice(tmp_path):
 
 @pytest.mark.parametrize("origin", ["attnbook.translators", "nowhere:toy", "attnkit:nothing"])
 def test_a_function_that_is_not_there_fails_the_build(origin):
-    with pytest.raises(page.ExtensionError, match="expected module:function"):
+    with pytest.raises(page.ExtensionError, match="live_translators: expected module:function"):
         page.translators(origin)
 
 
@@ -417,6 +418,24 @@ def test_another_widget_comes_to_a_page_with_its_state():
         "turned": False,
     }
     assert html.escape(plane.description()) in end
+
+
+def an_explorer():
+    return AttentionExplorer(torch.ones(1, 2, 4), torch.ones(1, 2, 4))
+
+
+@pytest.mark.parametrize(
+    ("origin", "message"),
+    [
+        ("nowhere:toy", "attention-widget: expected module:function, got 'nowhere:toy'"),
+        ("math:tau", "attention-widget: expected module:function"),
+        ("os:getcwd", "attention-widget: expected os:getcwd to return a widget, got a str"),
+        (f"{__name__}:an_explorer", "without bytes, got one with frame_masks, frames, key, query"),
+    ],
+)
+def test_a_function_of_no_widget_for_a_page_fails_the_build(origin, message):
+    with pytest.raises(page.ExtensionError, match=re.escape(message)):
+        page.widget_of(origin)
 
 
 # ---- Eight bits.
