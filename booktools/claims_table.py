@@ -39,6 +39,16 @@ def mark_cells(app: Sphinx, doctree: nodes.document) -> None:
                 labels.note_hyperlink_target(anchor(id_), app.env.docname, anchor(id_), id_)
 
 
+def as_percent(share: str) -> str:
+    """A share as a chapter prints it, in percent.
+
+    Example:
+        >>> as_percent("0.35")
+        '35%'
+    """
+    return f"{float(share):.0%}"
+
+
 class ClaimsTable(SphinxDirective):
     """A section a chapter, with a table of its claims: sentence, origin, number."""
 
@@ -108,7 +118,7 @@ class ClaimRole(SphinxRole):
                 f"no claim {id_!r} with a number that {part!r} finds", line=self.lineno
             )
             return [nodes.Text(self.text)], [message]
-        shown = f"{float(match[0]):.0%}" if part == AS_PERCENT else match[0]
+        shown = as_percent(match[0]) if part == AS_PERCENT else match[0]
         link = addnodes.pending_xref(
             "", nodes.inline("", shown), refdomain="std", reftype="ref", refexplicit=True,
             reftarget=anchor(id_), refdoc=self.env.docname, refwarn=True,

@@ -185,6 +185,20 @@ def test_all_words_hidden_leaves_weights_of_zero(live, kept):
     assert not any(any(row) for row in found["weights"])
 
 
+@pytest.mark.parametrize(
+    ("sentence", "says"),
+    [("the black cat did not sleep", "Sure of every word. For"), ("qwerty zzz", "Least sure of")],
+)
+def test_it_opens_on_the_step_that_is_least_sure(live, sentence, says):
+    _, root, _ = live()
+    type_(root, sentence)
+    found = snapshot(root)
+    chances = [step[0][1] for step in found["candidates"]]
+    assert (min(chances) < 0.995) == says.startswith("Least")
+    name = root.locator(".lt-looked-name").inner_text()
+    assert name.startswith(f"{says} “{found['target'][chances.index(min(chances))]}”")
+
+
 def test_a_target_word_shows_where_its_step_looked_and_what_else_there_was(live, kept):
     _, root, _ = live()
     target(root, 1).click()

@@ -143,11 +143,8 @@ def widget_of(origin: str) -> Widget:
         raise ExtensionError(f"attention-widget: expected {origin} to return a widget, got {found}")
     held = sorted(name for name, value in made.get_state().items() if isinstance(value, bytes))
     if held:
-        names = ", ".join(held)
-        expected = (
-            f"attention-widget: expected {origin} to return a widget whose state has no bytes"
-        )
-        raise ExtensionError(f"{expected}, got one with {names}")
+        expected = f"attention-widget: expected {origin} to return a widget without bytes"
+        raise ExtensionError(f"{expected}, got one with {', '.join(held)}")
     return made
 
 

@@ -1,6 +1,7 @@
 // A sentence, its translation, and the attention between them; the engine's files stand before it.
 
 const LEAST = 0.04; // a line for every weight from here on
+const SURE = 0.995; // shown as 1.00
 const STEP_TIME = 800; // ms, while playing
 const SETTLED = 700; // ms without typing until a translation is spoken
 
@@ -642,9 +643,9 @@ class View {
     const at = this.at ?? sure.indexOf(Math.min(...sure)), { id, token, candidates } = steps[at];
     const text = (token) => shownToken(token, this.inPieces(1));
     const looked = this.looked(at).slice(0, candidates.length);
-    page["looked-name"].textContent = this.at === null
-      ? `${sure[at] < 0.995 ? "Least sure of" : "Sure of all. For"} ${quoted(text(token))}${sure[at] < 0.995 ? "," : ""} it looked at`
-      : `To write ${quoted(text(token))} it looked at`;
+    const word = quoted(text(token)), doubt = sure[at] < SURE;
+    page["looked-name"].textContent = this.at !== null ? `To write ${word} it looked at`
+      : doubt ? `Least sure of ${word}, it looked at` : `Sure of every word. For ${word} it looked at`;
     page["other-name"].textContent = "and could have written";
     const pad = Array.from({ length: candidates.length - looked.length }, () => null);
     fill(page.looked, [...looked, ...pad], makeBar, (item, one) => {
