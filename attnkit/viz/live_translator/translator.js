@@ -643,9 +643,9 @@ class View {
     const at = this.at ?? sure.indexOf(Math.min(...sure)), { id, token, candidates } = steps[at];
     const text = (token) => shownToken(token, this.inPieces(1));
     const looked = this.looked(at).slice(0, candidates.length);
-    const word = quoted(text(token)), doubt = sure[at] < SURE;
-    page["looked-name"].textContent = this.at !== null ? `To write ${word} it looked at`
-      : doubt ? `Least sure of ${word}, it looked at` : `Sure of every word. For ${word} it looked at`;
+    const inDoubt = this.at === null && sure[at] < SURE;
+    const beginning = inDoubt ? `Least sure of ${quoted(text(token))},` : `To write ${quoted(text(token))}`;
+    page["looked-name"].textContent = `${beginning} it looked at`;
     page["other-name"].textContent = "and could have written";
     const pad = Array.from({ length: candidates.length - looked.length }, () => null);
     fill(page.looked, [...looked, ...pad], makeBar, (item, one) => {
