@@ -1,7 +1,7 @@
-/** Widgets grow after the browser has gone to the address: go there again, unless the reader has
- * moved meanwhile. */
+/** Widgets grow after the browser has gone to the address, and one that the address names may have
+ * been drawn too late for it: go there again, unless the reader has moved meanwhile. */
 function arrive() {
-  const goal = document.querySelector(":target");
+  const goal = document.querySelector(":target") ?? document.getElementById(location.hash.slice(1));
   if (!goal) return;
   let held;
   for (const name of ["wheel", "touchstart", "keydown"]) {

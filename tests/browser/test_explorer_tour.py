@@ -137,9 +137,10 @@ def long_page(open_page, tmp_path):
     return open_
 
 
-def in_view(page, root) -> bool:
-    box = root.bounding_box()
-    return -5 <= box["y"] <= 300
+def wait_until_in_view(page) -> None:
+    page.wait_for_function(
+        "Math.abs(document.querySelector('.attnkit-explorer').getBoundingClientRect().y) < 300"
+    )
 
 
 @pytest.mark.parametrize("motion", ["no-preference", "reduce"])
@@ -148,10 +149,8 @@ def test_show_me_takes_the_step_and_brings_it_into_view(long_page, motion):
     page.get_by_text("show me").click()
     if motion == "reduce":
         settle(page)
-        assert in_view(page, root)
-    page.wait_for_function(
-        "Math.abs(document.querySelector('.attnkit-explorer').getBoundingClientRect().y) < 300"
-    )
+        assert -5 <= root.bounding_box()["y"] <= 300
+    wait_until_in_view(page)
     assert holds(snapshot(root), TOUR[1])
     assert page.evaluate("document.activeElement.className") == "ak-tour"
     assert page.evaluate("location.hash") == "#explorer-99-1=2"
@@ -176,8 +175,7 @@ def test_a_link_may_name_settings_and_a_wrong_one_does_nothing(long_page):
 @pytest.mark.parametrize("address", ["#explorer-99-1=2", "#explorer-99-1"])
 def test_the_address_of_the_page_leads_to_the_step(long_page, address):
     page, root, _ = long_page(address)
-    page.wait_for_timeout(500)
-    assert in_view(page, root)
+    wait_until_in_view(page)
     assert holds(snapshot(root), TOUR[1 if address.endswith("=2") else 0])
 
 
