@@ -97,6 +97,18 @@ def snapshot(explorer) -> dict:
     return explorer.evaluate("element => element.snapshot()")
 
 
+def follow(page, address: str) -> None:
+    """Give the page's address this part after "#", and wait until its widgets have heard."""
+    page.evaluate(
+        """address => new Promise(done => {
+            addEventListener("hashchange", () => done(), { once: true });
+            location.hash = address;
+        })""",
+        address,
+    )
+    settle(page)
+
+
 def settle(page) -> None:
     """Wait until what was asked for has been drawn."""
     page.evaluate(

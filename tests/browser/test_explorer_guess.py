@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attnkit.viz import AttentionExplorer
-from tests.browser.explorer_page import WORDS, complaints, settle, snapshot, vectors
+from tests.browser.explorer_page import WORDS, complaints, follow, settle, snapshot, vectors
 
 pytestmark = pytest.mark.browser
 
@@ -116,8 +116,7 @@ def test_nobody_has_to_guess_and_a_masked_word_is_no_answer(show):
     root.get_by_role("button", name="Back").click()
     settle(page)
     assert snapshot(root)["guess"] == [0, IT]
-    page.evaluate("location.hash = 'explorer-99-1=mask:causal;guess:[0,1]'")
-    page.wait_for_timeout(200)
+    follow(page, "explorer-99-1=mask:causal;guess:[0,1]")
     assert root.locator(".ak-answers button").count() == 2
     for key in ("End", "Enter"):
         root.locator(".ak-cursor").press(key)

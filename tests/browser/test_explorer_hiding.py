@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from attnkit.viz import AttentionExplorer
-from tests.browser.explorer_page import WORDS, complaints, settle, snapshot, vectors
+from tests.browser.explorer_page import WORDS, complaints, follow, settle, snapshot, vectors
 
 pytestmark = pytest.mark.browser
 
@@ -111,8 +111,7 @@ def test_a_step_hides_a_word_and_the_next_one_does_not(show):
     assert snapshot(root)["hidden"] == []
     assert "ak-moved" in root.locator(".ak-hide").get_attribute("class")
     for address, found in (("hidden:[2,3]", [2, 3]), ("hidden:[2,99]", [2, 3])):
-        page.evaluate("address => { location.hash = address }", f"explorer-99-1={address}")
-        page.wait_for_timeout(100)
+        follow(page, f"explorer-99-1={address}")
         assert snapshot(root)["hidden"] == found
 
 
