@@ -24,7 +24,8 @@ collect_ignore_glob = [] if find_spec("triton") else ["attnkit/efficient/triton/
 NEEDS = {"15_what_a_trained_transformer_looks_at.ipynb": "all-MiniLM-L6-v2"}
 
 # The longest first, or a worker that gets one of these at the end leaves the others idle. Before
-# them comes the file that builds the book, so that the others need not wait for it.
+# them comes the file that builds the book. What reads the book comes after the notebooks, or the
+# other workers would wait for the build.
 FIRST = ("slow", "notebook", "build", "browser")
 BOOK = "test_pages.py"
 
@@ -46,7 +47,7 @@ def pytest_collection():
 @pytest.hookimpl(tryfirst=True)  # before pytest applies -m
 def pytest_collection_modifyitems(items):
     """Mark what runs a notebook, a browser or a book, and put the files with long tests first."""
-    rank = {}
+    rank, readers = {}, set()
     for item in items:
         if isinstance(item, IPyNbCell):
             item.add_marker("notebook")
@@ -60,8 +61,10 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(mark)
         own = (place for place, name in enumerate(FIRST) if item.get_closest_marker(name))
         rank[item.path] = min(rank.get(item.path, len(FIRST)), *own, len(FIRST))
-        if item.path.name == BOOK:
-            rank[item.path] = -1
+        if "site_dir" in getattr(item, "fixturenames", ()):
+            readers.add(item.path)
+    for path in readers:
+        rank[path] = -1 if path.name == BOOK else max(rank[path], FIRST.index("build"))
     items.sort(key=lambda item: rank[item.path])
 
 
