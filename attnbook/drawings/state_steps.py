@@ -12,6 +12,9 @@ VALUES = ((6, 0), (0, 3), (3, 3), (0, 6))
 
 Row = tuple[float, ...]
 
+ASKED = 0
+"""The word whose key is asked for at the end."""
+
 
 def features(x: Row) -> Row:
     """elu(x) + 1."""
@@ -27,18 +30,29 @@ def states() -> list[tuple[list[list[float]], list[float], Row]]:
             z[f] += feature
             for e, number_ in enumerate(value):
                 S[f][e] += feature * number_
-        asked = features(query)
-        total = sum(a * b for a, b in zip(asked, z, strict=True))
-        read = [sum(a * row[e] for a, row in zip(asked, S, strict=True)) for e in range(2)]
-        found.append(([row[:] for row in S], z[:], tuple(value / total for value in read)))
+        found.append(([row[:] for row in S], z[:], read(features(query), S, z)))
     return found
 
 
+def read(asked: Row, S: list[list[float]], z: list[float]) -> Row:
+    """What a state says to the features of a query."""
+    total = sum(a * b for a, b in zip(asked, z, strict=True))
+    sums = [sum(a * row[e] for a, row in zip(asked, S, strict=True)) for e in range(2)]
+    return tuple(value / total for value in sums)
+
+
 def frame(step: int) -> Sheet:
-    """The word at hand, the state after it, and what it reads; earlier words are gone."""
+    """The word at hand, the state after it, and what it reads; earlier words are gone.
+
+    After the last word the state is asked for an earlier one, by that word's own key.
+    """
     sheet = Sheet(NARROW, 326, 13.5)
     slot, gap = 76, 12
-    S, z, output = states()[step]
+    asking = step == len(KEYS)
+    S, z, output = states()[min(step, len(KEYS) - 1)]
+    asked = features(KEYS[ASKED] if asking else QUERIES[step])
+    if asking:
+        output = read(asked, S, z)
     for place in range(len(KEYS)):
         x = place * (slot + gap)
         now = place == step
@@ -50,9 +64,10 @@ def frame(step: int) -> Sheet:
         ):
             gone = "gone" if place < step else ""
             sheet.item(role, x, y, slot, 28, words if now else gone, style=style, size=12.5)
-    x = step * (slot + gap) + slot / 2
-    centre = NARROW / 2
-    sheet.arrow([(x, 90), (x, 104), (centre, 104), (centre, 126)], "state")
+    if not asking:
+        x = step * (slot + gap) + slot / 2
+        centre = NARROW / 2
+        sheet.arrow([(x, 90), (x, 104), (centre, 104), (centre, 126)], "state")
     sheet.rect(62, 130, 216, 82, "d-state d-box", 8)
     sheet.text(72, 144, "state", "state", anchor="start", style="d-bold", size=13)
     for f, row in enumerate(S):
@@ -63,13 +78,17 @@ def frame(step: int) -> Sheet:
     sheet.rect(224, 144, 32, 52, "d-frame", 3)
     sheet.text(147, 203, "S", "state", size=12.5)
     sheet.text(240, 203, "z", "state", size=12.5)
-    sheet.item("query", 20, 244, 92, 32, vector(features(QUERIES[step])), style="d-new")
-    sheet.text(66, 292, "φ(query)", "query", size=12.5)
+    sheet.item("query", 20, 244, 92, 32, vector(asked), style="d-new")
+    sheet.text(66, 292, f"key of word {ASKED + 1}" if asking else "φ(query)", "query", size=12.5)
     sheet.arrow([(66, 240), (66, 226), (100, 226), (100, 216)], "query")
     sheet.item("value", 208, 244, 110, 32, vector(output), style="d-new")
     sheet.text(263, 292, "output", "value", size=12.5)
     sheet.arrow([(240, 216), (240, 226), (263, 226), (263, 240)], "value")
-    sheet.text(0, 317, "Keys are drawn as φ(key).", anchor="start", style="d-muted", size=12.5)
+    if asking:
+        said = f"word {ASKED + 1} said {vector(VALUES[ASKED])}"
+        sheet.text(NARROW, 317, said, "value", anchor="end", style="d-bold", size=12.5)
+    else:
+        sheet.text(0, 317, "Keys are drawn as φ(key).", anchor="start", style="d-muted", size=12.5)
     return sheet
 
 
@@ -77,17 +96,22 @@ STATE = Drawing(
     name="linear-state",
     title="Linear attention: each word is added to one state, read out, and forgotten.",
     description=(
-        "Four frames, one for each word. The features of its key and its value are added to a "
-        "state of six numbers, the matrix S and the vector z, and its query reads the state. The "
+        "Five frames, one for each word and one for a question. The features of a word's key and "
+        "its value are added to a state of six numbers, the matrix S and the vector z, and its "
+        "query reads the state. The "
         "outputs are 6, 0, then 2.67, 1.67, then 3.2, 2, then 2.5, 2.75. Earlier keys and values "
-        "are gone; the state has the same size after every word."
+        "are gone; the state has the same size after every word. Asked with the key of word 1, it "
+        "answers 2.67, 2.67, where word 1 had said 6, 0."
     ),
-    draw=lambda narrow: [frame(step) for step in range(len(KEYS))],
+    draw=lambda narrow: [frame(step) for step in range(len(KEYS) + 1)],
     says=(
         "Word 1: its key times its value goes into S, its key into z, and its query reads both.",
         "Word 2 is added to the same numbers. Word 1 is gone; only the sums are left of it.",
         "Word 3. The state has the same six numbers, whatever came before.",
         "Word 4, or word four million: the same work, the same memory.",
+        "Now ask for word 1, by its own key (2, 1). The state answers (48, 48) / 18 = "
+        "(2.67, 2.67), and word 1 had said (6, 0). Nothing was deleted, and yet you cannot have "
+        "it back.",
     ),
 )
 

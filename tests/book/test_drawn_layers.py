@@ -4,6 +4,7 @@ import re
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 from attnbook import recorded
 from attnbook.drawings import (
@@ -19,6 +20,7 @@ from attnbook.drawings import (
 from attnbook.drawings.combined_masks import STEPS, WORDS
 from attnbook.drawings.sheet import number, vector
 from attnkit import masks, trace
+from attnkit.efficient import linear_attention_recurrent
 from attnkit.tasks import BOS
 from booktools import claims, gates, normal_form
 from tests.book.test_drawings import cells, printed, words
@@ -118,6 +120,23 @@ def test_linear_state_shows_the_example(capsys):
         assert vector(found) in shown
         assert vector(found) in drawing.description
         assert {number(x) for x in (*S[0], *S[1], *z)} <= set(shown)
+
+
+def test_the_state_answers_for_an_earlier_word_as_the_package_does():
+    made = (state_steps.QUERIES, state_steps.KEYS, state_steps.VALUES)
+    query, key, value = (torch.tensor(rows).double() for rows in made)
+    _, state = linear_attention_recurrent(query, key, value)
+    word = key[state_steps.ASKED : state_steps.ASKED + 1]
+    asked, written = F.elu(word) + 1, F.elu(key) + 1
+    shares = (asked @ written.T)[0]
+    found = shares @ value / shares.sum()
+    torch.testing.assert_close((asked @ state.key_value)[0] / (asked @ state.key)[0], found)
+    drawing = DRAWINGS["linear-state"]
+    last = len(drawing.says) - 1
+    assert vector(found.tolist()) in words(drawing, last)
+    assert f"word 1 said {vector(value[0].tolist())}" in words(drawing, last)
+    sums, total = vector((shares @ value).tolist()), number(shares.sum().item())
+    assert f"({sums}) / {total} = ({vector(found.tolist())})" in drawing.says[last]
 
 
 def test_window_reach_is_that_of_two_layers():

@@ -134,6 +134,27 @@ def test_hovering_previews_though_a_cell_is_pinned_and_leaving_returns(show):
     assert picture(root, "cursor") == before
 
 
+def framed(root) -> int:
+    """In how many stretches of the drawing's width there is a frame."""
+    return root.locator(".ak-cursor").evaluate(
+        """c => {
+            const { data } = c.getContext('2d').getImageData(0, 0, c.width, c.height);
+            const drawn = new Set([...data.keys()].filter(i => i % 4 === 3 && data[i])
+                .map(i => (i >> 2) % c.width));
+            return [...drawn].filter(x => !drawn.has(x - 1)).length;
+        }"""
+    )
+
+
+def test_a_pinned_row_is_framed_in_the_maps_of_all_heads_on_show(show):
+    page, root, _ = show(an_explorer(head="all", pinned=[1, 4, 1]), width=1280)
+    settle(page)
+    assert framed(root) == 3
+    root.locator(".ak-cursor").press("Escape")
+    settle(page)
+    assert framed(root) == 1  # the cell in hand alone
+
+
 def test_escape_anywhere_and_the_chip_let_go_of_the_pin(show):
     page, root, _ = show(an_explorer(pinned=[0, 4, 1]))
     control(root, "Length").focus()

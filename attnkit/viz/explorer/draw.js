@@ -283,7 +283,7 @@ function drawCells(pen, { x, y }, head, { plan: { cell, em }, shape, settings: s
 }
 
 /** A frame around a cell, and thin ones around its row and column: solid where the reader pinned
- *  it, dotted below the pointer. */
+ *  it, dotted below the pointer. Of a row alone where the cell is covered, or of another head. */
 function drawFrame(pen, plan, panel, { rows, cols }, [, query, key], kind, hues) {
   const size = Math.max(plan.cell, 4), middle = (n) => (n + 0.5) * plan.cell - size / 2;
   const x = panel.x + middle(key), y = panel.y + middle(query);
@@ -291,7 +291,7 @@ function drawFrame(pen, plan, panel, { rows, cols }, [, query, key], kind, hues)
   pen.setLineDash(kind === "hover" ? [2, 2] : []);
   pen.lineWidth = 1;
   pen.strokeRect(panel.x - 1.5, y - 0.5, cols * plan.cell + 3, size + 1);
-  if (kind === "covered") return;
+  if (kind === "row") return;
   if (kind !== "hover") pen.strokeRect(x - 0.5, panel.y - 1.5, size + 1, rows * plan.cell + 3);
   for (const [strokeStyle, lineWidth, dash] of [[hues.back, 5, []],
     [hues.accent, kind === "pinned" ? 3 : 2, kind === "hover" ? [3, 3] : []]]) {

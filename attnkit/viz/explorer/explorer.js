@@ -363,8 +363,10 @@ class View {
     const { page, plan, shape, hues, settings: s } = this, pen = fit(page.cursor, plan);
     const frame = (cell, kind) => {
       if (plan.lines) return drawLinesOfRow(pen, this, cell, kind);
-      const panel = plan.panels[this.heads.indexOf(cell[0])];
-      if (panel) drawFrame(pen, plan, panel, shape, cell, covers(s, cell) ? "covered" : kind, hues);
+      plan.panels.forEach((panel, at) => {
+        const own = this.heads[at] === cell[0];
+        if (own || kind === "pinned") drawFrame(pen, plan, panel, shape, cell, own && !covers(s, cell) ? kind : "row", hues);
+      });
     };
     if (this.there) frame(this.cursor, s.pinned.length ? "pinned" : "here");
     if (this.hover) frame(this.hover, "hover");
@@ -405,8 +407,8 @@ class View {
     if (!cell) return this.showAbsent();
     if (this.plan?.lines) say(page.least, describeLines(this, cell));
     if (covers(s, cell)) return this.showWords(...labelsOfCell(labels, cell), "?", "covered until you have guessed");
-    const [head, query, key] = cell, row = readRow(data, s, cell), { weights } = row;
-    const [asks, is] = [labels.queries[query], labels.keys[key]], number = mainNumber(s, row, key);
+    const [head, , key] = cell, row = readRow(data, s, cell), { weights } = row;
+    const [asks, is] = labelsOfCell(labels, cell), number = mainNumber(s, row, key);
     say(page.query, quoted(asks));
     say(page.key, quoted(is));
     say(page.big, number);
