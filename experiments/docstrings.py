@@ -162,6 +162,7 @@ def measure(reader: Reader, quick: bool) -> dict:
             {
                 "name": source.name,
                 "summary": source.summary,
+                "sentences": source.sentences,
                 "lead": source.sentences[0],
                 "MiniLM": source.sentences[place],
             }

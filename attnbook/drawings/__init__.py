@@ -90,6 +90,7 @@ DRAWINGS: dict[str, Drawing] = {
         summaries.WEIGHED,
         summaries.AMONG,
         summaries.CHOICE,
+        summaries.DOCSTRINGS,
         cache.GROWING_CACHE,
         phases.DRAWING,
         beams.DRAWING,

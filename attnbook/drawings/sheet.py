@@ -81,6 +81,25 @@ class Sheet:
             f' text-anchor="{anchor}"{_class(classes)}>{escape(words)}</text>'
         )
 
+    def words(
+        self,
+        x: float,
+        y: float,
+        parts: Iterable[tuple[str, bool]],
+        *,
+        size: float | None = None,
+        style: str = "",
+    ) -> None:
+        """A line that begins at (x, y), in parts: each with whether it is underlined."""
+        inner = "".join(
+            f'<tspan text-decoration="underline">{escape(part)}</tspan>' if lined else escape(part)
+            for part, lined in parts
+        )
+        self.parts.append(
+            f'<text x="{_n(x)}" y="{_n(y)}" dy=".35em" font-size="{_n(size or self.size)}"'
+            f' text-anchor="start"{_class(style)}>{inner}</text>'
+        )
+
     def shape(
         self, role: str, x: float, y: float, w: float, h: float, *, style: str = "d-box"
     ) -> None:

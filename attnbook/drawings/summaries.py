@@ -1,10 +1,13 @@
-"""Chapter 11: attention read three times, who names whom, and the choice of the summary."""
+"""Chapter 11: attention read three times, a document weighed, and two that are real."""
 
 import math
+import re
+import textwrap
 from fractions import Fraction
+from typing import NamedTuple
 
 from attnbook.drawings.drawing import Drawing
-from attnbook.drawings.sheet import NARROW, Sheet
+from attnbook.drawings.sheet import NARROW, WIDE, Sheet, number
 
 SENTENCES = ("maria won the election", "bruno sold the mill", "maria keeps bees")
 PEOPLE, EVENTS = ("maria", "bruno", "maria"), (1, 1, 0)
@@ -26,6 +29,8 @@ DOCUMENT = (
 """The chapter's ten sentences, and the weight of each in its trained model's summary."""
 MATTER, HABITS = (2, 5, 8), (6, 7, 9)
 """The events in Alice's life, and the sentences that each of them looks at most."""
+FULL = 0.4
+"""The weight of a bar as long as its track."""
 
 
 def looks() -> list[list[Fraction]]:
@@ -117,7 +122,7 @@ def among(narrow: bool) -> Sheet:
 
 AMONG = Drawing(
     name="sentences-among",
-    title="Each sentence looks for its own name: Maria's find another, Bruno's does not.",
+    title="Each sentence looks for its own name: Maria's two find each other, Bruno's only itself.",
     description=(
         "A table of weights. Both sentences about Maria give 0.44 to each of the two and 0.11 to "
         "the one about Bruno. The sentence about Bruno gives 0.17, 0.67 and 0.17. So of what they "
@@ -154,39 +159,151 @@ CHOICE = Drawing(
 
 def weighed(narrow: bool) -> Sheet:
     """The document as the summary weighs it, and what the three that it keeps have looked at."""
-    pitch, left = 25, 38
-    sheet = Sheet(NARROW, 22 + pitch * len(DOCUMENT), 11.5)
-    sheet.text(NARROW, 8, "weight", anchor="end", style="d-muted")
-    sheet.text(0, 8, "looks at", anchor="start", style="d-muted")
-    most, length = max(weight for _, weight in DOCUMENT), 262
-    middles = [22 + pitch * (n + 0.5) for n in range(len(DOCUMENT))]
-    for n, ((sentence, weight), y) in enumerate(zip(DOCUMENT, middles, strict=True)):
+    top, pitch, size, lane, left = (36, 40, 12.5, 13, 46) if narrow else (34, 29, 14, 17, 64)
+    bars, length = (left, 236) if narrow else (404, 250)
+    sheet = Sheet(NARROW if narrow else WIDE, top + pitch * len(DOCUMENT), size)
+    rows = [top + pitch * (n + 0.5) for n in range(len(DOCUMENT))]
+    middles = [row - 9 for row in rows] if narrow else rows
+    for tick in (0, 0.2, 0.4):
+        sheet.text(bars + length * tick / FULL, 8, number(tick), style="d-muted")
+    sheet.text(sheet.width, 8, "weight", anchor="end", style="d-muted")
+    for n, ((sentence, weight), y, middle) in enumerate(zip(DOCUMENT, rows, middles, strict=True)):
         kept = n in MATTER
+        ink = "d-bold" if kept else "d-muted"
+        sheet.text(left, middle, sentence, anchor="start", style="" if kept else "d-muted")
+        y += 8 if narrow else 0
+        sheet.bar(bars, y - 5, length, 10, weight / FULL)
         if weight:
-            bar = length * weight / most
-            sheet.rect(left, y - 11, bar, 22, "d-weight d-box" if kept else "d-weight d-track", 2)
-        sheet.text(left + 5, y, sentence, anchor="start", style="" if kept else "d-muted")
-        if weight:
-            style = "d-bold" if kept else "d-muted"
             role = "weight" if kept else None
-            sheet.text(NARROW, y, f"{weight:.2f}", role, anchor="end", style=style)
-    for event in MATTER:
+            sheet.text(sheet.width, y, f"{weight:.2f}", role, anchor="end", style=ink)
+    for place, event in enumerate(MATTER):
+        x = 7 + lane * place
+        ends = [min(event, *HABITS), max(event, *HABITS)]
+        sheet.line([(x, middles[end]) for end in ends], "state", style="d-thin")
+        sheet.circle(x, middles[event], 4, "d-state d-solid")
         for habit in HABITS:
-            start, end = middles[event], middles[habit]
-            deep = left - 6 - 8 * abs(habit - event)
-            sheet.bend((left - 2, start), (deep, (start + end) / 2), (left - 2, end), "state",
-                       style="d-thin")  # fmt: skip
+            sheet.circle(x, middles[habit], 4, "d-state d-paper")
     return sheet
 
 
 WEIGHED = Drawing(
     name="weighed-sentences",
-    title="What the summarizer makes of the document: a bar is the weight of a sentence.",
+    title="What the summarizer makes of it. At the left, a dot looks at the rings on its line.",
     description=(
-        "The ten sentences, one below the other, with bars for the weights that the trained model "
-        "gives them in its summary: 0.33, 0.31 and 0.32 for Alice's three events, 0.04 for one of "
-        "her habits, and none for all others. Curved arrows lead from each of the three events to "
-        "Alice's three habits, which in one head they look at most."
+        "The ten sentences, one below the other, with bars on one scale for the weights that the "
+        "trained model gives them in its summary: 0.33, 0.31 and 0.32 for Alice's three events, "
+        "0.04 for one of her habits, and none for all others. At the left, a line joins the "
+        "dot of each event with rings at Alice's three habits, at which it looks most in one head."
     ),
     draw=weighed,
+    two_layouts=True,
+)
+
+# -- two real documents --------------------------------------------------------------------------
+
+
+class Example(NamedTuple):
+    """A docstring: its name, the author's line, the other sentences, and what was chosen."""
+
+    name: str
+    author: str
+    sentences: tuple[str, ...]
+    chosen: dict[int, tuple[str, int]]
+    """The place of a sentence: who chose it, and its ROUGE-1 in percent."""
+
+
+EXAMPLES = (
+    Example(
+        "getallmatchingheaders",
+        "Find all header lines matching a given header name.",
+        (
+            "Look through the list of headers and find all lines matching a given header name "
+            "(and their continuation lines).",
+            "A list of the lines is returned, without interpretation.",
+            "If the header does not occur, an empty list is returned.",
+            "If the header occurs multiple times, all occurrences are returned.",
+            "Case is not important in the header name.",
+        ),
+        {0: ("lead", 57), 2: ("MiniLM", 10)},
+    ),
+    Example(
+        "set_running_or_notify_cancel",
+        "Mark the future as running or process any cancel notifications.",
+        (
+            "Should only be used by Executor implementations and unit tests.",
+            "If the future has been cancelled (cancel() was called and returned True) then any "
+            "threads waiting on the future completing (though calls to as_completed() or wait()) "
+            "are notified and False is returned.",
+            "If the future was not cancelled then it is put in the running state (future calls to "
+            "running() will return True) and True is returned.",
+            "This method should be called by Executor implementations before executing the work "
+            "associated with this future.",
+            "If this method returns False then the work should not be executed.",
+        ),
+        {0: ("lead", 0), 3: ("MiniLM", 15)},
+    ),
+)
+"""Two of the documents in `results/docstrings.json`."""
+
+
+def parts_of(text: str) -> list[str]:
+    """The words of a text as ROUGE counts them."""
+    return re.findall("[a-z0-9]+", text.lower())
+
+
+def _marked(line: str, shared: set[str]) -> list[tuple[str, bool]]:
+    """A line cut into words and what is between, and which of them are in `shared`."""
+    cut = re.split("([A-Za-z0-9]+)", line)
+    return [(part, part.lower() in shared) for part in cut if part]
+
+
+def _example(sheet: Sheet, example: Example, left: float, top: float) -> float:
+    """One docstring, from (left, top) down to the height that is returned."""
+    shared, leading, y = set(parts_of(example.author)), 16.5, top + 8
+    sheet.text(left, y, "the author's line, hidden from both", anchor="start", style="d-muted")
+    for line in textwrap.wrap(example.author, 44):
+        y += leading
+        sheet.text(left, y, line, anchor="start", style="d-bold", size=13)
+    y += 10
+    for n, sentence in enumerate(example.sentences):
+        who, score = example.chosen.get(n, ("", 0))
+        y += leading + 6
+        start = y - leading / 2
+        if who:
+            role = "key" if who == "lead" else "state"
+            sheet.text(left + 12, y, f"{who}: ROUGE-1 {score}%", role, anchor="start",
+                       style="d-bold")  # fmt: skip
+            y += leading
+        for row, line in enumerate(textwrap.wrap(sentence, 50)):
+            y += leading if row else 0
+            sheet.words(left + 12, y, _marked(line, shared), style="" if who else "d-muted")
+        if who:
+            sheet.rect(left, start, 4, y - start + leading / 2, f"d-{role} d-solid", 1)
+    return y + leading / 2 + 4
+
+
+def docstrings(narrow: bool) -> Sheet:
+    """The two documents, below each other or side by side."""
+    sheet = Sheet(NARROW if narrow else WIDE, 0, 12.5)
+    y = 0.0
+    for place, example in enumerate(EXAMPLES):
+        if narrow:
+            y = _example(sheet, example, 0, y + 22 * place)
+        else:
+            y = max(y, _example(sheet, example, 372 * place, 0))
+    sheet.height = y
+    return sheet
+
+
+DOCSTRINGS = Drawing(
+    name="two-docstrings",
+    title="Two docstrings, and what was chosen. Words of the author's line are underlined.",
+    description=(
+        "Two documents of five sentences below the author's line. In the first, lead chose the "
+        "first sentence, which has seven words of the author's, ROUGE-1 57 percent, and MiniLM the "
+        "third, 10 percent. In the second, lead chose the first, which shares no word with the "
+        "author's line, 0 percent, and MiniLM the fourth, 15 percent."
+    ),
+    draw=docstrings,
+    two_layouts=True,
 )

@@ -62,7 +62,7 @@ def words(drawing: Drawing, frame: int = 0) -> list[str]:
     """The words of a frame, in the order of the source."""
     sheets = next(iter(drawing.layouts.values()))
     root = ElementTree.fromstring(f"<g>{sheets[frame].markup()}</g>")
-    return [text.text for text in root.iter("text")]
+    return ["".join(text.itertext()) for text in root.iter("text")]
 
 
 @EACH
@@ -851,6 +851,23 @@ def test_the_weighed_sentences_are_the_document_of_chapter_11():
     shown = words(DRAWINGS["weighed-sentences"])
     weights = [f"{weight:.2f}" for _, weight in summaries.DOCUMENT if weight]
     assert [text for text in shown if re.fullmatch(r"\d\.\d\d", text)] == weights
+
+
+def test_the_two_docstrings_are_recorded_ones_with_their_shared_words_underlined():
+    """The chapter's cell compares sentences and ROUGE; here is what the drawing makes of them."""
+    examples = json.loads((gates.ROOT / "results" / "docstrings.json").read_text("utf8"))[
+        "examples"
+    ]
+    shown = " ".join(words(DRAWINGS["two-docstrings"]))
+    for drawn in summaries.EXAMPLES:
+        (found,) = (one for one in examples if drawn.name in one["name"])
+        assert (drawn.author, [*drawn.sentences]) == (found["summary"], found["sentences"])
+        for who, percent in drawn.chosen.values():
+            assert f"{who}: ROUGE-1 {percent}%" in shown
+        assert all(sentence in shown.replace("- ", "-") for sentence in drawn.sentences)
+    lines = summaries._marked("Find all_of them.", {"find", "of"})
+    assert lines == [("Find", True), (" ", False), ("all", False), ("_", False), ("of", True),
+                     (" ", False), ("them", False), (".", False)]  # fmt: skip
 
 
 def test_three_surprises_are_the_claims():
