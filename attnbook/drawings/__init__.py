@@ -91,6 +91,7 @@ DRAWINGS: dict[str, Drawing] = {
         summaries.AMONG,
         summaries.CHOICE,
         summaries.DOCSTRINGS,
+        summaries.CHECKED,
         cache.GROWING_CACHE,
         phases.DRAWING,
         beams.DRAWING,

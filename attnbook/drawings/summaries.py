@@ -307,3 +307,60 @@ DOCSTRINGS = Drawing(
     draw=docstrings,
     two_layouts=True,
 )
+
+
+# -- is it in the text? --------------------------------------------------------------------------
+
+
+class Told(NamedTuple):
+    """A sentence of a summary, its largest cosine with the text, and whether the text says so."""
+
+    sentence: str
+    cosine: float
+    true: bool
+    verdict: str
+
+
+TOLD = (
+    Told("A summarizer picks some of the sentences.", 0.76, True, "the text says so"),
+    Told("The kettle is broken.", 0.88, True, "the text says so"),
+    Told("It was tested on ten thousand newspapers.", 0.32, False, "invented: low"),
+)
+FOOLED = (
+    Told("The kettle is not broken.", 0.84, False, "false, and yet high"),
+    Told("The best ones are kept.", 0.29, True, "true, and yet low"),
+)
+"""Where the check does what it should, and where it fails; the chapter's cell compares."""
+
+
+def checked(narrow: bool) -> Sheet:
+    """A bar for each sentence's largest cosine, on one scale."""
+    length, pitch = 176, 46
+    sheet = Sheet(NARROW, 62 + pitch * (len(TOLD) + len(FOOLED)), 13)
+    y = 8.0
+    for heading, rows in (("as it should be", TOLD), ("where it fails", FOOLED)):
+        sheet.text(0, y, heading, anchor="start", style="d-bold")
+        y += 24
+        for sentence, cosine, true, verdict in rows:
+            role = "state" if true else "query"
+            sheet.text(0, y, sentence, anchor="start")
+            sheet.rect(0, y + 12, length, 12, f"d-{role} d-track", 1)
+            sheet.rect(0, y + 12, length * cosine, 12, f"d-{role} d-solid", 1)
+            sheet.text(length + 8, y + 18, f"{cosine:.2f}", role, anchor="start", style="d-bold")
+            sheet.text(NARROW, y + 18, verdict, role, anchor="end", size=12.5)
+            y += pitch
+        y += 6
+    return sheet
+
+
+CHECKED = Drawing(
+    name="told-and-found",
+    title="The largest cosine with a sentence of the text. Orange: what the text does not say.",
+    description=(
+        "Bars for the largest cosine with a sentence of the text. A summarizer picks some of the "
+        "sentences, 0.76, and the kettle is broken, 0.88, are in the text. It was tested on ten "
+        "thousand newspapers, 0.32, is invented. Where the check fails: the kettle is not broken "
+        "is false and has 0.84, and the best ones are kept is true and has 0.29."
+    ),
+    draw=checked,
+)

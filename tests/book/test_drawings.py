@@ -870,6 +870,20 @@ def test_the_two_docstrings_are_recorded_ones_with_their_shared_words_underlined
                      (" ", False), ("them", False), (".", False)]  # fmt: skip
 
 
+def test_the_checked_sentences_have_bars_as_long_as_their_cosines():
+    """The chapter's cell computes the cosines; here is that the drawing shows and scales them."""
+    told = (*summaries.TOLD, *summaries.FOOLED)
+    shown = words(DRAWINGS["told-and-found"])
+    assert [text for text in shown if re.fullmatch(r"\d\.\d\d", text)] == [
+        f"{one.cosine:.2f}" for one in told
+    ]
+    root = figure(DRAWINGS["told-and-found"])
+    bars = [(e.get("class"), float(e.get("width"))) for e in root.iter(f"{SVG}rect")]
+    solid = [width for style, width in bars if "d-solid" in style]
+    (whole,) = {width for style, width in bars if "d-track" in style}
+    assert solid == pytest.approx([whole * one.cosine for one in told], abs=0.1)
+
+
 def test_three_surprises_are_the_claims():
     numbers = {
         claim.id: claim.number
