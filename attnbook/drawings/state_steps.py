@@ -107,7 +107,7 @@ STATE = Drawing(
     says=(
         "Word 1: its key times its value goes into S, its key into z, and its query reads both.",
         "Word 2 is added to the same numbers. Word 1 is gone; only the sums are left of it.",
-        "Word 3. The state has the same six numbers, whatever came before.",
+        "Word 3. The state is still six numbers, however many words have gone into it.",
         "Word 4, or word four million: the same work, the same memory.",
         "Now ask for word 1, by its own key (2, 1). The state answers (48, 48) / 18 = "
         "(2.67, 2.67), and word 1 had said (6, 0). Nothing was deleted, and yet you cannot have "
