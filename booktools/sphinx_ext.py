@@ -7,10 +7,8 @@ so that a plain ``jupyter-book build .`` does all of it.
 from __future__ import annotations
 
 import hashlib
-from functools import cache
 from pathlib import Path
 
-import pybtex.plugin
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.errors import ExtensionError
@@ -145,8 +143,6 @@ def digest(folder: Path) -> str:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension; Sphinx calls it."""
-    # pybtex asks every installed package for its plugins, for each citation and entry of a page.
-    pybtex.plugin.entry_points = cache(pybtex.plugin.entry_points)
     app.add_config_value("booktools_digest", digest(Path(app.srcdir)), "html")
     app.setup_extension("booktools.maths")
     app.setup_extension("booktools.wide_boxes")

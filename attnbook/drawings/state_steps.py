@@ -49,10 +49,9 @@ def frame(step: int) -> Sheet:
     sheet = Sheet(NARROW, 326, 13.5)
     slot, gap = 76, 12
     asking = step == len(KEYS)
-    S, z, output = states()[min(step, len(KEYS) - 1)]
+    S, z, _ = states()[min(step, len(KEYS) - 1)]
     asked = features(KEYS[ASKED] if asking else QUERIES[step])
-    if asking:
-        output = read(asked, S, z)
+    output = read(asked, S, z)
     for place in range(len(KEYS)):
         x = place * (slot + gap)
         now = place == step

@@ -137,6 +137,7 @@ def test_the_state_answers_for_an_earlier_word_as_the_package_does():
     assert f"word 1 said {vector(value[0].tolist())}" in words(drawing, last)
     sums, total = vector((shares @ value).tolist()), number(shares.sum().item())
     assert f"({sums}) / {total} = ({vector(found.tolist())})" in drawing.says[last]
+    assert f"answers {vector(found.tolist())}" in drawing.description
 
 
 def test_window_reach_is_that_of_two_layers():

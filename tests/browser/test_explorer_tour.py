@@ -139,7 +139,8 @@ def long_page(open_page, tmp_path):
 
 def wait_until_in_view(page) -> None:
     page.wait_for_function(
-        "Math.abs(document.querySelector('.attnkit-explorer').getBoundingClientRect().y) < 300"
+        "(({ y }) => -5 <= y && y <= 300)"
+        "(document.querySelector('.attnkit-explorer').getBoundingClientRect())"
     )
 
 

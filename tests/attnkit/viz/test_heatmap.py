@@ -1,5 +1,6 @@
 """The heat map: honest axes, colours and marks, and text that stays text."""
 
+import gc
 import math
 
 import matplotlib.colors
@@ -204,8 +205,8 @@ ARRAYS = {
 
 @pytest.mark.parametrize("given", ARRAYS.values(), ids=ARRAYS)
 def test_arrays_are_taken_without_a_warning(given, every_warning, recwarn):
+    gc.collect()  # what other tests left, such as an open socket, warns now and not below
+    recwarn.clear()
     (ax,) = maps(heatmap(given(weights().numpy())))
     np.testing.assert_array_equal(ax.images[-1].get_array(), weights().numpy())
-    # NumPy's and PyTorch's are of this kind. What other tests left, such as an open socket, is not.
-    said = [str(given.message) for given in recwarn if issubclass(given.category, UserWarning)]
-    assert said == []
+    assert not recwarn.list
