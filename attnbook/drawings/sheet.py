@@ -76,10 +76,7 @@ class Sheet:
         """Words around (x, y); `anchor` is start, middle or end, `style` the names of classes:
         d-bold, d-italic, d-muted, d-on (words on a shape filled with a role's ink), d-off."""
         classes = " ".join(filter(None, [_role(role), style]))
-        self.parts.append(
-            f'<text x="{_n(x)}" y="{_n(y)}" dy=".35em" font-size="{_n(size or self.size)}"'
-            f' text-anchor="{anchor}"{_class(classes)}>{escape(words)}</text>'
-        )
+        self._line(x, y, escape(words), size, anchor, classes)
 
     def words(
         self,
@@ -95,9 +92,14 @@ class Sheet:
             f'<tspan text-decoration="underline">{escape(part)}</tspan>' if lined else escape(part)
             for part, lined in parts
         )
+        self._line(x, y, inner, size, "start", style)
+
+    def _line(
+        self, x: float, y: float, inner: str, size: float | None, anchor: str, classes: str
+    ) -> None:
         self.parts.append(
             f'<text x="{_n(x)}" y="{_n(y)}" dy=".35em" font-size="{_n(size or self.size)}"'
-            f' text-anchor="start"{_class(style)}>{inner}</text>'
+            f' text-anchor="{anchor}"{_class(classes)}>{inner}</text>'
         )
 
     def shape(

@@ -868,6 +868,15 @@ def test_the_two_docstrings_are_recorded_ones_with_their_shared_words_underlined
     lines = summaries._marked("Find all_of them.", {"find", "of"})
     assert lines == [("Find", True), (" ", False), ("all", False), ("_", False), ("of", True),
                      (" ", False), ("them", False), (".", False)]  # fmt: skip
+    marked = [e.text.lower() for e in figure(DRAWINGS["two-docstrings"]).iter(f"{SVG}tspan")]
+    layouts = len(DRAWINGS["two-docstrings"].layouts)
+    assert marked == layouts * [
+        word
+        for drawn in summaries.EXAMPLES
+        for sentence in drawn.sentences
+        for word in re.findall("[a-z0-9]+", sentence.lower())
+        if word in re.findall("[a-z0-9]+", drawn.author.lower())
+    ]
 
 
 def test_the_checked_sentences_have_bars_as_long_as_their_cosines():
