@@ -5,8 +5,10 @@ when the package was installed from one.
 """
 
 import json
+import math
 import sysconfig
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,6 +49,53 @@ def results(name: str) -> dict:
         'python -m experiments.scales'
     """
     return json.loads(_find("results", f"{name}.json").read_text(encoding="utf-8"))
+
+
+def every_seed(chapter: str, name: str, live: Any) -> Any:
+    """Return what a chapter measured with several seeds, of which it trains only the first.
+
+    Args:
+        chapter: its number; `experiments.seeds` wrote `results/seeds_CHAPTER.json`.
+        name: of the numbers in that file.
+        live: the numbers measured just now, as lists over seeds, in dicts or lists of any depth.
+
+    Returns:
+        The recorded numbers, with the structure of `live`; `live` itself when it has several seeds.
+
+    Warns:
+        UserWarning: a number measured just now is not the first of those recorded.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        KeyError: it has no numbers of that name.
+
+    Example:
+        >>> every_seed("02", "anything", {"lookup": [0.99, 1.0]})
+        {'lookup': [0.99, 1.0]}
+    """
+    here = list(_over_seeds(live))
+    if any(len(values) > 1 for values in here):
+        return live
+    found = results(f"seeds_{chapter}")["rows"][name]
+    for (value,), (first, *_) in zip(here, _over_seeds(found), strict=True):
+        # Half a unit of what a chapter prints: the processor decides the digits after that.
+        if not math.isclose(value, first, rel_tol=1e-4, abs_tol=0.005):
+            warnings.warn(
+                f"{name}: seed 0 gives {value:.4g} here, but {first:.4g} in the numbers recorded "
+                f"for all seeds: {chapter} was changed, or this machine computes otherwise",
+                stacklevel=2,
+            )
+    return found
+
+
+def _over_seeds(numbers: Any) -> Iterator[list[float]]:
+    """The innermost lists."""
+    inner = list(numbers.values()) if isinstance(numbers, dict) else numbers
+    if isinstance(inner[0], dict | list):
+        for part in inner:
+            yield from _over_seeds(part)
+    else:
+        yield inner
 
 
 def origin(run: dict) -> str:

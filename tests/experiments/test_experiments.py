@@ -33,8 +33,8 @@ from experiments import (
 from tests.attnkit.efficient.parallel import processes
 
 FILES_OF_CODE = Path(experiments.__file__).parent.glob("[a-z]*.py")
-# `plan` only computes what another one measures.
-NAMES = sorted(path.stem for path in FILES_OF_CODE if path.stem != "plan")
+# `plan` only computes what another one measures, and `seeds` runs chapters.
+NAMES = sorted(path.stem for path in FILES_OF_CODE if path.stem not in ("plan", "seeds"))
 # They read with a published model; test_minilm.py has more.
 READS = ("docstrings", "explaining", "real_sentence", "reference", "similar")
 # They measure times, or have tests of their own.
