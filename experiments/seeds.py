@@ -24,7 +24,11 @@ from booktools import gates, normal_form
 from booktools.notebooks import execute
 from experiments import _record as record
 
-CHAPTERS = {"02": 5}
+CHAPTERS = {
+    "02": 5,
+    "06": 6,
+    "08": 6,
+}
 """The number of seeds of each chapter."""
 
 ONE_SEED = "SEEDS = range(1)"
