@@ -12,12 +12,13 @@ the first line is the reference. Each method chooses one sentence, scored by ROU
     MiniLM      the largest weight when the document, as the mean of its sentences' vectors from
                 all-MiniLM-L6-v2, attends to its sentences; nothing is trained here
     trained     a `Summarizer`, trained on docstrings of other packages to choose the best sentence
+    numbered    the same, when each sentence begins with its number, so that order can be learned
     salient     a `Summarizer`, trained on the documents of `tasks.salient`
     best        that with the highest ROUGE-1: no choice can be better
 
 Intervals of methods without seeds are bootstrap intervals (95%) over documents, and so are those of
-differences from "lead", document by document; a trained method's score of a document is its mean
-over seeds.
+differences from "lead" and from "random", document by document; a trained method's score of a
+document is its mean over seeds.
 """
 
 import random
@@ -96,9 +97,19 @@ def as_documents(sources: Sequence[Source]) -> list[Document]:
     ]
 
 
-def picks(model: Summarizer, sources: Sequence[Source]) -> list[int]:
+def numbered(documents: Sequence[Document]) -> list[Document]:
+    """The documents with the number of each sentence as its first word, counted from 0."""
+    return [
+        document._replace(
+            sentences=tuple((f"#{n}", *words) for n, words in enumerate(document.sentences))
+        )
+        for document in documents
+    ]
+
+
+def picks(model: Summarizer, items: Sequence[Document]) -> list[int]:
     """The sentence that the model scores highest in each document."""
-    documents = [source.sentences for source in sources]
+    documents = [document.sentences for document in items]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of words that it does not know: they are counted here
         return [summary.chosen[0] for summary in model.summarize_all(documents, 1)]
@@ -119,14 +130,18 @@ def bootstrap(values: Sequence[float]) -> dict[str, float]:
     return {"mean": round(fmean(values), 5), "low": round(low, 5), "high": round(high, 5)}
 
 
-def row(name: str, per_document: dict[str, list[float]], lead: dict[str, list[float]]) -> dict:
-    """What the file says of a method, from its ROUGE of each document."""
+def row(name: str, found: dict[str, dict[str, list[float]]]) -> dict:
+    """What the file says of a method, from the ROUGE of every method and document."""
+    own = found[name]
     return {
         "method": name,
-        **{kind: bootstrap(values) for kind, values in per_document.items()},
-        "from_lead": bootstrap(
-            [a - b for a, b in zip(per_document["rouge1"], lead["rouge1"], strict=True)]
-        ),
+        **{kind: bootstrap(values) for kind, values in own.items()},
+        **{
+            f"from_{rival}": bootstrap(
+                [a - b for a, b in zip(own["rouge1"], found[rival]["rouge1"], strict=True)]
+            )
+            for rival in ("lead", "random")
+        },
     }
 
 
@@ -136,14 +151,17 @@ def measure(reader: Reader, quick: bool) -> dict:
     scores = rouge_of(test)
     steps, seeds = (4, SEEDS[:2]) if quick else (150, SEEDS)
     made_up = tasks.salient(64 if quick else 1600, seed=1000)
-    ours = [picks(trained_on(as_documents(known), seed, steps), test) for seed in seeds]
-    others = [picks(trained_on(made_up, seed, steps), test) for seed in seeds[:3]]
+    learned, asked = as_documents(known), as_documents(test)
+    ours = [picks(trained_on(learned, seed, steps), asked) for seed in seeds]
+    placed = [picks(trained_on(numbered(learned), seed, steps), numbered(asked)) for seed in seeds]
+    others = [picks(trained_on(made_up, seed, steps), asked) for seed in seeds[:3]]
     every = {
         "lead": [[0] * len(test)],
         "random": None,
         "longest": [[_longest(source.sentences) for source in test]],
         "MiniLM": [by_meaning(reader, test)],
         "trained": ours,
+        "numbered": placed,
         "salient": others,
         "best": [best_of(scores)],
     }
@@ -157,7 +175,7 @@ def measure(reader: Reader, quick: bool) -> dict:
         "best_is_first": round(fmean(place == 0 for place in best), 5),
         "unknown": round(_unknown(test, known), 5),
         "unknown_to_salient": round(_unknown(test, made_up), 5),
-        "rows": [row(name, values, found["lead"]) for name, values in found.items()],
+        "rows": [row(name, found) for name in found],
         "examples": [
             {
                 "name": source.name,

@@ -10,12 +10,17 @@ training; on longer ones; with five that matter; without the habits of the perso
 that no training document held. ROUGE is against the summaries that come with the documents.
 
 Where a sentence that matters looks, in the last layer: the weight of each head on the other
-sentences about the same person, beside their share of the document. The head is the one with the
-highest weight on half of the documents; the numbers are of the other half.
+sentences about the same person, beside their share of the document, and beside the weight that the
+sentences about strangers give to the person's. The head is the one with the highest weight on half
+of the documents; the numbers are of the other half.
+
+How sure the choice looks: the weight of the sentences chosen, and as how many equal shares the
+attention of the summary is spread (the exponential of its entropy), with known and with new names.
 """
 
 import random
 from collections.abc import Callable, Iterable, Sequence
+from statistics import fmean
 
 import torch
 from torch import Tensor
@@ -23,10 +28,12 @@ from torch import Tensor
 from attnkit import Summarizer, metrics, tasks, training
 from attnkit.applications import summary_loss
 from attnkit.tasks import Document, DocumentBatches, Vocab
-from attnkit.tasks.salient import NAMES
+from attnkit.tasks.salient import NAMES, DocumentBatch
 from experiments import _record as record
 
 SEEDS, LAYERS = (0, 1, 2, 3, 4), (0, 1)
+CURVE = 20  # updates whose mean loss is one point of a curve
+SURE = ("as in training", "new names")
 SIZES = {"embed_dim": 32, "num_heads": 4, "dropout": 0.0}
 
 
@@ -105,9 +112,25 @@ def rouge(picked: Sequence[Sequence[int]], items: Sequence[Document]) -> dict[st
     return {kind: round(score, 5) for kind, score in scores.items()}
 
 
+def sureness(model: Summarizer, items: Sequence[Document]) -> dict[str, float]:
+    """Mean weight of the chosen sentences, and mean number of sentences that share the weight."""
+    weight, sharing = [], []
+    for document in items:
+        ids = tasks.stack_sentences([document.sentences], model.vocab).to(model.query.device)
+        with torch.no_grad():
+            weights = model(ids).weights[0].cpu()  # (N,)
+        weight.append(weights.topk(len(document.salient)).values.sum().item())
+        sharing.append(torch.special.entr(weights).sum().exp().item())
+    return {
+        "weight": round(sum(weight) / len(weight), 5),
+        "sharing": round(sum(sharing) / len(sharing), 5),
+    }
+
+
 def looks(model: Summarizer, items: Sequence[Document]) -> dict[str, float]:
-    """Weight of sentences that matter on others about the same person, and what even looks give."""
-    weight, even = [], []
+    """Weight of sentences that matter on others about the same person, what strangers' sentences
+    give to all about that person, and what even looks give."""
+    weight, even, strangers, all_even = [], [], [], []
     for document in items:
         ids = tasks.stack_sentences([document.sentences], model.vocab).to(model.query.device)
         with torch.no_grad():
@@ -118,11 +141,16 @@ def looks(model: Summarizer, items: Sequence[Document]) -> dict[str, float]:
             others = [n for n in same if n != place]
             weight.append(among[:, place, others].sum(-1))  # (H,)
             even.append(len(others) / len(document.sentences))
-    half = len(weight) // 2
+        rest = [n for n in range(len(document.sentences)) if n not in same]
+        strangers.append(among[:, rest][:, :, same].sum(-1).mean(-1))  # (H,)
+        all_even.append(len(same) / len(document.sentences))
+    half, later = len(weight) // 2, len(items) // 2
     head = torch.stack(weight[:half]).mean(0).argmax()
     return {
         "weight": round(torch.stack(weight[half:])[:, head].mean().item(), 5),
         "even": round(sum(even[half:]) / len(even[half:]), 5),
+        "strangers": round(torch.stack(strangers[later:])[:, head].mean().item(), 5),
+        "strangers_even": round(sum(all_even[later:]) / len(all_even[later:]), 5),
     }
 
 
@@ -135,10 +163,16 @@ def measure(setting: dict, *, device: torch.device) -> dict:
     torch.manual_seed(seed)
     model = Summarizer(vocab, num_layers=setting["layers"], **SIZES).to(device)
     batches = DocumentBatches(known, vocab, batch_size=16, seed=seed)
+    losses: list[float] = []
+
+    def loss(model: Summarizer, batch: DocumentBatch) -> Tensor:
+        found = summary_loss(model, batch)
+        losses.append(found.mean().item())
+        return found
+
     training.fit(
-        model, batches, steps=steps, lr=5e-3, loss=summary_loss, seed=seed, device=device,
-        progress=False,
-    )  # fmt: skip
+        model, batches, steps=steps, lr=5e-3, loss=loss, seed=seed, device=device, progress=False
+    )
     draw = random.Random(seed)
     picked = {name: chosen(model, items) for name, items in tests.items()}
     plain = tests["as in training"]
@@ -146,6 +180,11 @@ def measure(setting: dict, *, device: torch.device) -> dict:
         "precision": {name: precision(picked[name], items) for name, items in tests.items()},
         "rouge": rouge(picked["as in training"], plain),
         "looks": looks(model, plain[:60]) if setting["layers"] else None,
+        "sureness": {name: sureness(model, tests[name]) for name in SURE},
+        "curve": [
+            {"step": end, "train_loss": round(fmean(losses[end - CURVE : end]), 4)}
+            for end in range(CURVE, len(losses) + 1, CURVE)
+        ],
         "lead": baseline(plain, lambda document, k: range(k)),
         "random": baseline(
             plain, lambda document, k: draw.sample(range(len(document.sentences)), k)
@@ -181,6 +220,11 @@ def summarise(runs: Sequence[dict]) -> list[dict]:
             **same,
             "precision": record.median_intervals([run["precision"] for run in group]),
             "rouge": record.median_intervals([run["rouge"] for run in group]),
+            "sureness": {
+                name: record.median_intervals([run["sureness"][name] for run in group])
+                for name in SURE
+            },
+            "curves": [run["curve"] for run in group],
         }
         if same["layers"]:
             row["looks"] = record.median_intervals([run["looks"] for run in group])

@@ -103,9 +103,12 @@ READINGS = Drawing(
 
 def among(narrow: bool) -> Sheet:
     """The weights of the example as a map, each row with the name it reads of."""
-    sheet = Sheet(NARROW, 214, 13)
-    x, y, w, h = 150, 50, 62, 40
+    sheet = Sheet(NARROW, 176, 13)
+    x, y, w, h = 142, 50, 44, 40
+    last = (x + 3 * w + NARROW) / 2
     sheet.text(x + 1.5 * w, 10, "looks at", style="d-muted")
+    sheet.text(last, 10, "reads of", style="d-muted")
+    sheet.text(last, 34, "its name", style="d-muted")
     for n, person in enumerate(PEOPLE):
         sheet.text(x + (n + 0.5) * w, 34, person, "key")
     for i, (sentence, row) in enumerate(zip(SENTENCES, looks(), strict=True)):
@@ -114,9 +117,7 @@ def among(narrow: bool) -> Sheet:
         for j, weight in enumerate(row):
             share = float(weight)
             sheet.cell(x + j * w, y + i * h, w, h, share, f"{share:.2f}")
-    sheet.text(0, 190, "own name read:", anchor="start", style="d-muted")
-    for n, share in enumerate(named()):
-        sheet.text(x + (n + 0.5) * w, 190, f"{float(share):.2f}", "state", style="d-bold")
+        sheet.text(last, middle, f"{float(named()[i]):.2f}", "state", style="d-bold")
     return sheet
 
 
@@ -125,8 +126,8 @@ AMONG = Drawing(
     title="Each sentence looks for its own name: Maria's two find each other, Bruno's only itself.",
     description=(
         "A table of weights. Both sentences about Maria give 0.44 to each of the two and 0.11 to "
-        "the one about Bruno. The sentence about Bruno gives 0.17, 0.67 and 0.17. So of what they "
-        "read, 0.89, 0.67 and 0.89 names their own person."
+        "the one about Bruno. The sentence about Bruno gives 0.17, 0.67 and 0.17. A last column "
+        "adds up what each reads of its own name: 0.89, 0.67 and 0.89."
     ),
     draw=among,
 )
@@ -188,7 +189,10 @@ def weighed(narrow: bool) -> Sheet:
 
 WEIGHED = Drawing(
     name="weighed-sentences",
-    title="What the summarizer makes of it. At the left, a dot looks at the rings on its line.",
+    title=(
+        "The summary's weights. At the left, the rings on a line are what its dot looks at most, "
+        "in head 2."
+    ),
     description=(
         "The ten sentences, one below the other, with bars on one scale for the weights that the "
         "trained model gives them in its summary: 0.33, 0.31 and 0.32 for Alice's three events, "

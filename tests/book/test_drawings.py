@@ -840,7 +840,8 @@ def test_summaries_have_the_numbers_of_chapter_11():
     assert shown[::2] == printed[:3] == printed[3:6] == printed[6:9]
     assert shown[1::2] == printed[9:]
     cells = [t for t in words(DRAWINGS["sentences-among"]) if re.fullmatch(r"\d\.\d\d", t)]
-    assert cells == [f"{w:.2f}" for w in [*weights.flatten().tolist(), *own.tolist()]]
+    rows = torch.cat([weights, own[:, None]], 1)  # (N, N + 1)
+    assert cells == [f"{w:.2f}" for w in rows.flatten().tolist()]
 
 
 def test_the_weighed_sentences_are_the_document_of_chapter_11():

@@ -84,6 +84,17 @@ def test_a_step_is_the_same_whatever_the_reader_did_before(show):
     assert holds(snapshot(root), TOUR[1] | {"mask": "causal"})
 
 
+def test_reset_takes_the_guide_back_to_its_beginning_too(show):
+    page, root, _ = show(an_explorer(**{k: v for k, v in TOUR[0].items() if k != "say"}))
+    for _ in TOUR[1:]:
+        root.get_by_role("button", name="Next", exact=True).click()
+    root.get_by_role("button", name="Reset").click()
+    settle(page)
+    assert text(root, "say") == TOUR[0]["say"]
+    assert text(root, "count") == "1 of 3"
+    assert holds(snapshot(root), TOUR[0] | {"mask": "causal", "temperature": 1.0})
+
+
 def test_python_and_the_page_take_the_same_steps(show):
     explorer = an_explorer()
     page, root, _ = show(explorer)

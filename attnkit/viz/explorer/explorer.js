@@ -83,7 +83,7 @@ class View {
     this.compared = compare(this, on);
     for (const { input, read } of this.controls) on(input, "input", () => this.set(read()));
     on(this.stretch, "input", () => this.set({ stretch: this.stretch.checked }));
-    on(page.reset, "click", () => this.set(this.initial));
+    on(page.reset, "click", () => this.set({ ...this.initial, step: 0 }));
     on(page.chip, "click", () => this.letGo());
     on(page.open, "click", () => this.openLarge());
     for (const button of page.pad.children) on(button, "click", () => this.press(button.dataset.key));

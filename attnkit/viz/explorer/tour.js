@@ -29,18 +29,18 @@ class Tour {
   }
 
   move(values) {
-    const { view } = this, before = readSettings(view.model), parts = partsOf(view);
+    const { view } = this, old = readSettings(view.model), parts = partsOf(view);
     write(view.model, values);
     view.sync();
     view.update();
     this.unmark();
-    for (const [name, element] of Object.entries(parts)) {
-      element.classList.toggle("ak-moved", !alike(before[name], view.settings[name]));
+    for (const [name, part] of Object.entries(parts)) {
+      part.classList.toggle("ak-moved", !alike(old[name], view.settings[name]));
     }
   }
 
   unmark() {
-    for (const element of Object.values(partsOf(this.view))) element.classList.remove("ak-moved");
+    for (const part of Object.values(partsOf(this.view))) part.classList.remove("ak-moved");
   }
 
   show() {

@@ -43,9 +43,10 @@ WRONG = {
         "k = 2, balance = 1.0: expected [0, 1]",
     ),
     (3, "one too many"): ("lambda s, v, k, b: diverse(s, v, k + 1, b)", "expected [0, 1]"),
-    (4, "no such head"): ("lambda: 4", "In head 4 the events"),
+    (4, "no such head"): ("lambda: 4", "In head 4 the rows"),
+    (4, "the head that finds habits"): ("lambda: 2", "In head 2 the rows"),
     (4, "the summary"): ("lambda: 'the summary'", "In head the summary"),
-    (4, "minus one"): ("lambda: -1", "In head -1 the events"),
+    (4, "minus one"): ("lambda: -1", "In head -1 the rows"),
     (5, "whether an event or not does not count"): (
         "lambda n, e: (n @ n.T).sum(-1)",
         "sentence 0 is an event of the person named most, and scores 2.00",
