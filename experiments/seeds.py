@@ -28,6 +28,7 @@ CHAPTERS = {
     "02": 5,
     "06": 6,
     "08": 6,
+    "09": 3,
 }
 """The number of seeds of each chapter."""
 
@@ -35,11 +36,11 @@ ONE_SEED = "SEEDS = range(1)"
 KEEP = """
 from attnbook import recorded
 
-kept = {}
+recorded.kept = {}  # not a name that the chapter may use for something else
 
 
 def keep(chapter, name, live):
-    kept[name] = live
+    recorded.kept[name] = live
     return live
 
 
@@ -49,7 +50,7 @@ WRITE = """
 import json
 import pathlib
 
-pathlib.Path({path!r}).write_text(json.dumps(kept))
+pathlib.Path({path!r}).write_text(json.dumps(recorded.kept))
 """
 
 

@@ -15,7 +15,7 @@ from experiments import seeds
 
 CODE = [
     "SEEDS = range(1)",
-    "from attnbook import recorded\nsquares = {'all': [[float(s * s) for s in SEEDS]]}",
+    "from attnbook import recorded\nsquares = {'all': [[float(s * s) for s in SEEDS]]}\nkept = 0",
     "squares = recorded.every_seed('99', 'squares', squares)",
     "raise RuntimeError('what comes after the last call is not run')",
 ]
