@@ -27,6 +27,7 @@ from experiments import _record as record
 CHAPTERS = {
     "02": 5,
     "06": 6,
+    "07": 5,
     "08": 6,
     "09": 3,
 }
