@@ -1,0 +1,76 @@
+"""Kernels that are copies of one process: their own names, place, environment, group and end."""
+
+import os
+import signal
+import time
+
+import pytest
+from jupyter_client.manager import start_new_kernel
+
+from booktools import forked_kernels
+
+pytestmark = [
+    pytest.mark.build,  # seconds
+    pytest.mark.skipif(not forked_kernels.can_fork(), reason="kernels are not copies here"),
+]
+
+
+@pytest.fixture
+def kernel(tmp_path):
+    """A kernel in a folder of its own, and a function that evaluates an expression in it."""
+    manager, client = start_new_kernel(cwd=str(tmp_path), env={**os.environ, "BOOK_TEST": "one"})
+    assert isinstance(manager.provisioner.process, forked_kernels.Forked)
+
+    def value(expression: str) -> str:
+        asked = {"it": expression}
+        reply = client.execute("", user_expressions=asked, reply=True, timeout=30)
+        found = reply["content"]["user_expressions"]["it"]
+        return found.get("data", {}).get("text/plain") or found["ename"]
+
+    yield manager, client, value
+    client.stop_channels()
+    manager.shutdown_kernel(now=True)
+
+
+def test_it_sees_what_a_new_one_sees(kernel, tmp_path):
+    _, _, value = kernel
+    assert value("torch") == "NameError"
+    assert value("__name__") == "'__main__'"
+    assert value("__import__('os').getcwd()") == repr(str(tmp_path))
+    assert value("__import__('os').environ['BOOK_TEST']") == "'one'"
+    loaded = value(
+        "[m for m in __import__('sys').modules if m.startswith(('attn', 'matplotlib.'))]"
+    )
+    assert loaded == "[]"
+    assert value("'torch._dynamo' in __import__('sys').modules") == "True"
+
+
+def test_it_is_interrupted_alone_and_ends(kernel):
+    manager, client, value = kernel
+    process = manager.provisioner.process
+    assert os.getpgid(process.pid) == process.pid  # and so nobody else is
+    client.execute("while True: pass")
+    time.sleep(0.5)
+    manager.interrupt_kernel()
+    assert client.get_shell_msg(timeout=30)["content"]["ename"] == "KeyboardInterrupt"
+    assert value("1 + 1") == "2"
+    assert process.poll() is None
+    os.killpg(process.pid, signal.SIGKILL)
+    assert process.wait(timeout=10) == process.poll() == 0
+
+
+def test_two_of_them_share_nothing(kernel):
+    _, client, value = kernel
+    client.execute("import torch; torch.manual_seed(1); shared = 1", reply=True)
+    manager, other = start_new_kernel()
+    reply = other.execute("shared", reply=True, timeout=30)
+    assert reply["content"]["ename"] == "NameError"
+    assert value("shared") == "1"
+    other.stop_channels()
+    manager.shutdown_kernel(now=True)
+
+
+def test_another_program_starts_as_always(tmp_path):
+    process = forked_kernels.launch(["true"], cwd=str(tmp_path))
+    assert not isinstance(process, forked_kernels.Forked)
+    assert process.wait(timeout=10) == 0
