@@ -16,12 +16,20 @@ REAL_MODELS = {
     "Transformer": "tatoeba-en-fr",
     "Bahdanau's GRU": "tatoeba-en-fr-additive",
 }
-REAL_SENTENCES = (
+RIGHT_SENTENCES = (
     "I don't know what you want.",
     "She has never read this book.",
-    "My little brother is looking for his red shoes.",
-    "Why didn't you tell me the truth?",
+    "You are right.",
+    "He is a jealous man.",
+    "He can't swim.",
 )
+"""What both models translate well."""
+WRONG_SENTENCES = (
+    "Where is the nearest train station?",
+    "We are going to the beach tomorrow with our friends.",
+)
+"""What neither does."""
+REAL_SENTENCES = RIGHT_SENTENCES + WRONG_SENTENCES
 
 
 def toy_french() -> dict[str, Translator]:
@@ -61,6 +69,10 @@ def real_translator(**options: Any) -> LiveTranslator:
         {name: Translator.load(folder) for name, folder in REAL_MODELS.items()},
         **{
             "sentences": REAL_SENTENCES,
+            "caption": (
+                "The first five of the sentences come out right in both models; the last two go "
+                "wrong in both. They learned from short sentences, 99 in 100 of at most 11 pieces."
+            ),
             "files": "tatoeba",
             "precision": "int8",
             "longest": 48,

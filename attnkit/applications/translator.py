@@ -326,7 +326,8 @@ class Translator:
 def shipped() -> list[str]:
     """Name the translators that come with attnkit, for `Translator.load`.
 
-    Both read everyday English and write French; models/README.md there says how they were made.
+    Both read short English sentences and write French; models/README.md there says how they were
+    made.
 
     Example:
         >>> for name in shipped():
