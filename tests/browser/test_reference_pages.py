@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 
+import lxml.html
 import pytest
 from bs4 import BeautifulSoup
 
@@ -85,14 +86,10 @@ def test_entries_link_to_chapters_and_chapters_to_entries(soups, site_dir):
     lines = [line for soup in soups.values() for line in soup.select("p.taught a[href]")]
     assert len(lines) == len(TAUGHT)
     for chapter in sorted((site_dir / "chapters").glob("*.html")):
-        soup = BeautifulSoup(chapter.read_text("utf8"), "lxml")
-        names = [a.get_text() for a in soup.select(".seealso a[href*='appendices/api/']")]
-        assert names, chapter.name
-        prose = [
-            link["href"]
-            for link in soup.select("main a[href*='appendices/api/']:has(code)")
-            if not link.find_parent(class_="seealso")
-        ]
+        page = lxml.html.fromstring(chapter.read_text("utf8"))  # a twentieth of a soup's time
+        entry, see = "a[contains(@href, 'appendices/api/')]", "*[contains(@class, 'seealso')]"
+        assert page.xpath(f"//{see}//{entry}"), chapter.name
+        prose = page.xpath(f"//main//{entry}[.//code][not(ancestor::{see})]/@href")
         assert len(prose) == len(set(prose)), f"{chapter.name}: a name is linked at its first use"
 
 
