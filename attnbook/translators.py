@@ -71,7 +71,8 @@ def real_translator(**options: Any) -> LiveTranslator:
             "sentences": REAL_SENTENCES,
             "caption": (
                 "The first five of the sentences come out right in both models; the last two go "
-                "wrong in both. They learned from short sentences, 99 in 100 of at most 11 pieces."
+                "wrong in both. They learned from short sentences, 99 in 100 of at most 11 pieces "
+                "of words."
             ),
             "files": "tatoeba",
             "precision": "int8",

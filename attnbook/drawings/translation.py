@@ -79,7 +79,7 @@ RANKS = {
     "▁hotel": 3028,
     "ls": 3052,
 }
-"""Every join that comes up on the way, with its id: those of the chapter's vocabulary."""
+"""Every join that comes up on the way, with its number: those of the chapter's vocabulary."""
 
 
 def joins() -> list[list[str]]:
@@ -120,9 +120,9 @@ def _pieces(step: int) -> Sheet:
         sheet.line(lines, role, style="d-wide" if chosen else "d-muted")
         sheet.text(middle, 84, str(rank), role, size=13, style="d-bold" if chosen else "d-muted")
     if last:
-        said = "no two neighbours make a token: done"
+        said = "no two neighbours make a piece: done"
     else:
-        said = f"lowest id: {best}"
+        said = f"lowest number: {best}"
     sheet.text(NARROW / 2, 114, said, style="d-muted", size=12.5)
     return sheet
 
@@ -132,16 +132,16 @@ PIECES = Drawing(
     title="A word that was never seen, joined from pieces that were.",
     description=(
         "Six frames. The word hotels begins as seven characters: the mark of a word's beginning, "
-        "h, o, t, e, l and s. Of the neighbours that make a token of the vocabulary when joined, "
-        "those with the lowest id are joined: 39, then 69, 278, 1530 and 3028. Two pieces are "
+        "h, o, t, e, l and s. Of the neighbours that make a piece of the vocabulary when joined, "
+        "those with the lowest number are joined: 39, then 69, 278, 1530 and 3028. Two pieces are "
         "left: hotel, with the mark before it, and s."
     ),
     draw=lambda narrow: [_pieces(step) for step in range(len(joins()))],
     says=(
-        "The word and a mark for its beginning. A number is the id of what two neighbours make.",
-        "The lowest id was made first, so it is joined first: “▁h”. Next is “ot”.",
-        "Now “ote” has an id too, yet that of “el” is lower.",
-        "Now only two neighbours make a token together: “▁hot”.",
+        "The word, with a mark for its beginning. No number: those two neighbours make no piece.",
+        "The lowest number was made first, so it is joined first: “▁h”. Next is “ot”.",
+        "“ote” and “▁hot” are possible now, yet the number of “el” is lower.",
+        "Now only two neighbours make a piece together: “▁hot”.",
         "“▁hot” meets “el”. Pieces follow counts, not meaning: nothing here is hot.",
         "Two pieces that training knew: “▁hotel”, and an “s” that no neighbour joined.",
     ),

@@ -786,7 +786,9 @@ def test_subword_joins_shows_how_the_shipped_translator_reads_the_word():
     for step, parts in enumerate(states):
         assert words(drawing, step)[: len(parts)] == parts
     chosen = [str(translation.RANKS[piece]) for piece in ("▁h", "ot", "el", "▁hot", "▁hotel")]
-    assert [f"lowest id: {rank}" for rank in chosen] == [words(drawing, n)[-1] for n in range(5)]
+    assert [f"lowest number: {rank}" for rank in chosen] == [
+        words(drawing, n)[-1] for n in range(5)
+    ]
     assert all(rank in drawing.description for rank in chosen)
 
 

@@ -275,6 +275,46 @@ def test_typing_is_never_blocked(real, widget):
     agree(write(root, "I am tired."), want(widget, "I am tired."))
 
 
+def test_an_old_translation_is_greyed_out_until_the_new_one_is_there(real, widget):
+    page, root, record = real()
+    output, stage = root.locator(".lt-output"), root.locator(".lt-stage")
+    before = output.inner_text()
+    # The text is long, and the look at the page comes before the translation can be done.
+    seen = root.evaluate(
+        """async (root, text) => {
+            const box = root.querySelector(".lt-text"), output = root.querySelector(".lt-output");
+            box.value = text;
+            box.dispatchEvent(new Event("input", { bubbles: true }));
+            return { text: output.innerText, busy: output.ariaBusy, stale:
+                [...root.querySelectorAll(".lt-stale")].map(node => node.classList[0]) };
+        }""",
+        "we did not know that " * 8,
+    )
+    assert seen["text"] == before
+    assert seen["busy"] == "true"
+    assert {"lt-output", "lt-stage", "lt-said", "lt-why"} <= set(seen["stale"])
+    page.wait_for_function(
+        "document.querySelector('.attnkit-translator .lt-output').ariaBusy === 'false'"
+    )
+    assert output.inner_text() != before
+    assert root.locator(".lt-stale").count() == 0
+    settle(page)
+    for part in (output, stage):
+        assert part.evaluate("node => getComputedStyle(node).opacity") == "1"
+    assert record.console == []
+
+
+@pytest.mark.parametrize("model", [TRANSFORMER, RECURRENT])
+def test_no_sentence_to_choose_is_flagged(real, widget, model):
+    page, root, _ = real()
+    root.get_by_label("Model").select_option(model)
+    loaded(page, model)
+    for text in translators.REAL_SENTENCES:
+        root.get_by_role("button", name=text).click()
+        agree(snapshot(root), want(widget, text, model=model))
+        assert not root.locator(".lt-flag").is_visible()
+
+
 # ---- Strange input.
 
 STRANGE = {

@@ -13,7 +13,7 @@ spellcheck="false"><label class="lt-which">Model<select class="lt-model">
 <div class="lt-tries" role="group" aria-label="Sentences to try"></div>
 <p class="lt-flag"></p>
 <div class="lt-fetch"><button class="lt-load" type="button"></button>
-<span class="lt-promise">It then runs here, in your browser: what you type goes nowhere.</span></div>
+<span class="lt-promise">It then runs here, in your browser: what you type stays here.</span></div>
 <p class="lt-output"></p>
 <div class="lt-tabs" role="tablist" aria-label="How the weights are drawn">
 <button class="lt-as-lines" type="button" role="tab" aria-selected="true">Lines</button>
@@ -396,6 +396,7 @@ class View {
     page.root.toggleAttribute("data-asking", asking);
     page.root.ariaBusy = String(Boolean(this.job));
     page.root.toggleAttribute("data-waiting", !asking && !this.ready);
+    this.fade(Boolean(this.job) && this.ready);
     if (!this.ready) return;
     this.chooseHeads();
     const before = this.plain.words, now = this.now.words, changed = compare(before, now);
@@ -410,6 +411,15 @@ class View {
     this.drawWhy();
     if (this.asMap) this.drawMap(style);
     else this.layOut();
+  }
+
+  /** Grey out what is on show while it belongs to a text that is there no more. */
+  fade(stale) {
+    const { page } = this;
+    for (const name of ["flag", "output", "stage", "map", "said", "why"]) {
+      page[name].classList.toggle("lt-stale", stale);
+    }
+    page.output.ariaBusy = String(stale);
   }
 
   /** What is in the way of a good translation, or none yet: text, and perhaps a link. */
@@ -644,9 +654,10 @@ class View {
     const text = (token) => shownToken(token, this.inPieces(1));
     const looked = this.looked(at).slice(0, candidates.length);
     const inDoubt = this.at === null && sure[at] < SURE;
-    const beginning = inDoubt ? `Least sure of ${quoted(text(token))},` : `To write ${quoted(text(token))}`;
-    page["looked-name"].textContent = `${beginning} it looked at`;
-    page["other-name"].textContent = "and could have written";
+    page["looked-name"].textContent = inDoubt
+      ? `It was least sure of ${quoted(text(token))}, and looked at`
+      : `To write ${quoted(text(token))} it looked at`;
+    page["other-name"].textContent = `${inDoubt ? "It" : "and"} could have written`;
     const pad = Array.from({ length: candidates.length - looked.length }, () => null);
     fill(page.looked, [...looked, ...pad], makeBar, (item, one) => {
       item.classList.toggle("lt-none", !one);
