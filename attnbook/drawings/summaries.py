@@ -104,7 +104,7 @@ READINGS = Drawing(
 def among(narrow: bool) -> Sheet:
     """The weights of the example as a map, each row with the name it reads of."""
     sheet = Sheet(NARROW, 176, 13)
-    x, y, w, h = 142, 50, 44, 40
+    x, y, w, h = 156, 50, 40, 40
     last = (x + 3 * w + NARROW) / 2
     sheet.text(x + 1.5 * w, 10, "looks at", style="d-muted")
     sheet.text(last, 10, "reads of", style="d-muted")

@@ -49,7 +49,7 @@ def test_it_is_interrupted_alone_and_ends(kernel):
     manager, client, value = kernel
     process = manager.provisioner.process
     assert os.getpgid(process.pid) == process.pid  # and so nobody else is
-    client.execute("while True: pass")
+    client.execute("while True: pass", stop_on_error=False)
     time.sleep(0.5)
     manager.interrupt_kernel()
     assert client.get_shell_msg(timeout=30)["content"]["ename"] == "KeyboardInterrupt"
