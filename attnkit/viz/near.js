@@ -18,7 +18,12 @@ function startNear(widgets) {
     queue = queue.then(widget.start).then(() => handOver(place)).then(frame);
   }
 
-  const startAll = () => [...waiting.keys()].forEach(start);
+  const settle = () => { arrived ??= queue.then(arrive); };
+
+  function startAll() {
+    [...waiting.keys()].forEach(start);
+    settle(); // the watcher may have nothing left to see
+  }
 
   function startNamed() {
     const [name] = location.hash.slice(1).split("=");
@@ -37,7 +42,7 @@ function startNear(widgets) {
 
   const watcher = window.IntersectionObserver && new IntersectionObserver((seen) => {
     for (const { isIntersecting, target } of seen) if (isIntersecting) start(target);
-    arrived ??= queue.then(arrive);
+    settle();
   }, { rootMargin: "150% 0%" });
   for (const [place, { title }] of waiting) {
     Object.assign(place, { tabIndex: 0, role: "group", ariaLabel: title || "Interactive figure" });
@@ -50,5 +55,5 @@ function startNear(widgets) {
   const paper = matchMedia("print");
   paper.addEventListener("change", startAll);
   if (!watcher || paper.matches) startAll();
-  if (!watcher || !waiting.size) arrived ??= queue.then(arrive);
+  if (!watcher || !waiting.size) settle();
 }
