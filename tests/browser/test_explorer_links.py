@@ -37,15 +37,20 @@ def test_a_link_to_no_step_stops_the_build(tmp_path, address):
     assert f"index: no explorer on this page has #{address}" in done.stderr
 
 
+# A watcher has nothing to see when all widgets were started before it looked.
+BLIND = "<script>window.IntersectionObserver = class { observe() {} unobserve() {} };</script>"
+
+
+@pytest.mark.parametrize("head", ["", BLIND], ids=["watched", "blind"])
 @pytest.mark.parametrize("width", [1280, 360])
-def test_an_address_below_widgets_is_where_the_reader_lands(open_page, tmp_path, width):
+def test_an_address_below_widgets_is_where_the_reader_lands(open_page, tmp_path, width, head):
     """The browser goes there before the widgets have drawn and grown."""
     query = vectors(4, 12, 16)
     widgets = [AttentionExplorer(query, query, title=str(n), head="all") for n in range(3)]
     path = write_page(tmp_path, *widgets)
     tail = '<h2 id="below">Below</h2><div style="height:3000px"></div></main>'
     text = path.read_text().replace("</main>", tail)
-    path.write_text(text.replace("<style>", "<style>html{scroll-behavior:smooth}"))
+    path.write_text(text.replace("<style>", f"{head}<style>html{{scroll-behavior:smooth}}", 1))
     page, _ = open_page(path.as_uri() + "#below", width=width)
     wait_for_widgets(page, 3)
     page.wait_for_function(
