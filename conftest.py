@@ -12,14 +12,14 @@ from jupyter_client.provisioning import local_provisioner
 from nbval.plugin import IPyNbCell
 
 from attnkit import pretrained
-from booktools import forked_kernels
+from booktools import forked
 from booktools.notebooks import SAME_NUMBERS
 
 # nbval's kernels inherit it, so they print what `make notebooks` printed on any processor.
 for name, value in SAME_NUMBERS.items():
     os.environ.setdefault(name, value)
 
-local_provisioner.launch_kernel = forked_kernels.launch
+local_provisioner.launch_kernel = forked.launch
 
 # The kernels can be imported only where Triton is, which comes with PyTorch's CUDA builds.
 collect_ignore_glob = [] if find_spec("triton") else ["attnkit/efficient/triton/[a-z]*.py"]

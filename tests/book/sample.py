@@ -17,7 +17,7 @@ from nbformat.v4 import (
 )
 
 from attnkit.viz.notebook import STATE_MIME, VIEW_MIME
-from booktools import claims, colab, normal_form
+from booktools import claims, colab, forked, normal_form
 from booktools.address import ROOT, Address
 
 # Two claims of the cell that prints 2: one measured there, one read from a results file.
@@ -116,6 +116,4 @@ def build(folder: Path) -> subprocess.CompletedProcess:
     """Build the book in this folder as `make book` does."""
     tool = Path(sys.executable).with_name("jupyter-book")
     command = [str(tool), "build", ".", "-W", "-n", "--keep-going", "-q"]
-    return subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, env={**os.environ, "NO_COLOR": "1"}
-    )
+    return forked.run(command, cwd=folder, env={**os.environ, "NO_COLOR": "1"})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -18,6 +17,7 @@ from traitlets.config import Config
 from attnkit.viz import AttentionExplorer
 from attnkit.viz.nbconvert import LiveWidgets
 from attnkit.viz.notebook import STATE_MIME
+from booktools import forked
 from tests.browser.conftest import ROOT
 from tests.browser.explorer_page import ATTACK, snapshot, vectors, wait_for_widgets
 from tests.browser.test_explorer_build import a_notebook
@@ -38,7 +38,7 @@ def other_book(tmp_path_factory) -> Path:
         assert f"`{name}`" in page
         (folder / name).write_text(text)
     command = [str(Path(sys.executable).with_name("jupyter-book")), "build", ".", "-W", "-q"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    done = forked.run(command, cwd=folder)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     return folder / "_build" / "html"
 
@@ -103,11 +103,11 @@ def test_a_notebook_without_widgets_is_left_alone():
 def test_a_chapter_is_converted_without_an_option(tmp_path, open_page):
     """As a reader would: the plain command, with the setting that the package installs."""
     (chapter,) = ROOT.glob("chapters/05_*.ipynb")
-    command = [str(Path(sys.executable).with_name("jupyter")), "nbconvert", "--to", "html"]
+    command = [str(Path(sys.executable).with_name("jupyter-nbconvert")), "--to", "html"]
     command += [str(chapter), "--output-dir", str(tmp_path)]
     # A checkout that runs without being installed has the setting in its own folder.
     setting = {"JUPYTER_CONFIG_PATH": str(ROOT)}
-    done = subprocess.run(command, env=os.environ | setting, capture_output=True, text=True)
+    done = forked.run(command, cwd=tmp_path, env=os.environ | setting)
     assert done.returncode == 0, done.stderr
     notebook = json.loads(chapter.read_text("utf-8"))
     states = notebook["metadata"]["widgets"][STATE_MIME]["state"].values()

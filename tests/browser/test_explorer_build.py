@@ -4,13 +4,13 @@ import base64
 import json
 import re
 import subprocess
-import sys
 
 import nbformat
 import pytest
 
 from attnkit.viz import AttentionExplorer
 from attnkit.viz.notebook import STATE_MIME, VIEW_MIME, strip_modules
+from booktools import forked
 from tests.browser.explorer_page import ATTACK, snapshot, state_of, vectors, wait_for_widgets
 
 pytestmark = pytest.mark.build
@@ -44,8 +44,8 @@ def build(folder, notebook, builder: str = "html") -> subprocess.CompletedProces
     (folder / "words.md").write_text("# Words only\n")
     notebook.cells[0].source = "# Trial\n\n```{toctree}\nwords\n```"
     nbformat.write(notebook, folder / "index.ipynb")
-    command = [sys.executable, "-m", "sphinx", "-W", "-q", "-b", builder, ".", builder]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    command = ["-m", "sphinx", "-W", "-q", "-b", builder, ".", builder]
+    return forked.run(command, cwd=folder)
 
 
 @pytest.fixture(scope="module")

@@ -1,17 +1,18 @@
-"""Kernels that are copies of one process: their own names, place, environment, group and end."""
+"""Copies of one process: their own names, place, environment, group, output and end."""
 
 import os
 import signal
 import time
+from unittest.mock import patch
 
 import pytest
 from jupyter_client.manager import start_new_kernel
 
-from booktools import forked_kernels
+from booktools import forked
 
 pytestmark = [
     pytest.mark.build,  # seconds
-    pytest.mark.skipif(not forked_kernels.can_fork(), reason="kernels are not copies here"),
+    pytest.mark.skipif(not forked.can_fork(), reason="kernels are not copies here"),
 ]
 
 
@@ -19,7 +20,7 @@ pytestmark = [
 def kernel(tmp_path):
     """A kernel in a folder of its own, and a function that evaluates an expression in it."""
     manager, client = start_new_kernel(cwd=str(tmp_path), env={**os.environ, "BOOK_TEST": "one"})
-    assert isinstance(manager.provisioner.process, forked_kernels.Forked)
+    assert isinstance(manager.provisioner.process, forked.Forked)
 
     def value(expression: str) -> str:
         asked = {"it": expression}
@@ -71,6 +72,48 @@ def test_two_of_them_share_nothing(kernel):
 
 
 def test_another_program_starts_as_always(tmp_path):
-    process = forked_kernels.launch(["true"], cwd=str(tmp_path))
-    assert not isinstance(process, forked_kernels.Forked)
+    process = forked.launch(["true"], cwd=str(tmp_path))
+    assert not isinstance(process, forked.Forked)
     assert process.wait(timeout=10) == 0
+
+
+SCRIPT = """
+import os, sys
+print(sys.argv, os.getcwd(), os.environ["BOOK_TEST"], sys.path[0], "booktools" in sys.modules)
+print("a warning", file=sys.stderr)
+{end}
+"""
+
+
+def both_ways(argv, folder):
+    """What a copy of the server did, and what a new process does."""
+    env = {**os.environ, "BOOK_TEST": "two"}
+    with patch.object(forked, "can_fork", lambda: False):
+        new = forked.run(argv, cwd=folder, env=env)
+    return forked.run(argv, cwd=folder, env=env), new
+
+
+@pytest.mark.parametrize("end", ["", "sys.exit(3)", "sys.exit('no')", "1 / 0"])
+def test_a_script_says_and_ends_as_in_a_process_of_its_own(tmp_path, end):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT.format(end=end))
+    copy, new = both_ways([str(script), "--option"], tmp_path)
+    assert (copy.returncode, copy.stdout) == (new.returncode, new.stdout)
+    assert "script.py" in copy.stdout
+    assert copy.stderr.splitlines()[0] == "a warning"
+    assert copy.stderr.splitlines()[-1] == new.stderr.splitlines()[-1]
+
+
+def test_a_module_is_that_of_its_folder(tmp_path):
+    (tmp_path / "booktools").mkdir()
+    (tmp_path / "booktools" / "__init__.py").touch()
+    (tmp_path / "booktools" / "__main__.py").write_text("print(__file__)")
+    copy, new = both_ways(["-m", "booktools"], tmp_path)
+    assert copy.stdout == new.stdout == f"{tmp_path}/booktools/__main__.py\n"
+
+
+def test_one_that_is_killed_did_not_succeed(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
+    copy, new = both_ways([str(script)], tmp_path)
+    assert copy.returncode == new.returncode == -signal.SIGKILL
