@@ -301,6 +301,22 @@ def test_the_other_model_and_its_heads(live, kept):
 # ---- Strange input.
 
 
+def test_another_model_chosen_after_a_word_was_written_is_that_model(live, kept):
+    """And it chooses its own words again."""
+    _, root, _ = live()
+    target(root, 1).click()
+    root.locator(".lt-other button").nth(1).click()
+    root.page.wait_for_function(
+        "document.querySelector('.attnkit-translator').snapshot()?.forced.length"
+    )
+    root.get_by_label("Model").select_option("Transformer")
+    root.page.wait_for_function(
+        "document.querySelector('.attnkit-translator').snapshot()?.model === 'Transformer'"
+    )
+    found = snapshot(root)
+    assert (found["forced"], found["target"]) == ([], want(kept, SENTENCE, model=1).target)
+
+
 def test_an_unknown_word_is_flagged(live, kept):
     _, root, _ = live()
     type_(root, "the zebra opened the green door")

@@ -171,7 +171,7 @@ def test_no_recipe_has_more_than_its_parameters(data, model):
 def test_the_results_in_the_book_are_of_the_settings_in_the_code(path):
     written = json.loads(path.read_text())
     chosen = translate.options(written["command"].split()[3:])
-    names = ("data", "pair", "model", "seeds", "epochs", "quick")
+    names = ("data", "pair", "model", "seeds", "epochs", "rate", "quick")
     data, pair, model, *rest = (getattr(chosen, name) for name in names)
     wanted = translate.settings(data, pair, model, **dict(zip(names[3:], rest, strict=True)))
     assert path == chosen.out

@@ -131,8 +131,9 @@ class View {
     const { on, end } = follow(model, traits, page.root, update);
     on(page.text, "input", () => this.write(page.text.value));
     on(page.model, "change", () => {
+      const place = Number(page.model.value);  // which is put back as soon as anything is set
       if (this.trait("forced").length) model.set("forced", []);
-      write(model, { model: Number(page.model.value) });
+      write(model, { model: place });
     });
     on(page.head, "change", () => { this.head = page.head.value; this.draw(); });
     on(page.step, "input", () => { this.pause(); this.show(this.placeOf(page.step.value)); });
