@@ -12,7 +12,7 @@ from booktools import forked
 
 pytestmark = [
     pytest.mark.build,  # seconds
-    pytest.mark.skipif(not forked.can_fork(), reason="kernels are not copies here"),
+    pytest.mark.skipif(not forked.can_fork(), reason="programs are not copies here"),
 ]
 
 

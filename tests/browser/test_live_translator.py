@@ -298,9 +298,6 @@ def test_the_other_model_and_its_heads(live, kept):
     assert snapshot(root)["target"] == want(kept, SENTENCE, [4], model=1).target
 
 
-# ---- Strange input.
-
-
 def test_another_model_chosen_after_a_word_was_written_is_that_model(live, kept):
     """And it chooses its own words again."""
     _, root, _ = live()
@@ -315,6 +312,9 @@ def test_another_model_chosen_after_a_word_was_written_is_that_model(live, kept)
     )
     found = snapshot(root)
     assert (found["forced"], found["target"]) == ([], want(kept, SENTENCE, model=1).target)
+
+
+# ---- Strange input.
 
 
 def test_an_unknown_word_is_flagged(live, kept):
