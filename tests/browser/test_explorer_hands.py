@@ -95,11 +95,12 @@ def test_a_mask_may_differ_by_head_and_python_counts_the_same(show):
     explorer = AttentionExplorer.from_frames(
         {3: weights[:, :3, :3], 5: weights}, tokens=WORDS[:5], mask=both, pinned=[1, 4, 0], head=1
     )
-    _, root, _ = show(explorer)
+    page, root, _ = show(explorer)
     assert (explorer.visible() == both.numpy()).all()
     assert "of 2 keys" in text(root, "row")
     assert text(root, "big") == "masked"
     control(root, "Head").select_option("0")
+    settle(page)
     assert "of 5 keys" in text(root, "row")
 
 
