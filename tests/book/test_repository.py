@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -105,3 +106,29 @@ def test_the_tiers_are_made_of_markers_that_there_are():
     assert len(tiers) == 2
     words = {word for tier in tiers for word in re.findall(r"\w+", tier)} - {"not", "or"}
     assert words <= markers
+
+
+def test_the_tests_that_mutants_face_find_all_that_they_import_and_read():
+    """mutmut runs them in a folder of their own, with what the settings name and nothing else."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mutmut"]
+    chosen = [ROOT / name for name in settings["pytest_add_cli_args_test_selection"]]
+    files = [file for path in chosen for file in ([path] if path.is_file() else path.rglob("*.py"))]
+    assert len(files) > 12
+    needed = {name for file in files for name in _of_this_project(file)}
+    copied = tuple(f"{name}/" for name in settings["also_copy"])
+    assert {name for name in needed if not f"{name}/".startswith(copied)} == set()
+
+
+def _of_this_project(file: Path) -> set[str]:
+    """The packages a test imports, and the files it names under ROOT."""
+    names = set()
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module.split(".")[0])
+        elif isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            names.add(node.value)
+    return {
+        name for name in names if len(name) < 99 and (ROOT / name).exists() and name.strip("./")
+    }
