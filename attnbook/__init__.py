@@ -3,6 +3,8 @@
 It ships with attnkit, since Colab installs one thing, and attnkit knows nothing of it.
 """
 
-from attnbook import exercises, recorded
+from attnbook import arithmetic, exercises, recorded
+
+arithmetic.hold_in_notebooks()
 
 __all__ = ["exercises", "recorded"]

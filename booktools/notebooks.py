@@ -12,7 +12,7 @@ import concurrent.futures
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
@@ -22,25 +22,18 @@ from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 from tqdm import tqdm
 
+from attnbook import arithmetic
 from booktools import colab, gates, normal_form
 from booktools.address import Address, read_address
 
 CELL_TIMEOUT_S = 600
 # One thread a kernel: the order in which a sum is taken, and so its last digits and all that
-# a training run makes of them, must not depend on how many cores a machine has.
+# a training run makes of them, must not depend on how many cores a machine has, nor on their make.
 SAME_NUMBERS = {
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "PYTHONHASHSEED": "0",
-    # Nor on its make: each library would choose its kernels, and so the order of its sums, by the
-    # processor. These are the widest that every x86 machine of the last ten years shares. oneDNN is
-    # left to choose: it computes the LSTM alone, and narrowed it has none in half precision. Only
-    # AMX is kept from it, since PyTorch's own kernels, held to AVX2, raise an error where it is on
-    # (bfloat16 attention: "pack_vnni2 is only supported when avx512 is supported").
-    "MKL_CBWR": "COMPATIBLE",
-    "ATEN_CPU_CAPABILITY": "avx2",
-    "ONEDNN_MAX_CPU_ISA": "AVX512_CORE",
-}
+} | arithmetic.KERNELS
 KERNEL_ENVIRONMENT = SAME_NUMBERS | {
     "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     # A progress bar writes to stderr, and the times in it are never the same.
@@ -69,8 +62,11 @@ def execute(
     folder: Path,
     on_cell: Callable[[], None] = lambda: None,
     python: str = sys.executable,
+    environment: Mapping[str, str] | None = None,
 ) -> None:
     """Run ``nb`` in place, top to bottom, in a fresh kernel of ``python``, from ``folder``.
+
+    The kernel's ``environment`` is this process's, with one arithmetic, unless another is given.
 
     Raises:
         nbclient.exceptions.CellExecutionError: a cell raised without saying that it would.
@@ -86,7 +82,8 @@ def execute(
         resources={"metadata": {"path": str(folder)}},
         on_cell_executed=lambda **_: on_cell(),
     )
-    client.execute(env={**os.environ, **KERNEL_ENVIRONMENT}, cleanup_kc=True)
+    chosen = os.environ | KERNEL_ENVIRONMENT if environment is None else environment
+    client.execute(env=dict(chosen), cleanup_kc=True)
 
 
 def write(path: Path, address: Address | None, *, run: bool, show_progress: bool) -> float:

@@ -2,6 +2,7 @@
 
 import ast
 import os
+import sys
 from pathlib import Path
 
 import nbformat
@@ -10,8 +11,10 @@ import torch
 from torch import nn
 from torch.nn.functional import scaled_dot_product_attention
 
+from attnbook import arithmetic
 from attnkit.training.loop import make_optimizer
-from booktools.notebooks import SAME_NUMBERS
+from booktools import normal_form
+from booktools.notebooks import SAME_NUMBERS, execute
 
 CHAPTERS = sorted((Path(__file__).parents[2] / "chapters").glob("*.ipynb"))
 
@@ -50,3 +53,33 @@ def test_half_precision_runs_under_the_one_arithmetic(dtype):
     query = torch.randn(1, 2, 1000, 32, dtype=dtype)
     assert scaled_dot_product_attention(query, query, query).isfinite().all()
     assert nn.LSTM(8, 8).to(dtype)(torch.randn(5, 2, 8, dtype=dtype))[0].isfinite().all()
+
+
+def test_a_notebook_is_held_to_the_kernels_of_the_page_and_a_script_is_not(monkeypatch):
+    for name in arithmetic.KERNELS:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    arithmetic.hold_in_notebooks()
+    assert not arithmetic.KERNELS.keys() & os.environ.keys()
+    monkeypatch.setenv("ATEN_CPU_CAPABILITY", "default")
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    arithmetic.hold_in_notebooks()
+    chosen = {name: os.environ.pop(name) for name in arithmetic.KERNELS}
+    assert chosen == arithmetic.KERNELS | {"ATEN_CPU_CAPABILITY": "default"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem[:2])
+def test_a_chapter_prints_in_any_jupyter_what_it_prints_in_the_book(path):
+    """Nothing but `import attnbook` chooses the kernels and the number of threads here."""
+    book = normal_form.read(path)
+    printed = normal_form.normalise(normal_form.read(path))
+    plain = {name: value for name, value in os.environ.items() if name not in SAME_NUMBERS}
+    execute(book, path.parent, environment=plain | {"TQDM_DISABLE": "1"})
+    assert streams(normal_form.normalise(book)) == streams(printed)
+
+
+def streams(book):
+    """What the cells print, in order."""
+    outputs = [cell.get("outputs", []) for cell in book.cells]
+    return [[one.text for one in some if one.output_type == "stream"] for some in outputs]
