@@ -5,7 +5,7 @@ CHECKS = {
     1: "check_choose",
     2: "check_rouge",
     3: "check_diverse",
-    4: "check_head",
+    4: "check_unlike",
     5: "check_about",
 }
 
@@ -43,10 +43,11 @@ WRONG = {
         "k = 2, balance = 1.0: expected [0, 1]",
     ),
     (3, "one too many"): ("lambda s, v, k, b: diverse(s, v, k + 1, b)", "expected [0, 1]"),
-    (4, "no such head"): ("lambda: 4", "In head 4 the rows"),
-    (4, "the head that finds habits"): ("lambda: 2", "In head 2 the rows"),
-    (4, "the summary"): ("lambda: 'the summary'", "In head the summary"),
-    (4, "minus one"): ("lambda: -1", "In head -1 the rows"),
+    (4, "all three"): ("lambda: [0, 3, 4]", "an E or an H?"),
+    (4, "none"): ("lambda: []", "Got []."),
+    (4, "the farmer's alone"): ("lambda: [0]", "an E or an H?"),
+    (4, "Clara's, too"): ("lambda: [0, 1, 3]", "E1 is Clara's own event"),
+    (4, "a habit"): ("lambda: [0, 3, 6]", "return some of 0, 3 and 4"),
     (5, "whether an event or not does not count"): (
         "lambda n, e: (n @ n.T).sum(-1)",
         "sentence 0 is an event of the person named most, and scores 2.00",
