@@ -223,7 +223,7 @@ def settings(quick: bool) -> list[dict]:
         {
             "variant": variant,
             "seed": seed,
-            "updates": 200 if quick else VARIANTS[variant].get("updates", UPDATES),
+            "updates": 60 if quick else VARIANTS[variant].get("updates", UPDATES),
         }
         for variant in (("1 head", "2 heads") if quick else VARIANTS)
         for seed in (SEEDS[:2] if quick else SEEDS)

@@ -48,16 +48,16 @@ def examples(seed: int, known: int, tested: int) -> tuple[list[Pair], list[Pair]
 
 
 @lru_cache(maxsize=1)
-def vocabs() -> tuple[Vocab, Vocab]:
-    """Every word of the grammar, so that all seeds have one vocabulary and none has gaps."""
-    return tasks.vocabs(tasks.toy_french(20_000, max_words=LONGEST, seed=4999))
+def vocabs(sentences: int) -> tuple[Vocab, Vocab]:
+    """One vocabulary for all seeds; that of 20,000 sentences has every word of the grammar."""
+    return tasks.vocabs(tasks.toy_french(sentences, max_words=LONGEST, seed=4999))
 
 
 def measure(setting: dict, *, device: torch.device, command: str, save: bool) -> dict:
     """Train, round and test one model of one seed."""
     name, seed, steps = (setting[key] for key in ("model", "seed", "steps"))
     known, new = examples(seed, setting["known"], setting["tested"])
-    words = vocabs()
+    words = vocabs(setting["known"] // 4)
     kind, options = MODELS[name]
     arguments = {"source_vocab": len(words[0]), "target_vocab": len(words[1]), **options}
     torch.manual_seed(seed)
