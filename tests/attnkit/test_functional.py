@@ -143,6 +143,19 @@ def test_a_huge_finite_key_is_no_false_alarm():
     assert Call(k / 1e9, k / 1e9, k / 1e9, masks.causal(4), lead=()).nan_rows is None
 
 
+def test_the_equation_alone_neither_scales_nor_masks():
+    q, k, v = randn(3, 4), randn(5, 4, seed=1), randn(5, 2, seed=2)
+    output, weights = softmax.attention(q, k, v)
+    close(weights, (q @ k.mT).softmax(-1))
+    close(output, weights @ v)
+
+
+def test_of_no_keys_none_is_visible():
+    visible = softmax.any_visible(torch.ones(2, 3, 0, dtype=torch.bool))
+    assert visible.shape == (2, 3, 1)
+    assert not visible.any()
+
+
 def test_no_keys_at_all():
     output, weights = attnkit.scaled_dot_product_attention(
         randn(2, 3), randn(0, 3), randn(0, 4), need_weights=True
@@ -172,8 +185,8 @@ def test_heads_may_share_keys_that_have_no_dimension_for_them(junk):
     close(attnkit.scaled_dot_product_attention(q, k, k, mask=mask).output, clean)
 
 
-@pytest.mark.parametrize("by_bias", [False, True])
-def test_the_kernel_is_given_no_empty_row_when_a_gradient_is_wanted(by_bias, monkeypatch):
+@pytest.mark.parametrize("wants", ["query", "key", "value", "bias"])
+def test_the_kernel_is_given_no_empty_row_when_a_gradient_is_wanted(wants, monkeypatch):
     fused, seen = F.scaled_dot_product_attention, []
 
     def watched(*tensors, attn_mask, **options):
@@ -181,17 +194,29 @@ def test_the_kernel_is_given_no_empty_row_when_a_gradient_is_wanted(by_bias, mon
         return fused(*tensors, attn_mask=attn_mask, **options)
 
     monkeypatch.setattr(softmax.F, "scaled_dot_product_attention", watched)
-    q, mask = randn(2, 3, 4), masks.causal(3, offset=-1)
-    bias = torch.where(mask, 0.0, -math.inf)
-    if by_bias:
-        hide = {"bias": bias.requires_grad_()}
+    mask = masks.causal(3, offset=-1)
+    tensors = {name: randn(2, 3, 4, seed=len(name)) for name in ("query", "key", "value")}
+    if wants == "bias":
+        tensors["bias"] = torch.where(mask, 0.0, -math.inf)
     else:
-        hide, q = {"mask": mask}, q.requires_grad_()
-    output = attnkit.scaled_dot_product_attention(q, q, q, **hide).output
+        tensors["mask"] = mask
+    tensors[wants].requires_grad_()
+    output = attnkit.scaled_dot_product_attention(**tensors).output
     assert (output[:, 0] == 0).all()
     assert (output[:, 1:] != 0).all()
     assert len(seen) == 1
     assert seen[0].any(-1).all()
+
+
+@pytest.mark.parametrize("wants", ["query", "key", "value"])
+def test_a_nan_in_a_query_spoils_no_gradient_whichever_input_wants_one(wants):
+    tensors = {name: randn(2, 3, 4, seed=len(name)) for name in ("query", "key", "value")}
+    tensors["query"][0, 1, 0] = math.nan
+    tensors[wants].requires_grad_()
+    output = attnkit.scaled_dot_product_attention(**tensors, mask=masks.causal(3)).output
+    assert output[0, 1].isnan().all()
+    output.nan_to_num().sum().backward()
+    assert tensors[wants].grad.isfinite().all()
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])

@@ -217,6 +217,16 @@ def test_torchs_function_is_recorded(options, kv_heads):
     )
 
 
+@pytest.mark.parametrize("lead", [(), (2,), (2, 3)])  # with four dimensions the kernel runs alone
+def test_attnkits_function_is_recorded(lead):
+    x = torch.randn(*lead, 5, 4)
+    with trace.record() as calls:
+        output = attnkit.scaled_dot_product_attention(x, x, x).output
+    (call,) = calls
+    assert torch.allclose(call["output"], output, atol=1e-6)
+    assert call["weights"].shape == (*lead, 5, 5)
+
+
 def test_what_attnkit_asks_of_torch_is_not_recorded_twice():
     x = torch.randn(2, 3, 4)
     module = attnkit.MultiHeadAttention(4, 2)

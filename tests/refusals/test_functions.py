@@ -12,6 +12,7 @@ from tests.refusals.wrong_calls import Wrong, assert_refused
 
 Q, K, V = torch.randn(2, 3, 5, 8), torch.randn(2, 3, 7, 8), torch.randn(2, 3, 7, 4)
 META = torch.empty(2, 3, 7, 8, device="meta")
+NESTED = torch.nested.nested_tensor([torch.randn(5, 8), torch.randn(7, 8)])
 
 
 def sdpa(query=Q, key=K, value=V, **options):
@@ -183,6 +184,14 @@ SDPA = [
     Wrong(sdpa(query=[1.0]), TypeError, "query", "a torch.Tensor", "list"),
     Wrong(sdpa(key=np.zeros((7, 8))), TypeError, "key", "a torch.Tensor", "ndarray"),
     Wrong(sdpa(value=None), TypeError, "value", "a torch.Tensor", "NoneType"),
+    *(
+        Wrong(sdpa(**{name: NESTED}), TypeError, name, "a dense tensor", "a nested one")
+        for name in ("query", "key", "value")
+    ),
+    *(
+        Wrong(sdpa(**{name: K.to_sparse()}), TypeError, name, "a dense tensor", "a sparse one")
+        for name in ("query", "key", "value")
+    ),
     Wrong(sdpa(query=Q.long()), TypeError, "query", "a floating-point tensor", "torch.int64"),
     Wrong(
         sdpa(key=K.to(torch.complex64)),
@@ -204,6 +213,13 @@ SDPA = [
         "value",
         "at least 2 dimensions (..., length, features)",
         "shape (4,)",
+    ),
+    Wrong(
+        sdpa(query=Q[..., :0]),
+        ValueError,
+        "query",
+        "at least one feature in the last dimension",
+        "shape (2, 3, 5, 0)",
     ),
     Wrong(
         sdpa(Q[..., :0], K[..., :0]),
@@ -248,6 +264,7 @@ SDPA = [
         "torch.float16",
     ),
     Wrong(sdpa(key=META), ValueError, "key", "device cpu (that of query)", "device meta"),
+    Wrong(sdpa(value=META), ValueError, "value", "device cpu (that of query)", "device meta"),
     Wrong(
         sdpa(Q[:, :2]),
         ValueError,

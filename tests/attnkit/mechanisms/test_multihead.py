@@ -413,6 +413,20 @@ def test_junk_never_reaches_a_gradient_through_the_projections(options, junk, ne
         assert tensor.grad.isfinite().all()
 
 
+@pytest.mark.parametrize("options", [{}, {"num_kv_heads": 2}, {"kdim": E, "vdim": 6}], ids=str)
+def test_a_query_with_junk_spoils_its_row_and_no_gradient_of_the_others(options):
+    module = build(**options)
+    query, key, value = tensors()
+    value = value[..., : module.vdim]
+    query[1, 2] = math.nan
+    output, _ = module(query, key, value, mask=masks.padding([S, 2], S))
+    junk = output.isnan().all(-1)
+    assert junk.nonzero().tolist() == [[1, 2]]
+    output[~junk].sum().backward()
+    for parameter in module.parameters():
+        assert parameter.grad.isfinite().all()
+
+
 @pytest.mark.parametrize("build_one", [build, lambda: SelfAttention(E)], ids=["multi", "self"])
 @pytest.mark.parametrize("need_weights", [False, True])
 def test_junk_in_padded_tokens_spoils_their_rows_alone(build_one, need_weights):
