@@ -218,13 +218,16 @@ def test_torchs_function_is_recorded(options, kv_heads):
 
 
 @pytest.mark.parametrize("lead", [(), (2,), (2, 3)])  # with four dimensions the kernel runs alone
-def test_attnkits_function_is_recorded(lead):
+@pytest.mark.parametrize("bias", [None, torch.randn(5, 5)], ids=["plain", "bias"])
+def test_attnkits_function_is_recorded(lead, bias):
     x = torch.randn(*lead, 5, 4)
     with trace.record() as calls:
-        output = attnkit.scaled_dot_product_attention(x, x, x).output
+        output = attnkit.scaled_dot_product_attention(x, x, x, bias=bias).output
     (call,) = calls
+    scores = x @ x.mT / 2 + (0 if bias is None else bias)
+    assert torch.allclose(call["scores"], scores, atol=1e-6)
+    assert torch.allclose(call["weights"], scores.softmax(-1), atol=1e-6)
     assert torch.allclose(call["output"], output, atol=1e-6)
-    assert call["weights"].shape == (*lead, 5, 5)
 
 
 def test_what_attnkit_asks_of_torch_is_not_recorded_twice():

@@ -386,6 +386,12 @@ def test_a_head_that_sees_nothing_adds_nothing_and_the_others_go_on(attention, n
     assert_close(output[0, 1], expected, atol=1e-6, rtol=0)
 
 
+@pytest.mark.parametrize(("gives", "got"), [("a word", "str"), (torch.ones(1), r"\(1,\)")])
+def test_a_rotation_that_gives_something_else_is_refused(attention, gives, got):
+    with pytest.raises(ValueError, match=rf"rotate: expected .* keeps the shape .*, got {got}$"):
+        attention(torch.randn(B, L, E), rotate=lambda x, offset: gives)
+
+
 def test_no_keys_at_all_gives_zero(attention):
     output, weights = attention(torch.randn(B, L, E), torch.randn(B, 0, E), need_weights=True)
     assert weights.shape == (B, H, L, 0)
@@ -397,8 +403,13 @@ def test_no_keys_at_all_gives_zero(attention):
 @pytest.mark.parametrize("need_weights", [False, True])
 @pytest.mark.parametrize("options", [{}, {"num_kv_heads": 2}, {"kdim": E, "vdim": 6}], ids=str)
 @pytest.mark.parametrize("junk", [math.nan, math.inf, -math.inf])
-def test_junk_never_reaches_a_gradient_through_the_projections(options, junk, need_weights):
+@pytest.mark.parametrize("watched", [False, True], ids=["bare", "hook"])
+def test_junk_never_reaches_a_gradient_through_the_projections(
+    watched, options, junk, need_weights
+):
     module = build(**options)
+    if watched:  # a hook wants the projection called as a whole
+        next(module.children()).register_forward_hook(lambda *_: None)
     query, key, value = tensors()
     value = value[..., : module.vdim].clone()
     mask = masks.padding([S, 2], S)
