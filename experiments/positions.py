@@ -161,7 +161,7 @@ def settings(quick: bool) -> list[dict]:
     else:
         tasks, kinds, updates, seeds = TASKS, POSITIONS, UPDATES, SEEDS
     once = [
-        {"task": task, "positions": kind, "updates": updates.get(task, 40)}
+        {"task": task, "positions": kind, "updates": updates.get(task, 10)}
         for task in tasks
         for kind in kinds
     ]

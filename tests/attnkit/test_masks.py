@@ -6,7 +6,6 @@ import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
-from torch.nn.attention.bias import causal_lower_right, causal_upper_left
 
 from attnkit import masks
 
@@ -31,6 +30,9 @@ def test_causal_of_one_length_aligns_the_two_ends():
 
 
 def test_causal_alignments_are_those_of_torch():
+    # Imports torch's compiler, a second that not every worker needs to spend.
+    from torch.nn.attention.bias import causal_lower_right, causal_upper_left
+
     q, k = torch.randn(1, 1, 3, 4), torch.randn(1, 1, 5, 4)
     for offset, bias in ((0, causal_upper_left(3, 5)), (2, causal_lower_right(3, 5))):
         ours = F.scaled_dot_product_attention(q, k, k, attn_mask=masks.causal(3, 5, offset=offset))
