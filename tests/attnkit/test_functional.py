@@ -143,6 +143,24 @@ def test_a_huge_finite_key_is_no_false_alarm():
     assert Call(k / 1e9, k / 1e9, k / 1e9, masks.causal(4), lead=()).nan_rows is None
 
 
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_junk_under_the_mask_is_replaced_where_no_value_can_be_read(need_weights):
+    """Inside a transform nobody can look whether there is a NaN, so it is always expected."""
+    queries, key = randn(4, 3, 5), randn(6, 5, seed=1)
+    mask = masks.padding([4], 6)[0]
+
+    def attend(query):
+        return attnkit.scaled_dot_product_attention(
+            query, key, key, mask=mask, need_weights=need_weights
+        ).output
+
+    clean = attend(queries)
+    key[4:] = math.nan
+    close(torch.func.vmap(attend)(queries), clean)
+    gradients = torch.func.grad(lambda query: attend(query).sum())(queries)
+    assert gradients.isfinite().all()
+
+
 def test_the_equation_alone_neither_scales_nor_masks():
     q, k, v = randn(3, 4), randn(5, 4, seed=1), randn(5, 2, seed=2)
     output, weights = softmax.attention(q, k, v)
