@@ -25,12 +25,10 @@ sys.modules["google.colab"] = types.ModuleType("google.colab")
 def repository(tmp_path_factory) -> Address:
     """A local clone to install from, as the working tree has it now."""
     folder = tmp_path_factory.mktemp("repository")
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, folder / name)
-    for name in ("attnkit", "results"):
-        if (ROOT / name).is_dir():
-            ignored = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+    left_out = shutil.ignore_patterns(
+        ".*", "_build", "mutants", "runs", "__pycache__", "*.egg-info"
+    )
+    shutil.copytree(ROOT, folder, ignore=left_out, dirs_exist_ok=True)
     for command in (
         ["init", "-q", "-b", "main"],
         ["add", "-A"],
