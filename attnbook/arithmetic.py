@@ -9,7 +9,9 @@ environment says already stays, a script keeps the fastest kernels, and a GPU is
 import os
 import sys
 
-# The widest that every x86 machine of the last ten years shares. oneDNN is left to choose: it
+import torch
+
+# The widest that nearly every x86 machine of the last ten years shares. oneDNN is left to choose: it
 # computes the LSTM alone, and narrowed it has none in half precision. Only AMX is kept from it,
 # since PyTorch's own kernels, held to AVX2, raise an error where it is on (bfloat16 attention:
 # "pack_vnni2 is only supported when avx512 is supported").
@@ -21,7 +23,9 @@ KERNELS = {
 
 
 def hold_in_notebooks() -> None:
-    """In a Jupyter kernel, choose these kernels where the environment names none."""
-    if "ipykernel" in sys.modules:
+    """In a Jupyter kernel, choose these kernels where there are any and none is named already."""
+    # Asked of the processor: PyTorch's own choice, once it was asked for, would stand.
+    has_them = getattr(torch.cpu, "_is_avx2_supported", lambda: False)
+    if "ipykernel" in sys.modules and has_them():
         for name, value in KERNELS.items():
             os.environ.setdefault(name, value)

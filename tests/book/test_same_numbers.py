@@ -56,16 +56,20 @@ def test_half_precision_runs_under_the_one_arithmetic(dtype):
 
 
 def test_a_notebook_is_held_to_the_kernels_of_the_page_and_a_script_is_not(monkeypatch):
-    for name in arithmetic.KERNELS:
-        monkeypatch.delenv(name, raising=False)
+    def held(where, avx2=True):
+        for name in arithmetic.KERNELS:
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("MKL_CBWR", "AVX2")  # the reader's own choice
+        monkeypatch.setitem(sys.modules, where, sys)
+        monkeypatch.setattr(torch.cpu, "_is_avx2_supported", lambda: avx2)
+        arithmetic.hold_in_notebooks()
+        return {name: os.environ.get(name) for name in arithmetic.KERNELS}
+
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
-    arithmetic.hold_in_notebooks()
-    assert not arithmetic.KERNELS.keys() & os.environ.keys()
-    monkeypatch.setenv("ATEN_CPU_CAPABILITY", "default")
-    monkeypatch.setitem(sys.modules, "ipykernel", sys)
-    arithmetic.hold_in_notebooks()
-    chosen = {name: os.environ.pop(name) for name in arithmetic.KERNELS}
-    assert chosen == arithmetic.KERNELS | {"ATEN_CPU_CAPABILITY": "default"}
+    alone = dict.fromkeys(arithmetic.KERNELS) | {"MKL_CBWR": "AVX2"}
+    assert held("script") == alone
+    assert held("ipykernel", avx2=False) == alone
+    assert held("ipykernel") == arithmetic.KERNELS | {"MKL_CBWR": "AVX2"}
 
 
 @pytest.mark.slow
