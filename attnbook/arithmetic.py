@@ -11,8 +11,8 @@ import sys
 
 import torch
 
-# The widest that nearly every x86 machine of the last ten years shares. oneDNN is left to choose: it
-# computes the LSTM alone, and narrowed it has none in half precision. Only AMX is kept from it,
+# The widest that nearly every x86 machine of the last ten years shares. oneDNN is left to choose:
+# it computes the LSTM alone, and narrowed it has none in half precision. Only AMX is kept from it,
 # since PyTorch's own kernels, held to AVX2, raise an error where it is on (bfloat16 attention:
 # "pack_vnni2 is only supported when avx512 is supported").
 KERNELS = {
