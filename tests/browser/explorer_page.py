@@ -29,6 +29,15 @@ WORDS = [
 ]
 ATTACK = "<img src=x onerror=alert(1)>"
 
+# Both themes and both widths, as parameters; a theme changes colours and a width the layout, so the
+# other two pairs find little that these do not.
+THEMES_AND_WIDTHS = [
+    ("light", 1280),
+    ("dark", 360),
+    pytest.param("light", 360, marks=pytest.mark.slow),
+    pytest.param("dark", 1280, marks=pytest.mark.slow),
+]
+
 
 def vectors(heads: int, length: int, features: int, seed: int = 0) -> torch.Tensor:
     """Random vectors (heads, length, features), the same for the same seed."""

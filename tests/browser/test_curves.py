@@ -134,8 +134,7 @@ def test_the_mouse_goes_to_the_nearest_length_that_was_measured(show):
     assert f"({here} " in large
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 360])
+@pytest.mark.parametrize(("theme", "width"), pages.THEMES_AND_WIDTHS)
 def test_no_axe_violation_and_no_sideways_scroll(show, theme, width):
     page, root, record = show(curves(measure=1), theme=theme, width=width)
     assert pages.complaints(page, record, width) == []

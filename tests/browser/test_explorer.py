@@ -12,6 +12,7 @@ from attnkit.viz.explorer.settings import READER
 from tests.browser.conftest import serving
 from tests.browser.explorer_page import (
     ATTACK,
+    THEMES_AND_WIDTHS,
     WORDS,
     complaints,
     control,
@@ -340,8 +341,7 @@ def test_focus_is_visible_and_every_control_has_a_name(show):
     assert names[9:] == ["stretch colours", "Show all", KEEP, *FOLDED]
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 360])
+@pytest.mark.parametrize(("theme", "width"), THEMES_AND_WIDTHS)
 def test_no_axe_violation_and_no_sideways_scroll(show, theme, width):
     page, _, record = show(
         an_explorer(mask="prefix", title="A title"), an_explorer(head="all"),

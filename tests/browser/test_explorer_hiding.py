@@ -7,7 +7,15 @@ import pytest
 import torch
 
 from attnkit.viz import AttentionExplorer
-from tests.browser.explorer_page import WORDS, complaints, follow, settle, snapshot, vectors
+from tests.browser.explorer_page import (
+    THEMES_AND_WIDTHS,
+    WORDS,
+    complaints,
+    follow,
+    settle,
+    snapshot,
+    vectors,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -115,8 +123,7 @@ def test_a_step_hides_a_word_and_the_next_one_does_not(show):
         assert snapshot(root)["hidden"] == found
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 360])
+@pytest.mark.parametrize(("theme", "width"), THEMES_AND_WIDTHS)
 def test_words_to_press_pass_axe_and_do_not_overflow(show, theme, width):
     page, _, record = show(an_explorer(hidden=[1]), theme=theme, width=width)
     settle(page)

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from attnkit import masks
 from attnkit.viz import AttentionExplorer
 from tests.browser.explorer_page import (
+    THEMES_AND_WIDTHS,
     WORDS,
     complaints,
     control,
@@ -196,8 +197,7 @@ def test_an_explorer_without_a_tour_has_no_guide(show):
     assert not root.locator(".ak-tour").is_visible()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 360])
+@pytest.mark.parametrize(("theme", "width"), THEMES_AND_WIDTHS)
 def test_guide_and_row_pass_axe_and_do_not_overflow(show, theme, width):
     page, root, record = show(an_explorer(title="A title"), theme=theme, width=width)
     root.get_by_role("button", name="Next", exact=True).click()

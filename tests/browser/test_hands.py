@@ -8,6 +8,7 @@ import torch
 from attnkit.viz import CacheScrubber, CostCurves, GateSlider, HeadSwitch, QueryPlane
 from tests.browser.explorer_page import (
     ATTACK,
+    THEMES_AND_WIDTHS,
     complaints,
     control,
     move,
@@ -207,8 +208,7 @@ def test_a_query_twice_as_long_keeps_its_direction(show):
     assert snapshot(root)["query"] == pytest.approx([x / 2, y / 2])
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 360])
+@pytest.mark.parametrize(("theme", "width"), THEMES_AND_WIDTHS)
 def test_no_axe_violation_and_no_sideways_scroll(show, theme, width):
     page, _, record = show(
         a_gate(), a_plane(), a_plane([[1], [2], [3]], title="Line"), a_cache(),

@@ -10,7 +10,14 @@ from attnkit.viz.live_translator import page as book_page
 from attnkit.viz.live_translator import shown
 from attnkit.viz.live_translator.weights import payload
 from tests.browser.conftest import serving
-from tests.browser.explorer_page import ATTACK, complaints, render_and_close, settle, write_page
+from tests.browser.explorer_page import (
+    ATTACK,
+    THEMES_AND_WIDTHS,
+    complaints,
+    render_and_close,
+    settle,
+    write_page,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -507,8 +514,7 @@ def test_without_javascript_a_picture_stands_there_and_says_what_it_is(open_page
 # ---- For every reader.
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize(("theme", "width"), THEMES_AND_WIDTHS)
 def test_nothing_to_complain_of(live, theme, width):
     page, root, record = live(theme=theme, width=width)
     type_(root, "the zebra did not eat our red apple")

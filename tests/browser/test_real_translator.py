@@ -9,7 +9,7 @@ from attnkit import tasks
 from attnkit.viz.live_translator import page as book_page
 from attnkit.viz.live_translator import shown
 from tests.browser.conftest import serving
-from tests.browser.explorer_page import ATTACK, complaints, settle, write_page
+from tests.browser.explorer_page import ATTACK, THEMES_AND_WIDTHS, complaints, settle, write_page
 
 pytestmark = pytest.mark.browser
 
@@ -369,8 +369,7 @@ def test_beyond_the_usual_length_it_says_so_and_where_it_is_measured(real, widge
 # ---- For every reader.
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize(("theme", "width"), THEMES_AND_WIDTHS)
 def test_nothing_to_complain_of(real, theme, width):
     page, root, record = real(theme=theme, width=width)
     write(root, "My grandmother hates thunderstorms ☂ and the whole of the very cold winter here.")

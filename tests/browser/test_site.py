@@ -31,8 +31,11 @@ def weekly(pages: list[str], *, but: tuple[str, ...]) -> list:
 
 # One template makes the reference from docstrings: its index and its longest page have all it has.
 REFERENCE = [page for page in PAGES if page.startswith("appendices/api/")]
-EACH = [page for page in PAGES if page not in REFERENCE] + weekly(
-    REFERENCE, but=("appendices/api/index.html", "appendices/api/models.html")
+# These are prose alone, as others are that have formulas, tables, outputs or a form besides.
+PROSE = [f"appendices/{name}.html" for name in (
+    "bibliography", "glossary", "how_numbers_are_made", "widgets_elsewhere")]  # fmt: skip
+EACH = [page for page in PAGES if page not in (*REFERENCE, *PROSE)] + weekly(
+    [*REFERENCE, *PROSE], but=("appendices/api/index.html", "appendices/api/models.html")
 )
 # Without JavaScript a page is what the build wrote, which test_pages.py reads.
 ONE_OF_A_KIND = ("index.html", "translate.html", "chapters/05_scaled_dot_product_attention.html")

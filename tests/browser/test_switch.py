@@ -9,6 +9,7 @@ from attnkit.viz import AttentionExplorer, HeadSwitch
 from tests.browser.conftest import ROOT
 from tests.browser.explorer_page import (
     ATTACK,
+    THEMES_AND_WIDTHS,
     complaints,
     control,
     render_and_close,
@@ -98,8 +99,7 @@ def test_the_keyboard_turns_a_head_off_and_the_page_says_what_follows(show):
     assert snapshot(root)["on"] == [True, True]
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 360])
+@pytest.mark.parametrize(("theme", "width"), THEMES_AND_WIDTHS)
 def test_no_axe_violation_and_no_sideways_scroll(show, theme, width):
     long = [*WORDS, "at", "dawn", "said", "the", "king"]
     page, _, record = show(
