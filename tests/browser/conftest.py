@@ -114,12 +114,13 @@ def left() -> dict[tuple, list]:
     return {}
 
 
-def leave(page, listeners: dict[str, Callable]) -> None:
+def leave(page, listeners: dict[str, Callable], forced_colors: str) -> None:
     """Bring a page back to where a new one starts: nothing open, stored, emulated or pointed at."""
     page.evaluate("() => { try { localStorage.clear(); sessionStorage.clear(); } catch {} }")
     page.goto("about:blank")
     page.mouse.move(0, 0)
-    page.emulate_media(media="null")  # more of it would undo the options of the context
+    # More of it would undo the options of the context.
+    page.emulate_media(media="null", forced_colors=forced_colors)
     for event, listener in listeners.items():
         page.remove_listener(event, listener)
 
@@ -136,7 +137,7 @@ def open_page(browser, left) -> Iterator[Callable]:
         spare = left.setdefault(tuple(sorted(options.items())), [])
         page = spare.pop() if spare else browser.new_context(**options).new_page()
         record = Record()
-        used.append((spare, page, listen(page, record)))
+        used.append((spare, page, listen(page, record), options.get("forced_colors", "null")))
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(color_scheme=theme)
         page.goto(url, wait_until="load")
@@ -145,9 +146,9 @@ def open_page(browser, left) -> Iterator[Callable]:
         return page, record
 
     yield open_
-    for spare, page, listeners in used:
+    for spare, page, *way_back in used:
         try:
-            leave(page, listeners)
+            leave(page, *way_back)
         except Exception:  # a page that a test broke or closed is for nobody
             page.context.close()
         else:
