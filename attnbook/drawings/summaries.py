@@ -123,7 +123,10 @@ def among(narrow: bool) -> Sheet:
 
 AMONG = Drawing(
     name="sentences-among",
-    title="Each sentence looks for its own name: Maria's two find each other, Bruno's only itself.",
+    title=(
+        "Each sentence looks for its own name: Maria's two find each other, Bruno's looks mostly "
+        "at itself."
+    ),
     description=(
         "A table of weights. Both sentences about Maria give 0.44 to each of the two and 0.11 to "
         "the one about Bruno. The sentence about Bruno gives 0.17, 0.67 and 0.17. A last column "
