@@ -1,7 +1,7 @@
 """The order of sums on a processor: it decides last digits, and all that training makes of them.
 
 Each library chooses its kernels by the make of the processor. `import attnbook` in a notebook holds
-them to those of the page, so that a chapter prints on any x86 machine what it prints in the book.
+them to those of the page, so that a chapter prints on any x86 with AVX2 what the book shows.
 The libraries read these variables at the first sum, so torch may be imported before. What the
 environment says already stays, a script keeps the fastest kernels, and a GPU is not concerned.
 """
@@ -24,7 +24,7 @@ KERNELS = {
 
 def hold_in_notebooks() -> None:
     """In a Jupyter kernel, choose these kernels where there are any and none is named already."""
-    # Asked of the processor: PyTorch's own choice, once it was asked for, would stand.
+    # `torch.backends.cpu.get_cpu_capability` would make PyTorch choose now, and its choice stands.
     has_them = getattr(torch.cpu, "_is_avx2_supported", lambda: False)
     if "ipykernel" in sys.modules and has_them():
         for name, value in KERNELS.items():

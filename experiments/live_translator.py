@@ -57,7 +57,7 @@ def measure(setting: dict, *, device: torch.device, command: str, save: bool) ->
     """Train, round and test one model of one seed."""
     name, seed, steps = (setting[key] for key in ("model", "seed", "steps"))
     known, new = examples(seed, setting["known"], setting["tested"])
-    words = vocabs(setting["known"] // 4)
+    words = vocabs(min(20_000, setting["known"]))
     kind, options = MODELS[name]
     arguments = {"source_vocab": len(words[0]), "target_vocab": len(words[1]), **options}
     torch.manual_seed(seed)

@@ -114,13 +114,16 @@ def left() -> dict[tuple, list]:
     return {}
 
 
-def leave(page, listeners: dict[str, Callable], forced_colors: str) -> None:
+# What a page can be told of its reader; `color_scheme` is told anew each time one is opened.
+EMULATED = ("reduced_motion", "forced_colors", "contrast")
+
+
+def leave(page, listeners: dict[str, Callable], options: dict) -> None:
     """Bring a page back to where a new one starts: nothing open, stored, emulated or pointed at."""
     page.evaluate("() => { try { localStorage.clear(); sessionStorage.clear(); } catch {} }")
     page.goto("about:blank")
     page.mouse.move(0, 0)
-    # More of it would undo the options of the context.
-    page.emulate_media(media="null", forced_colors=forced_colors)
+    page.emulate_media(media="null", **{name: options.get(name, "null") for name in EMULATED})
     for event, listener in listeners.items():
         page.remove_listener(event, listener)
 
@@ -137,7 +140,7 @@ def open_page(browser, left) -> Iterator[Callable]:
         spare = left.setdefault(tuple(sorted(options.items())), [])
         page = spare.pop() if spare else browser.new_context(**options).new_page()
         record = Record()
-        used.append((spare, page, listen(page, record), options.get("forced_colors", "null")))
+        used.append((spare, page, listen(page, record), options))
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(color_scheme=theme)
         page.goto(url, wait_until="load")

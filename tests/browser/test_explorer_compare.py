@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 
 from attnkit.viz import AttentionExplorer
-from tests.browser.explorer_page import WORDS, complaints, control, move, settle, snapshot, vectors
+from tests.browser.explorer_page import (
+    THEMES_AND_WIDTHS,
+    WORDS,
+    complaints,
+    control,
+    move,
+    settle,
+    snapshot,
+    vectors,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -106,7 +115,7 @@ def test_other_words_have_no_difference(show):
     assert control(root, "show the difference").is_disabled()
 
 
-@pytest.mark.parametrize("theme, width", [("light", 1280), ("dark", 360)])
+@pytest.mark.parametrize(("theme", "width"), THEMES_AND_WIDTHS)
 def test_two_pictures_pass_axe_and_do_not_overflow(show, theme, width):
     page, root, record = show(
         an_explorer(kept={"mask": "causal"}, difference=True, title="T"), theme=theme, width=width

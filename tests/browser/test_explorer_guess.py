@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from attnkit.viz import AttentionExplorer
-from tests.browser.explorer_page import WORDS, complaints, follow, settle, snapshot, vectors
+from tests.browser.explorer_page import (
+    THEMES_AND_WIDTHS,
+    WORDS,
+    complaints,
+    follow,
+    settle,
+    snapshot,
+    vectors,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -125,7 +133,7 @@ def test_nobody_has_to_guess_and_a_masked_word_is_no_answer(show):
     assert snapshot(root)["guess"] == [0, 1]
 
 
-@pytest.mark.parametrize("theme, width", [("light", 1280), ("dark", 360)])
+@pytest.mark.parametrize(("theme", "width"), THEMES_AND_WIDTHS)
 def test_the_question_passes_axe_and_does_not_overflow(show, theme, width):
     page, root, record = show(an_explorer(title="T"), theme=theme, width=width)
     assert complaints(page, record, width) == []
