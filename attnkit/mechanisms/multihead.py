@@ -144,14 +144,11 @@ class MultiHeadAttention(nn.Module):
             (module.out_proj.weight, module.out_proj.bias),
         ]
         new.to(module.out_proj.weight)
-        with torch.no_grad():
-            for layer, (weight, layer_bias) in zip(new.children(), sources, strict=True):
-                layer.weight.copy_(weight)
-                if bias:
-                    layer.bias.copy_(layer_bias)
-        for layer, (weight, _) in zip(new.children(), sources, strict=True):
+        for layer, (weight, layer_bias) in zip(new.children(), sources, strict=True):
+            layer.weight.data.copy_(weight.detach())
             layer.weight.requires_grad_(weight.requires_grad)
             if bias:
+                layer.bias.data.copy_(layer_bias.detach())
                 theirs = module.out_proj.bias if layer is new.out_proj else module.in_proj_bias
                 layer.bias.requires_grad_(theirs.requires_grad)
         return new.train(module.training)
