@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -166,6 +167,18 @@ def test_the_equation_alone_neither_scales_nor_masks():
     output, weights = softmax.attention(q, k, v)
     close(weights, (q @ k.mT).softmax(-1))
     close(output, weights @ v)
+
+
+def test_a_numpy_mask_goes_where_the_query_is_whatever_the_default_device():
+    q, mask = randn(3, 4), np.tri(3, dtype=bool)
+    expected = attnkit.scaled_dot_product_attention(q, q, q, mask=masks.causal(3)).output
+    with torch.device("meta"):
+        close(attnkit.scaled_dot_product_attention(q, q, q, mask=mask).output, expected)
+
+
+def test_a_mask_without_empty_rows_is_known_to_have_none():
+    assert softmax.empty_rows(masks.causal(3)) is None
+    assert softmax.empty_rows(masks.padding([2, 0])).tolist() == [[[False]], [[True]]]
 
 
 def test_of_no_keys_none_is_visible():

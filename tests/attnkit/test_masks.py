@@ -49,6 +49,12 @@ def test_padding(sizes, more):
     assert torch.equal(mask, masks.padding(torch.tensor(sizes, dtype=torch.int32), max_len))
 
 
+def test_a_mask_is_where_its_lengths_are_whatever_the_default_device():
+    sizes = torch.tensor([2, 4])
+    with torch.device("meta"):
+        assert masks.padding(sizes, 4).device == sizes.device
+
+
 def test_padding_ends_at_the_longest_by_default():
     assert masks.padding([2, 4]).shape == (2, 1, 4)
     assert masks.padding([], 4).shape == (0, 1, 4)

@@ -60,6 +60,13 @@ def test_recordings_are_copies_without_gradient():
     assert output.requires_grad
 
 
+def test_scores_keep_their_dtype_beside_a_wider_bias():
+    x = torch.randn(3, 4)
+    with trace.record() as calls:
+        attnkit.scaled_dot_product_attention(x, x, x, bias=torch.zeros(3, 3, dtype=torch.float64))
+    assert calls[0]["scores"].dtype == calls[0]["weights"].dtype == torch.float32
+
+
 def test_recorders_nest_and_end():
     x = torch.randn(3, 4)
     with trace.record() as outer:

@@ -123,6 +123,18 @@ def test_junk_out_of_sight_is_harmless_and_in_sight_is_shown(junk, backend):
     assert (output - clean)[~touched].abs().max() < 1e-12
 
 
+@pytest.mark.parametrize("L", [1, 2, 3])
+def test_junk_is_seen_by_the_queries_that_a_window_and_a_mask_let_see_it(L):
+    inputs = [x.detach() for x in problem((2,), L, L)]
+    inputs[1][:, 0] = math.nan
+    extra = torch.ones(L, L, dtype=torch.bool)
+    extra[-1, 0] = False
+    output = sliding_window_attention(*inputs, window=L, mask=extra).output
+    expected = masks.sliding_window(L, window=L)[:, 0] & extra[:, 0]
+    assert torch.equal(output.isnan().all(-1), expected.expand(2, L))
+    assert torch.equal(output.isnan().any(-1), expected.expand(2, L))
+
+
 def test_a_short_sequence_takes_the_plain_form(monkeypatch):
     monkeypatch.setattr(window, "SHORT", 9)
     monkeypatch.setattr(window, "_in_blocks", None)
