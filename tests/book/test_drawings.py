@@ -31,6 +31,7 @@ from attnbook.drawings import (
     masks,
     memory,
     online_softmax,
+    orders,
     places,
     projections,
     sharpness,
@@ -690,6 +691,20 @@ def test_rotary_shift_shows_the_scores_of_the_package():
         assert f"score: cos({query} − {key}) = {score:.2f}" in drawn
         assert {f"query at {query}", f"key at {key}", f"{query - key} rad"} <= set(drawn)
         assert f"{score:.2f}" in drawing.description
+
+
+def test_two_orders_get_the_answer_that_the_chapters_model_gave():
+    path = gates.CHAPTERS / "07_self_attention_and_order.ipynb"
+    (cell,) = (cell for cell in normal_form.read(path).cells if cell.id == "failure-code")
+    text = claims.printed(cell)
+    for order in orders.ORDERS:
+        (answers,) = re.findall(rf"^{order} +(\S+) +(\S+)$", text, re.M)
+        assert list(map(float, answers)) == list(orders.ANSWERS.values())
+    drawn = words(DRAWINGS["two-orders"])
+    assert all(drawn.count(word) == 3 * orders.BAG.count(word) for word in orders.BAG)
+    above, below = (order.split() for order in orders.ORDERS)
+    assert sorted(above) == sorted(below) == orders.BAG
+    assert [deed for deed in orders.ANSWERS if deed in drawn] == ["hang them", "let them go"]
 
 
 def test_clock_hands_show_the_example(capsys):
