@@ -70,9 +70,9 @@ def real_translator(**options: Any) -> LiveTranslator:
         **{
             "sentences": REAL_SENTENCES,
             "caption": (
-                "The first five of the sentences come out right in both models; the last two go "
-                "wrong in both. They learned from short sentences, 99 in 100 of at most 11 pieces "
-                "of words."
+                "The first five of the sentences come out right in both models, and only the fifth "
+                "is one that they learned from; the last two go wrong in both. They learned from "
+                "short sentences, one at a time, 99 in 100 of at most 11 pieces of words."
             ),
             "files": "tatoeba",
             "precision": "int8",
@@ -82,7 +82,7 @@ def real_translator(**options: Any) -> LiveTranslator:
             "on_demand": True,
             "length_page": (
                 "Chapter 10",
-                "chapters/10_machine_translation.html#longer-than-it-ever-read",
+                "chapters/10_machine_translation.html#two-sentences-at-once",
             ),
         }
         | options,

@@ -8,6 +8,7 @@ from attnbook import translators
 from attnkit import tasks
 from attnkit.viz.live_translator import page as book_page
 from attnkit.viz.live_translator import shown
+from attnkit.viz.live_translator.familiar import count_sentences
 from tests.browser.conftest import serving
 from tests.browser.explorer_page import ATTACK, THEMES_AND_WIDTHS, complaints, settle, write_page
 
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.browser
 ORIGIN = {"tatoeba": "attnbook.translators:real_translator"}
 FIRST = translators.REAL_SENTENCES[0]
 TRANSFORMER, RECURRENT = translators.REAL_MODELS
-LENGTH_PAGE, SECTION = "chapters/10_machine_translation.html", "#longer-than-it-ever-read"
+LENGTH_PAGE, SECTION = "chapters/10_machine_translation.html", "#two-sentences-at-once"
 
 
 @pytest.fixture(scope="module")
@@ -315,6 +316,17 @@ def test_no_sentence_to_choose_is_flagged(real, widget, model):
         assert not root.locator(".lt-flag").is_visible()
 
 
+def test_the_fifth_sentence_alone_was_learned_from():
+    """The caption says so; marks and capitals apart, as in the split of the corpus."""
+
+    def bare(text):
+        return [word for word in tasks.tokenize(text) if word.isalnum() or "'" in word]
+
+    learned = {tuple(bare(english)) for english, _ in tasks.tatoeba("train")}
+    met = [tuple(bare(text)) in learned for text in translators.REAL_SENTENCES]
+    assert met == [place == 4 for place in range(7)]
+
+
 # ---- Strange input.
 
 STRANGE = {
@@ -326,6 +338,7 @@ STRANGE = {
     "a script": (ATTACK, "In no sentence that it learned from: <"),
     "rare words": ("thunderstorms", "which fall into many pieces"),
     "one long word": ("a" * 5000, "Of the sentences that it learned from, 99 in 100"),
+    "two sentences": ("I am happy. You are right.", "from one sentence at a time, and this has 2"),
     "nothing": ("", "Write a sentence in English."),
     "spaces": (" \t ", "Write a sentence in English."),
 }
@@ -364,6 +377,25 @@ def test_beyond_the_usual_length_it_says_so_and_where_it_is_measured(real, widge
     assert f"at most {usual} pieces, and this has {usual + 1}" in flag.inner_text()
     link = flag.get_by_role("link", name="Chapter 10")
     assert link.evaluate("node => node.href") == (book / LENGTH_PAGE).as_uri() + SECTION
+
+
+SENTENCES = {
+    "I am happy": 1,
+    "I am happy. You are right.": 2,
+    "Mr. Smith left at 6 p.m. today.": 1,
+    "“Says who?” “Says me!”": 2,
+    "Why... ?! Because.": 2,
+    "?": 0,
+}
+
+
+def test_page_and_python_count_the_same_sentences(real):
+    _, root, _ = real()
+    for text, count in SENTENCES.items():
+        assert count_sentences(tasks.tokenize(text)) == count
+        write(root, text)
+        said = root.locator(".lt-flag").inner_text()
+        assert ("from one sentence at a time" in said) == (count > 1), text
 
 
 # ---- For every reader.

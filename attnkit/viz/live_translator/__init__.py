@@ -51,11 +51,12 @@ class LiveTranslator(Widget):
         longest: most source tokens that are read; the rest of a text is left out.
         max_len: most tokens of a translation.
         trained_on: the source texts of the training. Tokens that are in none of them are marked,
-            and a text longer than 99 in 100 of them is said to be.
+            and a text longer than 99 in 100 of them is said to be; so is one of several sentences
+            where 99 in 100 have one.
         on_demand: load the weights only when the reader presses a button that says how many bytes
             they are. Otherwise they are loaded when the reader comes near.
-        length_page: a page of the book that measures how long texts fail, as (words of the link,
-            path from the book's root).
+        length_page: a page of the book that measures how long texts and those of several sentences
+            fail, as (words of the link, path from the book's root).
         precision: of the weights that the page gets: "float32", "float16" (half the bytes; weights
             of attention within 1e-3), or "int8" (`training.quantization.pack`).
         files: the name under which a built book holds the weights, as the Sphinx extension wrote
@@ -105,6 +106,7 @@ class LiveTranslator(Widget):
     on_demand = t.List(t.Int()).tag(sync=True)  # bytes to load when the reader says so; or at once
     seen = t.List(t.Unicode()).tag(sync=True)  # `Familiar.bits` of the source side of each model
     trained = t.List(t.Int()).tag(sync=True)  # `Familiar.usual` of the source side of each model
+    single = t.List(t.Bool()).tag(sync=True)  # `Familiar.single` of the source side of each model
     length_page = t.List(t.Unicode()).tag(sync=True)  # words of a link and its path
 
     def __init__(
@@ -143,6 +145,7 @@ class LiveTranslator(Widget):
             on_demand=self._bytes() if checks.flag("on_demand", on_demand) else [],
             seen=[one.bits() for one in met],
             trained=[one.usual for one in met],
+            single=[one.single for one in met],
             length_page=[]
             if length_page is None
             else inputs.strings("length_page", length_page, 2),

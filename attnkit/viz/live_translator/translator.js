@@ -439,7 +439,7 @@ class View {
       parts.push(`That is ${plural(count, "word")}: only the first ${words.length} ` +
         `${words.length === 1 ? "is" : "are"} read.`);
     }
-    parts.push(...this.flagLength(tokens.length, inPieces));
+    parts.push(...this.flagKind(sentencesIn(words), tokens.length, inPieces));
     const unknown = [...new Set(tokens.filter((token) => !this.met(token)))];
     if (unknown.length) {
       const name = (token) => (engine.ids.has(token) ? shownToken(token, inPieces) : token);
@@ -455,13 +455,16 @@ class View {
     return parts.flatMap((part, at) => (at ? [" ", part] : [part]));
   }
 
-  /** That a text is longer than nearly all that the model learned from, and where the book says
-   * more. */
-  flagLength(count, inPieces) {
-    const usual = this.trait("trained")[this.now.place];
-    if (!usual || count <= usual) return [];
-    const said = `Of the sentences that it learned from, 99 in 100 have at most ` +
-      `${plural(usual, NAMES[inPieces])}, and this has ${count}: expect mistakes.`;
+  /** That a text has more sentences than nearly all that the model learned from, or is longer, and
+   * where the book says more. */
+  flagKind(sentences, count, inPieces) {
+    const [usual, single] = ["trained", "single"].map((name) => this.trait(name)[this.now.place]);
+    const several = single && sentences > 1;
+    if (!several && (!usual || count <= usual)) return [];
+    const said = several
+      ? `It learned from one sentence at a time, and this has ${sentences}: expect mistakes.`
+      : `Of the sentences that it learned from, 99 in 100 have at most ` +
+        `${plural(usual, NAMES[inPieces])}, and this has ${count}: expect mistakes.`;
     const [text, path] = this.trait("length_page"), href = text && pageOfBook(path);
     if (!text) return [said];
     const page = href ? make("a", { href, textContent: text }) : text;

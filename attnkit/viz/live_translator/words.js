@@ -2,6 +2,7 @@
 
 const START = "▁"; // of a word, in a vocabulary of pieces
 const SIGNS = /^[.,;:!?"“”«»()]$/;
+const TITLES = new Set(["mr", "mrs", "ms", "dr", "st"]); // a point after one ends no sentence
 
 const WORD = "[\\p{L}\\p{N}_]";
 // What Python calls a space is not quite what JavaScript does.
@@ -63,6 +64,18 @@ function rowsOfWords(rows, to, from) {
 }
 
 const total = (numbers) => numbers.reduce((sum, one) => sum + one, 0);
+
+/** How many sentences words make, by their marks: `familiar.count_sentences`. */
+function sentencesIn(words) {
+  let count = 0, last = "", ended = true;
+  for (const word of words) {
+    if (/[\p{L}\p{N}]/u.test(word)) {
+      count += ended;
+      [last, ended] = [word, false];
+    } else if (/^[?!]$/.test(word) || (word === "." && last.length > 1 && !TITLES.has(last))) ended = true;
+  }
+  return count;
+}
 
 /** What is read of a text: its words, as many as have at most `longest` tokens together, their
  * tokens, and how many words there were. See shown.read_source. */

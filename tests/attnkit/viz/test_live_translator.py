@@ -277,6 +277,13 @@ def test_the_usual_length_is_that_of_99_texts_in_a_hundred(few, usual):
     assert live.trained == [usual]
 
 
+@pytest.mark.parametrize(("few", "single"), [(1, True), (2, False)])
+def test_one_sentence_is_usual_where_99_texts_in_a_hundred_have_one(few, single):
+    texts = ["the cat. the dog."] * few + ["the cat."] * (100 - few)
+    assert LiveTranslator(a_translator("additive"), trained_on=texts).single == [single]
+    assert LiveTranslator(a_translator("additive")).single == []
+
+
 def test_on_demand_the_page_knows_how_many_bytes_it_asks_for():
     live = LiveTranslator({"a": in_pieces(), "b": in_pieces("transformer")}, on_demand=True)
     assert live.on_demand == [len(payload(one)) for one in live.translators.values()]
