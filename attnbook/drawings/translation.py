@@ -138,7 +138,7 @@ PIECES = Drawing(
     ),
     draw=lambda narrow: [_pieces(step) for step in range(len(joins()))],
     says=(
-        "The word, with a mark for its beginning. No number: those two neighbours make no piece.",
+        "The word, with a mark for its beginning. A number is a place in the list of joins.",
         "The lowest number was made first, so it is joined first: “▁h”. Next is “ot”.",
         "“ote” and “▁hot” are possible now, yet the number of “el” is lower.",
         "Now only two neighbours make a piece together: “▁hot”.",
