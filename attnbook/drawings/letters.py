@@ -100,6 +100,6 @@ DRAWING = Drawing(
         "Ten letters: longer than any word in training. The last bars are empty.",
         "Twelve letters: a good beginning, and the rest slips out of its place.",
         "Fourteen letters: it stops after eight, as if the word were no longer than those it knew.",
-        "Sixteen letters: the first bar is still high. What was lost is the end of the answer.",
+        "Sixteen letters: the first bar is still high, each one after it lower, down to none.",
     ),
 )

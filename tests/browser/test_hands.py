@@ -57,6 +57,18 @@ def test_the_gates_numbers_are_pythons(show, bias, step):
     assert not record.console
 
 
+@pytest.mark.parametrize("bias", [0.8, 2.3, 3.3, 5.0])
+def test_the_place_that_it_names_is_the_first_that_is_marked(show, bias):
+    """A change by 2 to the minus 7 may flip place 6: what is added carries."""
+    _, root, _ = show(a_gate(bias=bias))
+    for step in range(2, len(WORDS) + 1):
+        move(root, "Words read", step)
+        digits = root.locator(".ag-digits span")
+        marked = digits.evaluate_all("(all) => all.findIndex((one) => one.matches('.ag-moved'))")
+        said = root.locator(".ak-say").inner_text()
+        assert f"binary place {marked + 1} is the first to change" in said
+
+
 def test_the_digits_are_the_states_and_mark_the_first_words_bit(show):
     _, root, _ = show(a_gate())
     for step in (1, 4, 9):

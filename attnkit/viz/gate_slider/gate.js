@@ -21,7 +21,15 @@ const weightsOf = (z, step) => Array.from({ length: step }, (_, j) => (1 - z) * 
 
 /** The digits of a number from 0 to 1 behind the binary point. */
 const digitsOf = (state) =>
-  Array.from({ length: PLACES }, (_, k) => Math.floor(state * 2 ** (k + 1)) % 2);
+  Array.from({ length: PLACES }, (_, k) => digitOf(state, k + 1));
+const digitOf = (state, place) => Math.floor(state * 2 ** place) % 2;
+
+/** The first binary place at which two different states from 0 to 1 differ. */
+function firstChange(a, b) {
+  let place = 1;
+  while (digitOf(a, place) === digitOf(b, place)) place += 1;
+  return place;
+}
 
 // ---- Words.
 
@@ -98,12 +106,11 @@ class View {
     this.gate.ariaValueText = `gate ${gate.toFixed(3)}`;
     this.read.ariaValueText = `${counted(String(step))}, to ${quoted(data.words[step - 1])}`;
     const first = quoted(data.words[0]);
-    const depth = Math.ceil(-Math.log2(moved));
     const every = half.toLocaleString("en-US", { maximumFractionDigits: half < 10 ? 1 : 0 });
     say(page.big, `${first} moves the state by ${small(moved, 3)}`);
     say(page.say, `${first} entered with weight ${small(1 - gate)}, like every word, and ${shareOf(left)} of that is left. ` +
       `Half is lost ${every === "1" ? "with every word" : `every ${every} words`}. Turn ${first} over, and ` +
-      `${moved ? `binary place ${depth} changes first` : "nothing changes: the bit has fallen out"}.`);
+      `${moved ? `binary place ${firstChange(states[step - 1], turned[step - 1])} is the first to change` : "nothing changes: the bit has fallen out"}.`);
     items.forEach((item, j) => {
       item.className = j >= step ? "ag-later" : j ? "" : "ag-first";
       item.style.setProperty("--ag-share", `${j < step ? Math.max(0, 100 + 100 * Math.log2(weights[j]) / FLOAT_DIGITS) : 0}%`);
