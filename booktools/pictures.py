@@ -14,19 +14,21 @@ _IMAGE = re.compile(r'<img\b[^>]*?\bsrc="(?P<source>[^"]*_images/(?P<name>[^"/]+
 
 
 def place(body: str, files: Mapping[str, Path]) -> str:
-    """A page's body with width, height and `loading="lazy"` on each picture, by its name there.
+    """A page's body with its size and `loading="lazy"` on each picture, by its name there.
 
-    So a first visit loads what it shows, and nothing moves when the other pictures come.
+    So a first visit loads what it shows, and nothing moves when the other pictures come. The
+    style sheet cannot read the attributes, so the width stands in `--natural-width` too.
     """
 
     def with_size(match: re.Match) -> str:
         tag, file = match[0], files.get(unquote(match["name"]))
-        if "width=" in tag or "height:" in tag or file is None or not file.is_file():
+        if "width=" in tag or "style=" in tag or file is None or not file.is_file():
             return tag
         with Image.open(file) as image:
             size = f' width="{image.width}" height="{image.height}"'
+            style = f' style="--natural-width: {image.width}px"'
         lazy = "" if "loading=" in tag else ' loading="lazy"'
-        return f"{tag.rstrip('/>').rstrip()}{size}{lazy} />"
+        return f"{tag.rstrip('/>').rstrip()}{size}{style}{lazy} />"
 
     return _IMAGE.sub(with_size, body)
 

@@ -103,6 +103,7 @@ def test_a_picture_keeps_its_place_and_waits(tmp_path):
     first, second = placed.iter("img")
     assert (first.get("width"), first.get("height"), first.get("loading")) == ("30", "20", "lazy")
     assert first.get("alt") == "words"
+    assert first.get("style") == "--natural-width: 30px"
     assert second.get("width") is None
     once = pictures.place(body, {"a.png": file})
     assert pictures.place(once, {"a.png": file}) == once

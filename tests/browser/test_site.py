@@ -161,13 +161,16 @@ def test_no_picture_is_squashed_on_a_phone(visit):
 
 PLOTS = """() => [...document.querySelectorAll(".cell_output > img[width]")]
     .filter((image) => image.clientWidth > 0)
-    .map((image) => [image.clientWidth, Number(image.getAttribute("width"))])"""
+    .map((image) => [image.clientWidth, Number(image.getAttribute("width")),
+        image.parentElement.clientWidth])"""
 
 
-def test_a_plot_keeps_its_lettering_on_a_phone(visit):
-    """Half of a plot's width would halve its letters, which have ten pixels; it scrolls instead."""
-    for shown, drawn in visit.look(width=360).evaluate(PLOTS):
-        assert shown >= min(drawn, 500)
+def test_a_plot_fits_a_phone_while_its_lettering_can_be_read(visit):
+    """Letters of 11 points at 130 dots per inch keep 8.5 pixels; a wider plot scrolls instead."""
+    for shown, drawn, room in visit.look(width=360).evaluate(PLOTS):
+        assert shown >= min(drawn, 500, 8.5 / (11 * 130 / 72) * drawn)
+        if 0.44 * drawn <= room:
+            assert shown <= room
 
 
 def test_is_readable_on_paper(visit):
