@@ -80,6 +80,14 @@ def unmarked_heat_maps(nb: NotebookNode) -> Iterator[str]:
             yield f'cell {number}: draws a heat map, and its image lacks "classes": "heat-map"'
 
 
+def unnamed_folds(nb: NotebookNode) -> Iterator[str]:
+    """A fold says in its title what lies in it; without one the page says "Show code cell"."""
+    for number, cell in _code_cells(nb):
+        folded = {"hide-input", "hide-cell"}.intersection(cell.metadata.get("tags", []))
+        if folded and not cell.metadata.get("mystnb", {}).get("code_prompt_show"):
+            yield f"cell {number}: its code is folded, and has no code_prompt_show for a title"
+
+
 def count_gaps(nb: NotebookNode) -> Iterator[str]:
     """Counts 1, 2, 3 ... are the mark of one run from a fresh kernel, top to bottom."""
     for expected, (number, cell) in enumerate(_code_cells(nb), start=1):
@@ -157,6 +165,7 @@ GATES: tuple[Callable[[NotebookNode], Iterator[str]], ...] = (
     errors,
     missing_pictures,
     unmarked_heat_maps,
+    unnamed_folds,
     count_gaps,
     stale_outputs,
     stderr,

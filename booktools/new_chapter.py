@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import re
 from pathlib import Path
+from typing import Any
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
@@ -102,6 +103,11 @@ WRONG = {{
 '''
 
 
+def _folded(question: str, *tags: str) -> dict[str, Any]:
+    """Metadata of a cell whose code is folded under the question that it answers."""
+    return {"mystnb": {"code_prompt_show": question}, "tags": [*tags, "hide-input"]}
+
+
 def skeleton(number: str, title: str) -> NotebookNode:
     """The cells of a chapter, in the book's order, with an explorer, two claims and an exercise."""
     claim = {
@@ -128,10 +134,12 @@ def skeleton(number: str, title: str) -> NotebookNode:
         new_code_cell(
             RECORDED.rstrip(),
             id="recorded-code",
-            metadata={"attnkit_claim": recorded_claim, "tags": ["hide-input"]},
+            metadata=_folded("How are the results read?") | {"attnkit_claim": recorded_claim},
         ),
         new_markdown_cell("## The explorer\n\nOne thing to try.", id="explorer"),
-        new_code_cell(EXPLORE.rstrip(), id="explore", metadata={"tags": ["hide-input"]}),
+        new_code_cell(
+            EXPLORE.rstrip(), id="explore", metadata=_folded("How is the explorer made?")
+        ),
         new_markdown_cell(
             f"## Exercises\n\n{install} this chapter\nand its checks. For the exercise alone, run "
             "the folded cell below, then yours.",
@@ -140,7 +148,7 @@ def skeleton(number: str, title: str) -> NotebookNode:
         new_code_cell(
             CHECKERS.rstrip(),
             id="exercise-checkers",
-            metadata={"tags": ["exercise-checkers", "hide-input"]},
+            metadata=_folded("How are the answers checked?", "exercise-checkers"),
         ),
         new_markdown_cell(
             "### Exercise 1 · an average · easy\n\nReturn the average of `value` (S, Ev) with "
