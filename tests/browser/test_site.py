@@ -11,10 +11,12 @@ import contextlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import matplotlib
 import pytest
 from playwright.sync_api import Page, TimeoutError
 
 from booktools import weigh
+from booktools.address import ROOT
 from tests.book.test_pages import PAGES
 from tests.browser.conftest import Record, first_visit
 from tests.browser.explorer_page import axe_violations, load_axe, settle, start_widgets
@@ -166,9 +168,13 @@ PLOTS = """() => [...document.querySelectorAll(".cell_output > img[width]")]
 
 
 def test_a_plot_fits_a_phone_while_its_lettering_can_be_read(visit):
-    """Letters of 11 points at 130 dots per inch keep 8.5 pixels; a wider plot scrolls instead."""
+    """The usual letters keep 8.5 pixels, and a plot that they would not fit scrolls instead."""
+    style = matplotlib.rc_params_from_file(
+        ROOT / "attnbook" / "style.mplstyle", use_default_template=False
+    )
+    letters = style["font.size"] * style["figure.dpi"] / 72
     for shown, drawn, room in visit.look(width=360).evaluate(PLOTS):
-        assert shown >= min(drawn, 500, 8.5 / (11 * 130 / 72) * drawn)
+        assert shown >= 8.5 / letters * drawn
         if 0.44 * drawn <= room:
             assert shown <= room
 
