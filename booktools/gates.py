@@ -28,6 +28,7 @@ _MACHINE_PATH = re.compile(
     r"|[A-Za-z]:\\[\w.\-\\]+|site-packages|ipykernel_\d+)"
 )
 _MEMORY_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]{6,}")
+_FOLDS = {"hide-input", "hide-cell", "hide-output"}
 _UNCHECKED_TAGS = {"nbval-skip", "nbval-ignore-output", "skip-execution"}
 _UNCHECKED_COMMENTS = re.compile(r"^\s*#\s*(?:NBVAL_SKIP|NBVAL_IGNORE_OUTPUT)\s*$", re.MULTILINE)
 
@@ -83,9 +84,9 @@ def unmarked_heat_maps(nb: NotebookNode) -> Iterator[str]:
 def unnamed_folds(nb: NotebookNode) -> Iterator[str]:
     """A fold says in its title what lies in it; without one the page says "Show code cell"."""
     for number, cell in _code_cells(nb):
-        folded = {"hide-input", "hide-cell"}.intersection(cell.metadata.get("tags", []))
+        folded = _FOLDS.intersection(cell.metadata.get("tags", []))
         if folded and not cell.metadata.get("mystnb", {}).get("code_prompt_show"):
-            yield f"cell {number}: its code is folded, and has no code_prompt_show for a title"
+            yield f"cell {number}: it is folded, and has no code_prompt_show for a title"
 
 
 def count_gaps(nb: NotebookNode) -> Iterator[str]:

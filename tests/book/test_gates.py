@@ -55,8 +55,16 @@ def draw_a_map_unmarked(nb):
     cell.metadata["mystnb"] = {"image": {"alt": "Rates.", "classes": "wide"}}
 
 
-def fold_without_a_title(nb):
+def fold_code_without_a_title(nb):
+    by_id(nb, "sum").metadata["tags"] = ["hide-input"]
+
+
+def fold_a_cell_without_a_title(nb):
     by_id(nb, "sum").metadata["tags"] = ["hide-cell"]
+
+
+def fold_an_output_without_a_title(nb):
+    by_id(nb, "sum").metadata["tags"] = ["hide-output"]
 
 
 def add_an_empty_cell(nb):
@@ -133,7 +141,9 @@ BREAKS = [
     (never_run, "execution count None, expected 2"),
     (lose_a_picture, "shows a plot, and its output holds none"),
     (draw_a_map_unmarked, 'its image lacks "classes": "heat-map"'),
-    (fold_without_a_title, "its code is folded, and has no code_prompt_show"),
+    (fold_code_without_a_title, "it is folded, and has no code_prompt_show"),
+    (fold_a_cell_without_a_title, "it is folded, and has no code_prompt_show"),
+    (fold_an_output_without_a_title, "it is folded, and has no code_prompt_show"),
     (add_an_empty_cell, "an empty code cell"),
     (edit_a_cell, "cell 3: changed since it was executed"),
     (remove_a_cell, "removed or moved"),

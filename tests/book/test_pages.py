@@ -41,6 +41,20 @@ def steps(tree) -> Iterator[str]:
                 yield f"{state['anchor']}={number}"
 
 
+def test_a_screen_reader_says_the_question_that_a_fold_answers(parsed):
+    """A label would be read in place of it, and a second title would come when it is open."""
+    folds = [
+        (name, summary)
+        for name, tree in parsed.items()
+        for summary in tree.xpath("//details[contains(@class, 'hide')]/summary")
+    ]
+    assert len(folds) > 100
+    for name, summary in folds:
+        (title,) = summary
+        assert title.text_content().endswith("?"), name
+        assert "aria-label" not in summary.attrib, name
+
+
 def test_every_link_within_the_book_leads_somewhere(parsed, site_dir):
     """Each ``href`` and ``src`` names a file that is there, each anchor an element that is."""
     anchors = {
