@@ -17,7 +17,6 @@ from attnkit.dtypes import (
     as_autocast,
     autocasting,
     narrow,
-    needs_grad,
     values_unavailable,
     widen,
     without_autocast,
@@ -58,8 +57,6 @@ class Call:
         lead: the leading dimensions of the output, heads included.
         ranges: keys visible to each query, on top of `mask`.
         grouped: whether dimension -3 of key and value has fewer heads than that of the query.
-        output_only: nothing but the output of `dot_product` is wanted: without a gradient, the NaN
-            of a query then stays in its own row by itself, and is not looked for.
     """
 
     __slots__ = (
@@ -77,7 +74,6 @@ class Call:
         lead: tuple[int, ...],
         ranges: Ranges | None = None,
         grouped: bool = False,
-        output_only: bool = False,
     ):
         if autocasting(query):
             query, key, value = as_autocast(query, key, value)
@@ -85,10 +81,8 @@ class Call:
         self.mask, self.bias, self.ranges = mask, bias, ranges
         self.lead, self.grouped = lead, grouped
         self.dtype, self.nan_rows = value.dtype, None
-        if mask is not None or ranges is not None:
-            own_row = output_only and not needs_grad(query, key, value)
-            if not (all_finite(key, value) if own_row else all_finite(query, key, value)):
-                self._replace_nonfinite()
+        if (mask is not None or ranges is not None) and not all_finite(query, key, value):
+            self._replace_nonfinite()
 
     @property
     def whole_mask(self) -> Tensor | None:

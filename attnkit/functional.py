@@ -4,12 +4,13 @@ Shapes: L queries, S keys, E features of query and key, Ev features of a value, 
 `...` leading dimensions that broadcast. Masks are boolean and True means "may attend".
 """
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from attnkit import checks, softmax
-from attnkit.call import Attended, Call, check
-from attnkit.dtypes import narrow, widen
+from attnkit.call import Attended, Call, all_finite, check
+from attnkit.dtypes import autocasting, narrow, values_unavailable, widen
 from attnkit.scores import additive_scores, concat_scores, dot_scores, general_scores
 from attnkit.trace import observe, watching
 
@@ -154,8 +155,8 @@ def scaled_dot_product_attention(
     """
     if guessed:
         checks.unknown("scaled_dot_product_attention", guessed)
-    if mask is bias is scale is None and enable_gqa is need_weights is False and dropout_p == 0.0:
-        output = _kernel_alone(query, key, value)
+    if bias is scale is None and enable_gqa is need_weights is False and dropout_p == 0.0:
+        output = _kernel_alone(query, key, value, mask)
         if output is not None:
             return Attended(output, None)
     target, mask, scale = check(
@@ -163,22 +164,41 @@ def scaled_dot_product_attention(
         mask=mask, bias=bias, scale=scale, enable_gqa=enable_gqa, need_weights=need_weights,
     )  # fmt: skip
     dropout_p = checks.probability("dropout_p", dropout_p)
-    call = Call(
-        query, key, value, mask, bias,
-        lead=target[:-2], grouped=enable_gqa, output_only=not need_weights,
-    )  # fmt: skip
+    call = Call(query, key, value, mask, bias, lead=target[:-2], grouped=enable_gqa)
     return call.finish(*call.dot_product(scale, dropout_p, need_weights))
 
 
-def _kernel_alone(query: Tensor, key: Tensor, value: Tensor) -> Tensor | None:
+def _kernel_alone(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor | None:
     """Call PyTorch's kernel directly if no argument needs handling; return None otherwise.
 
     On a small call every check is felt (`benchmarks/dot_product.py`, L=S=16), so what the kernel
     refuses by itself is checked only when it has refused.
     """
     try:
-        if query.dim() == 4 and query.shape == key.shape == value.shape and query.numel():
-            return None if watching() else F.scaled_dot_product_attention(query, key, value)
+        if query.dim() != 4 or not query.shape == key.shape == value.shape or not query.numel():
+            return None
+        if watching() or (mask is not None and not _plain_mask(mask, query, key, value)):
+            return None
+        output = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
     except (AttributeError, RuntimeError, TypeError):
-        pass
-    return None
+        return None
+    # NaN or Inf in a query or a value makes some output NaN or Inf; a key of -Inf may not.
+    return output if mask is None or all_finite(key, output) else None
+
+
+def _plain_mask(mask: Tensor, query: Tensor, key: Tensor, value: Tensor) -> bool:
+    """Whether PyTorch's kernel gives what attnkit promises of this mask, if all is finite.
+
+    It does on a CPU, where a fully masked query gets output 0; of its gradient that is not known.
+    """
+    # With three dimensions the kernel that holds all weights would run.
+    if mask.dtype != torch.bool or mask.dim() not in (2, 4):
+        return False
+    batch, heads, length, _ = query.shape
+    checks.broadcasts_to("mask", mask, (batch, heads, length, length), "(..., L, S)")
+    return (
+        mask.is_cpu
+        and not values_unavailable(mask)
+        and not (query.requires_grad or key.requires_grad or value.requires_grad)
+        and not autocasting(query)
+    )

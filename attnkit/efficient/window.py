@@ -93,7 +93,7 @@ def sliding_window_attention(
     short = (backend == "auto" and length <= SHORT) or 0 in target
     if need_weights or short or values_unavailable(query):  # all scores, and a mask (L, S)
         near = ranges.whole(mask)
-        call = Call(query, key, value, near, **options, output_only=not need_weights)
+        call = Call(query, key, value, near, **options)
         return call.finish(*call.dot_product(scale, need_weights=need_weights))
     call = Call(query, key, value, mask, **options, ranges=ranges)
     with without_autocast(query):

@@ -252,10 +252,7 @@ class MultiHeadAttention(nn.Module):
             # Products are slower on non-contiguous heads (benchmarks/multihead.py, weights on).
             query, key, value = query.contiguous(), key.contiguous(), value.contiguous()
         grouped = self.num_kv_heads != self.num_heads
-        call = Call(
-            query, key, value, mask, bias,
-            lead=lead, grouped=grouped, output_only=not need_weights,
-        )  # fmt: skip
+        call = Call(query, key, value, mask, bias, lead=lead, grouped=grouped)
         scale = 1 / math.sqrt(self.head_dim)
         output, weights = call.dot_product(scale, dropout_p, need_weights)
         output = self.out_proj(output.transpose(-3, -2).flatten(-2))  # (..., L, E)

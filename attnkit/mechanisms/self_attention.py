@@ -96,7 +96,7 @@ class SelfAttention(nn.Module):
         query = project(self.query_proj, query, mask)  # (..., L, D)
         key = project(self.key_proj, key, mask)  # (..., S, D)
         value = project(self.value_proj, value, mask)  # (..., S, D)
-        call = Call(query, key, value, mask, lead=target[:-2], output_only=not need_weights)
+        call = Call(query, key, value, mask, lead=target[:-2])
         scale = 1 / math.sqrt(self.head_dim) if self.scale is None else self.scale
         dropout_p = self.dropout if self.training else 0.0
         return call.finish(*call.dot_product(scale, dropout_p, need_weights))

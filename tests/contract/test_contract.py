@@ -192,6 +192,20 @@ def test_junk_under_the_mask_is_harmless(mechanism, junk, need_weights, device):
         assert tensor.grad is None or tensor.grad.isfinite().all()
 
 
+@pytest.mark.parametrize("junk", [math.nan, math.inf])
+@pytest.mark.parametrize("need_weights", [False, True], ids=["fused", "weights"])
+@pytest.mark.parametrize("wants_grad", [False, True], ids=["no-grad", "grad"])
+def test_junk_in_a_query_that_sees_nothing_is_harmless(mechanism, junk, need_weights, wants_grad):
+    module, (query, key, value) = make(mechanism), inputs(mechanism)
+    mask = masks.causal(L, S, offset=-1)  # the first query sees nothing
+    clean = module(query, key, value, mask=mask).output
+    query[:, 0] = junk
+    with torch.set_grad_enabled(wants_grad):
+        output, weights = module(query, key, value, mask=mask, need_weights=need_weights)
+    close(output, clean)
+    assert weights is None or (weights[..., 0, :] == 0).all()
+
+
 @pytest.mark.parametrize("need_weights", [False, True], ids=["fused", "weights"])
 @pytest.mark.parametrize("where", ["key", "value"])
 def test_a_nan_reaches_just_the_queries_that_see_it(mechanism, where, need_weights):

@@ -112,6 +112,53 @@ def test_a_fully_masked_query_with_nan_gives_zero_and_finite_gradients(form, nee
     assert query.grad.isfinite().all()
 
 
+@pytest.mark.parametrize("junk", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("where", ["query", "key", "value"])
+def test_junk_meets_the_short_way_of_a_small_masked_call(where, junk):
+    """Four dimensions and one mask for all: PyTorch's kernel may be enough, but not with junk."""
+    given = {name: randn(2, 3, 4, 8, seed=n) for n, name in enumerate(("query", "key", "value"))}
+    mask = masks.causal(4, 4, offset=-1)
+    clean = SDPA(**given, mask=mask).output
+    row = 0 if where == "query" else 3  # the first query sees nothing, the last key is seen by none
+    given[where][..., row, :] = junk
+    close(SDPA(**given, mask=mask).output, clean, 1e-6)
+    given[where][..., 2, :] = junk
+    seen = slice(2, 3) if where == "query" else slice(3, 4)
+    whole = SDPA(**given, mask=mask, need_weights=True).output
+    output = SDPA(**given, mask=mask).output
+    assert output[..., seen, :].isnan().all()
+    assert torch.equal(output.isnan(), whole.isnan())
+
+
+MASK_SHAPES = [
+    (),
+    (4,),
+    (1, 1),
+    (4, 1),
+    (1, 4),
+    (4, 4),
+    (1, 4, 4),
+    (3, 1, 4),
+    (2, 1, 1, 4),
+    (2, 3, 4, 4),
+]
+
+
+@pytest.mark.parametrize("shape", MASK_SHAPES, ids=str)
+def test_the_short_way_takes_a_mask_of_any_shape(shape):
+    query, key, value = (randn(2, 3, 4, 8, seed=n) for n in range(3))
+    for seed in range(4):
+        mask = randn(1, *shape, seed=seed)[0] > 0
+        whole = SDPA(query, key, value, mask=mask, need_weights=True).output
+        close(SDPA(query, key, value, mask=mask).output, whole, 1e-6)
+
+
+def test_the_short_way_takes_no_mask_that_would_enlarge_the_output():
+    x = randn(1, 3, 4, 8)
+    with pytest.raises(ValueError, match=r"^mask: expected a shape that broadcasts"):
+        SDPA(x, x, x, mask=torch.ones(2, 1, 4, 4, dtype=torch.bool))
+
+
 @pytest.mark.parametrize("need_weights", [False, True])
 def test_features_that_overflow_under_the_mask_are_harmless(need_weights):
     query, key, value = randn(3, 4), randn(5, 4), randn(5, 2, seed=2)
