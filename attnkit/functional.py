@@ -10,7 +10,7 @@ from torch import Tensor
 
 from attnkit import checks, softmax
 from attnkit.call import Attended, Call, all_finite, check
-from attnkit.dtypes import autocasting, narrow, values_unavailable, widen
+from attnkit.dtypes import autocasting, narrow, widen
 from attnkit.scores import additive_scores, concat_scores, dot_scores, general_scores
 from attnkit.trace import observe, watching
 
@@ -179,17 +179,16 @@ def _kernel_alone(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
             return None
         if watching() or (mask is not None and not _plain_mask(mask, query, key, value)):
             return None
-        output = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
     except (AttributeError, RuntimeError, TypeError):
         return None
-    # NaN or Inf in a query or a value makes some output NaN or Inf; a key of -Inf may not.
-    return output if mask is None or all_finite(key, output) else None
 
 
 def _plain_mask(mask: Tensor, query: Tensor, key: Tensor, value: Tensor) -> bool:
-    """Whether PyTorch's kernel gives what attnkit promises of this mask, if all is finite.
+    """Whether PyTorch's kernel gives what attnkit promises of this mask.
 
-    It does on a CPU, where a fully masked query gets output 0; of its gradient that is not known.
+    It does on a CPU, where a fully masked query gets output 0 (of its gradient that is not known),
+    and for numbers that are finite, and stay so since autocast does not cast them.
     """
     # With three dimensions the kernel that holds all weights would run.
     if mask.dtype != torch.bool or mask.dim() not in (2, 4):
@@ -198,7 +197,7 @@ def _plain_mask(mask: Tensor, query: Tensor, key: Tensor, value: Tensor) -> bool
     checks.broadcasts_to("mask", mask, (batch, heads, length, length), "(..., L, S)")
     return (
         mask.is_cpu
-        and not values_unavailable(mask)
         and not (query.requires_grad or key.requires_grad or value.requires_grad)
         and not autocasting(query)
+        and all_finite(query, key, value)
     )

@@ -130,6 +130,16 @@ def test_junk_meets_the_short_way_of_a_small_masked_call(where, junk):
     assert torch.equal(output.isnan(), whole.isnan())
 
 
+@pytest.mark.parametrize("where", ["query", "key"])
+def test_the_short_way_finds_the_infinite_that_hides_in_a_weight_of_zero(where):
+    """A score of -inf gives weight 0, and a row of them output 0: neither is NaN by itself."""
+    query, key = torch.full((1, 1, 4, 8), 1.0), torch.full((1, 1, 4, 8), -1.0)
+    (query if where == "query" else key)[:, :, 1] *= math.inf
+    output = SDPA(query, key, randn(1, 1, 4, 8), mask=masks.causal(4)).output
+    rows = [False, True, False, False] if where == "query" else [False, True, True, True]
+    assert output[0, 0].isnan().all(-1).tolist() == rows
+
+
 MASK_SHAPES = [
     (),
     (4,),
