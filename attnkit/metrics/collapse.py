@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.linalg import svdvals
 
 from attnkit import checks
+from attnkit.dtypes import widen
 
 
 def entropy(weights: Tensor) -> Tensor:
@@ -34,7 +35,7 @@ def entropy(weights: Tensor) -> Tensor:
     """
     checks.floating("weights", weights)
     checks.dims("weights", weights, 1, "(..., S)")
-    wide = weights.float() if weights.dtype in (torch.float16, torch.bfloat16) else weights
+    (wide,) = widen(weights)
     logarithm = torch.where(wide == 0, 1.0, wide).log()  # ln 0 never arises, in the gradient too
     return (0.0 - (wide * logarithm).sum(-1)).clamp(min=0)  # (...)
 
@@ -106,7 +107,7 @@ def effective_rank(matrix: Tensor) -> Tensor:
     tensor([3., 1.])
     """
     _finite_matrix("matrix", matrix)
-    wide = matrix.float() if matrix.dtype in (torch.float16, torch.bfloat16) else matrix
+    (wide,) = widen(matrix)
     values = svdvals(wide)  # (..., min(L, S))
     total = values.sum(-1, keepdim=True)  # (..., 1)
     share = values / torch.where(total == 0, 1.0, total)  # (..., min(L, S))

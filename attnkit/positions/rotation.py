@@ -4,10 +4,10 @@ import torch
 from torch import Tensor, nn
 
 from attnkit import checks
+from attnkit.dtypes import widen
 from attnkit.positions._angles import angles_of, even, features
 
 _LAYOUTS = ("interleaved", "half")
-_HALF = (torch.float16, torch.bfloat16)
 
 
 def rotary(
@@ -52,7 +52,7 @@ def rotary(
     checks.integer("offset", offset, minimum=0)
     size = even("x's last dimension", x.shape[-1])
     angles = angles_of(x.shape[-2], size, offset, base, x.device)  # (L, D / 2)
-    wide = x.float() if x.dtype in _HALF else x
+    (wide,) = widen(x)
     cos, sin = angles.cos().to(wide.dtype), angles.sin().to(wide.dtype)
     if layout == "interleaved":
         evens, odds = wide[..., 0::2], wide[..., 1::2]  # (..., L, D / 2)

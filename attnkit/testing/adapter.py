@@ -4,6 +4,7 @@ import copy
 import inspect
 from collections.abc import Callable
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -29,6 +30,7 @@ class NotApplicable(ValueError):
     """
 
 
+@dataclass(eq=False, repr=False)
 class Adapted:
     """An attention in the one form that the checks call. `adapt` makes it.
 
@@ -45,38 +47,20 @@ class Adapted:
         torch.Size([1, 2, 2, 8])
     """
 
-    def __init__(
-        self,
-        run: Callable[..., Any],
-        *,
-        subject: Any,
-        name: str,
-        dims: tuple[int, int, int],
-        heads: int | None,
-        kv_heads: int | None,
-        self_attention: bool,
-        causal: bool,
-        takes_mask: bool,
-        asks_weights: bool,
-        project: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]] | None,
-        dtype: torch.dtype,
-        device: torch.device,
-        copied: Callable[[torch.dtype], "Adapted"] | None,
-    ):
-        self.run = run
-        self.subject = subject
-        self.name = name
-        self.dims = dims
-        self.heads = heads
-        self.kv_heads = kv_heads
-        self.self_attention = self_attention
-        self.causal = causal
-        self.takes_mask = takes_mask
-        self.asks_weights = asks_weights
-        self.project = project
-        self.dtype = dtype
-        self.device = device
-        self.copied = copied
+    run: Callable[..., Any]
+    subject: Any
+    name: str
+    dims: tuple[int, int, int]
+    heads: int | None
+    kv_heads: int | None
+    self_attention: bool
+    causal: bool
+    takes_mask: bool
+    asks_weights: bool
+    project: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]] | None
+    dtype: torch.dtype
+    device: torch.device
+    copied: Callable[[torch.dtype], "Adapted"] | None
 
     def __repr__(self) -> str:
         return f"Adapted({self.name})"

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from attnkit import checks
 from attnkit import device as devices
 from attnkit.decoding import evaluating
+from attnkit.dtypes import widen
 from attnkit.tasks.vocab import PAD
 
 Loss = Callable[[nn.Module, Any], Tensor]
@@ -134,7 +135,8 @@ def batch_losses(model: nn.Module, loss: Loss, batch: Any, device: torch.device)
     checks.floating("loss", losses)
     if not losses.numel():
         checks.fail("loss", "at least one loss for each batch", f"shape {checks.shape(losses)}")
-    return losses.float() if losses.dtype in (torch.float16, torch.bfloat16) else losses
+    (losses,) = widen(losses)
+    return losses
 
 
 def moved(batch: Any, device: torch.device) -> Any:
