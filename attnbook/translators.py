@@ -79,6 +79,7 @@ def real_translator(**options: Any) -> LiveTranslator:
             "longest": 48,
             "max_len": 60,
             "trained_on": [english for english, _ in tasks.tatoeba("train")],
+            "beam_sizes": (2, 5),
             "on_demand": True,
             "length_page": (
                 "Chapter 10",

@@ -12,7 +12,7 @@ from attnkit.mechanisms.additive import AdditiveAttention
 from attnkit.mechanisms.luong import SCORES, LuongAttention
 from attnkit.rnn.base import Decoder, State, Taught
 from attnkit.rnn.decoders import BahdanauDecoder, FixedVectorDecoder, LuongDecoder
-from attnkit.rnn.encoder import Encoder, Lengths
+from attnkit.rnn.encoder import Encoded, Encoder, Lengths
 
 
 class Seq2Seq(SequenceModel):
@@ -110,7 +110,14 @@ class Seq2Seq(SequenceModel):
             kind = type(self.decoder).__name__
             checks.fail("need_weights", f"False with a {kind}, which has none", "True")
         encoded = self.encoder(source, source_lengths)
-        rows = torch.arange(len(source), device=source.device).repeat_interleave(copies)
+        return self.begin_from(encoded, copies=copies, need_weights=need_weights)
+
+    def begin_from(
+        self, encoded: Encoded, *, copies: int, need_weights: bool
+    ) -> tuple[Step, State]:
+        """`begin`, from what the encoder gave."""
+        outputs = encoded.outputs
+        rows = torch.arange(len(outputs), device=outputs.device).repeat_interleave(copies)
         memory = select(self.decoder.prepare(encoded), rows)
 
         def step(tokens: Tensor, state: State) -> Stepped:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -229,10 +229,18 @@ class Transformer(SequenceModel):
 
     def begin(
         self, source: Tensor, source_lengths: Lengths, *, copies: int, need_weights: bool
-    ) -> tuple[Step, Any]:
+    ) -> tuple[Step, list[KVCache]]:
         """Encode the sources; return `step` and empty caches: see `SequenceModel`."""
-        rows = torch.arange(len(source), device=source.device).repeat_interleave(copies)
-        memory = select(self.encode(source, source_lengths), rows)
+        memory = self.encode(source, source_lengths)
+        return self.begin_from(memory, copies=copies, need_weights=need_weights)
+
+    def begin_from(
+        self, memory: Memory, *, copies: int, need_weights: bool
+    ) -> tuple[Step, list[KVCache]]:
+        """`begin`, from what `encode` gave."""
+        outputs = memory.outputs
+        rows = torch.arange(len(outputs), device=outputs.device).repeat_interleave(copies)
+        memory = select(memory, rows)
         # The memory is the same for all copies of a source, so its caches need no reordering.
         cross_caches = self.decoder.new_caches()
 

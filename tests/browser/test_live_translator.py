@@ -95,6 +95,12 @@ def test_the_first_sentence_is_translated_at_once(live, kept):
     assert record.other_hosts() == []
 
 
+def test_without_beams_on_offer_there_is_no_search_to_choose(live):
+    _, root, _ = live()
+    assert not root.get_by_label("Search").is_visible()
+    assert not root.locator(".lt-kept").is_visible()
+
+
 def test_every_key_stroke_translates(live, kept):
     _, root, _ = live()
     box = root.get_by_role("textbox")
@@ -624,9 +630,9 @@ def test_the_status_speaks_of_what_the_reader_did(live):
 
 
 def test_a_closed_view_leaves_nothing_behind(browser, kept):
-    # text, hidden, forced, model, and the kernel's messages
+    # text, hidden, forced, model, beam_size, and the kernel's messages
     listeners, heard = render_and_close(browser, a_live(kept, files=None, embed=True))
-    assert (listeners > 4, heard) == (True, 5)
+    assert (listeners > 4, heard) == (True, 6)
 
 
 def test_two_views_of_one_model_agree(open_page, tmp_path, kept):

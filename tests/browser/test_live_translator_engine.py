@@ -25,20 +25,24 @@ LOAD = """(data) => {
     for (let i = 0; i < bytes.length; i++) bytes[i] = letters.charCodeAt(i);
     window.model = loadModel(bytes.buffer);
 }"""
-RUN = """([jobs, longest]) => jobs.map(([words, hidden, forced]) => {
+RUN = """([jobs, longest, size]) => jobs.map(([words, hidden, forced]) => {
     const [inPieces] = model.pieces;
     const tokens = words.flatMap(word => (inPieces ? split(model.ids, word) : [word]));
     const read = { tokens, spans: spansOf(tokens, inPieces) };
-    const { steps, ended, words: target } = finish(translating(model, read,
-        { hidden: new Set(hidden), forced, longest }));
-    return { ended, tokens, words: target,
+    const { steps, ended, sum, kept, words: target } = finish(translating(model, read,
+        { hidden: new Set(hidden), forced, longest, size }));
+    return { ended, tokens, words: target, sum, kept: kept.map(({ ids, sum }) => [ids, sum]),
         target: steps.map(({ token }) => token), weights: steps.map(({ weights }) => weights),
         candidates: steps.map(({ candidates }) => candidates.map(o => [o.token, o.chance])) };
 })"""
 LOGITS = """([tokens, written]) => {
     const ids = tokens.map(token => model.ids.get(token) ?? UNK);
-    const step = finish(BEGIN[model.kind](model, ids, ids.map(() => true)));
-    return [BOS, ...written].map(id => [...step(id).logits]);
+    let { step, state } = finish(BEGIN[model.kind](model, ids, ids.map(() => true)));
+    return [BOS, ...written].map(id => {
+        const stepped = step(id, state);
+        state = stepped.state;
+        return [...stepped.logits];
+    });
 }"""
 LONGEST = 40
 
@@ -49,10 +53,10 @@ def engine(browser):
     page = browser.new_page()
     page.add_script_tag(content=ENGINE)
 
-    def run(translator: Translator, jobs, precision="float32"):
+    def run(translator: Translator, jobs, precision="float32", beam_size=1):
         load(page, translator, precision)
         plain = [[list(source), list(hidden), list(*forced)] for source, hidden, *forced in jobs]
-        return page.evaluate(RUN, [plain, LONGEST])
+        return page.evaluate(RUN, [plain, LONGEST, beam_size])
 
     yield run
     page.close()
@@ -84,11 +88,12 @@ def with_hidden(sentences, seed=0):
     ]  # fmt: skip
 
 
-def compare(translator: Translator, jobs, found) -> tuple[float, float]:
+def compare(translator: Translator, jobs, found, beam_size=1) -> tuple[float, float]:
     """Hold what the page gave against torch; the largest differences of weights and chances."""
     weights, chances = 0.0, 0.0
     for (sentence, hidden, *forced), page in zip(jobs, found, strict=True):
-        want = shown.translate(translator, sentence, hidden, LONGEST, *forced)
+        given = hidden, LONGEST, *(forced or [()])
+        want = shown.translate(translator, sentence, *given, beam_size)
         assert page["tokens"] == want.source
         assert page["target"] == want.target, (sentence, hidden)
         assert page["ended"] == want.ended
@@ -240,6 +245,43 @@ def test_words_put_into_its_mouth(engine, real, name):
     assert max(compare(real[name], jobs, found)) < 1e-4
     assert found[0]["words"][0] == "tu"
     assert found[3]["target"] == []
+
+
+BEAM_TEXTS = (
+    "They were talking about music.",
+    "Where is the nearest train station?",
+    "You're free to go.",  # where the length that is forgiven decides
+)
+
+
+@pytest.mark.parametrize("name", translators.REAL_MODELS)
+def test_a_beam_finds_what_torchs_does(engine, real, name):
+    translator = real[name]
+    words = [shown.read_source(translator, text) for text in BEAM_TEXTS]
+    start = translator.target_vocab.encode(["il"])
+    jobs = [*((one, []) for one in words), (words[0], [1]), (words[1], [], start)]
+    found = engine(translator, jobs, "int8", 5)
+    assert max(compare(translator, jobs, found, 5)) < 1e-4
+    own = translator.translate(BEAM_TEXTS, max_len=LONGEST, beam_size=5, copy_unknown=False)
+    assert [page["target"] for page in found[: len(own)]] == [one.target for one in own]
+    greedy = engine(translator, jobs[: len(own)], "int8")
+    assert any(page["target"] != one["target"] for page, one in zip(found, greedy, strict=False))
+
+
+@pytest.mark.parametrize("name", translators.REAL_MODELS)
+def test_every_hypothesis_of_a_beam_has_torchs_probability(engine, real, name):
+    translator = real[name]
+    model = translator.model.eval()
+    words = shown.read_source(translator, "I don't know what you want.")
+    (page,) = engine(translator, [(words, [])], "int8", 5)
+    assert len(page["kept"]) == 5
+    assert page["sum"] == pytest.approx(page["kept"][0][1], abs=1e-4)
+    source = torch.tensor([translator.source_vocab.encode(words)])
+    for ids, total in page["kept"]:
+        with torch.no_grad():
+            logits = model(source, None, torch.tensor([[model.bos, *ids[:-1]]]))[0]
+        chosen = logits.log_softmax(-1)[torch.arange(len(ids)), ids]
+        assert total == pytest.approx(float(chosen.sum()), abs=1e-3)
 
 
 def logits_apart(page, translator: Translator, text: str) -> float:

@@ -74,10 +74,15 @@ def write(root, text: str) -> dict:
     return snapshot(root)
 
 
-def want(widget, text, hidden=(), forced=(), model=TRANSFORMER) -> shown.Shown:
+def want(widget, text, hidden=(), forced=(), model=TRANSFORMER, beam_size=1) -> shown.Shown:
     translator = widget.translators[model]
     words = shown.read_source(translator, text, widget.longest)
-    return shown.translate(translator, words, hidden, widget.max_len, forced)
+    return shown.translate(translator, words, hidden, widget.max_len, forced, beam_size)
+
+
+def search(root, beam_size: int) -> dict:
+    root.get_by_label("Search").select_option(str(beam_size))
+    return snapshot(root)
 
 
 def agree(found: dict, torch: shown.Shown) -> None:
@@ -416,3 +421,95 @@ def test_nothing_to_complain_of(real, theme, width):
     root.locator(".lt-row").nth(1).click()
     settle(page)
     assert complaints(page, record, width) == []
+
+
+BY_HEART = "I know it by heart."  # translate.md sends the reader there
+
+
+def recurrent(root) -> None:
+    root.get_by_label("Model").select_option(RECURRENT)
+    loaded(root.page, RECURRENT)
+
+
+def test_a_beam_finds_the_sentence_that_a_greedy_search_misses(real, widget):
+    _, root, record = real()
+    recurrent(root)
+    greedy = write(root, BY_HEART)
+    assert greedy["translation"] == "je le connais en cœur."
+    assert greedy["kept"] == []
+    assert not root.locator(".lt-kept").is_visible()
+    found = search(root, 5)
+    agree(found, want(widget, BY_HEART, model=RECURRENT, beam_size=5))
+    assert found["translation"] == found["kept"][0][0] == "je le connais par cœur."
+    said = root.locator(".lt-said").inner_text()
+    first, second = greedy["translation"], found["translation"]
+    assert said.startswith("Greedy, with probability ")
+    assert said.index(first) < said.index("With a beam of 5") < said.index(second)
+    assert root.get_by_role("status").inner_text() == said
+    rows = root.locator(".lt-beam li")
+    assert rows.count() == len(found["kept"]) == 5
+    assert [row.split("\n")[0] for row in rows.all_inner_texts()] == [
+        text for text, _ in found["kept"]
+    ]
+    chosen = root.locator(".lt-target .lt-searched")
+    assert chosen.count() >= 1
+    assert "chosen by the beam" in chosen.first.get_attribute("aria-label")
+    assert search(root, 1) == greedy
+    assert record.console == []
+
+
+def test_a_beam_with_words_hidden_and_with_one_of_the_readers(real, widget):
+    _, root, _ = real()
+    recurrent(root)
+    write(root, BY_HEART)
+    search(root, 5)
+    root.evaluate("root => root.hide(3)")
+    hidden = snapshot(root)
+    agree(hidden, want(widget, BY_HEART, [3], model=RECURRENT, beam_size=5))
+    assert root.locator(".lt-said").inner_text().startswith("You hid “by”.")
+    root.evaluate("root => root.hide(3)")
+    root.locator(".lt-target button").first.click()
+    root.locator(".lt-choice").nth(2).click()
+    found = snapshot(root)
+    assert found["forced"]
+    torch = want(widget, BY_HEART, (), found["forced"], model=RECURRENT, beam_size=5)
+    agree(found, torch)
+
+
+def test_a_word_that_the_beam_passed_over_can_be_written_for_it(real, widget):
+    """With a beam even the likeliest must be forced, or the beam would take its own again."""
+    _, root, _ = real()
+    recurrent(root)
+    write(root, BY_HEART)
+    passed = next(
+        at
+        for at, (piece, best) in enumerate(zip(search(root, 5)["pieces"]["target"],
+                                               snapshot(root)["candidates"], strict=True))
+        if piece != best[0][0]
+    )  # fmt: skip
+    root.get_by_label("Word being written").evaluate(
+        "(node, at) => { node.value = at; node.dispatchEvent(new Event('input')); }", passed
+    )
+    best = snapshot(root)["candidates"][passed][0][0]
+    root.locator(".lt-choice").first.click()
+    assert snapshot(root)["pieces"]["target"][passed] == best
+
+
+def test_the_search_is_chosen_by_keyboard(real):
+    page, root, _ = real()
+    root.get_by_label("Search").focus()
+    page.keyboard.press("ArrowDown")
+    assert len(snapshot(root)["kept"]) == 2
+    assert root.get_by_label("Search").input_value() == "2"
+    assert root.get_by_label("Search").evaluate("node => node === document.activeElement")
+
+
+@pytest.mark.parametrize(("theme", "width"), THEMES_AND_WIDTHS)
+def test_a_beam_has_nothing_that_axe_complains_of(real, theme, width):
+    page, root, record = real(theme=theme, width=width)
+    recurrent(root)
+    write(root, BY_HEART)
+    assert len(search(root, 5)["kept"]) == 5
+    settle(page)
+    assert complaints(page, record, width) == []
+    assert root.evaluate("node => node.scrollWidth <= node.clientWidth")

@@ -53,6 +53,8 @@ class LiveTranslator(Widget):
         trained_on: the source texts of the training. Tokens that are in none of them are marked,
             and a text longer than 99 in 100 of them is said to be; so is one of several sentences
             where 99 in 100 have one.
+        beam_sizes: numbers of hypotheses with which the reader may have a beam search, in place of
+            a greedy one.
         on_demand: load the weights only when the reader presses a button that says how many bytes
             they are. Otherwise they are loaded when the reader comes near.
         length_page: a page of the book that measures how long texts and those of several sentences
@@ -96,6 +98,8 @@ class LiveTranslator(Widget):
     text = t.Unicode().tag(sync=True)
     hidden = t.List(t.Int()).tag(sync=True)  # places of source words
     forced = t.List(t.Int()).tag(sync=True)  # ids that are written first, whatever the model says
+    beam_size = t.Int(1).tag(sync=True)  # of the search in use; 1 is greedy
+    beam_sizes = t.List(t.Int()).tag(sync=True)  # to choose from
     sentences = t.List(t.Unicode()).tag(sync=True)
     languages = t.List(t.List(t.Unicode())).tag(sync=True)  # names and codes
     longest = t.Int(24).tag(sync=True)
@@ -122,6 +126,7 @@ class LiveTranslator(Widget):
         files: str | None = None,
         embed: bool = False,
         trained_on: Sequence[str] = (),
+        beam_sizes: Sequence[int] = (),
         on_demand: bool = False,
         length_page: tuple[str, str] | None = None,
         title: str = "",
@@ -141,6 +146,7 @@ class LiveTranslator(Widget):
             languages=_languages(languages),
             longest=checks.integer("longest", longest, minimum=1),
             max_len=checks.integer("max_len", max_len, minimum=1),
+            beam_sizes=[checks.integer("beam_sizes", one, minimum=2) for one in beam_sizes],
             files=[] if files is None else file_names(files, len(described)),
             on_demand=self._bytes() if checks.flag("on_demand", on_demand) else [],
             seen=[one.bits() for one in met],
@@ -171,7 +177,8 @@ class LiveTranslator(Widget):
         tokens = self._source()
         if not tokens:
             checks.fail("text", "at least one word", repr(self.text))
-        return shown.translate(self.translator, tokens, self.hidden, self.max_len, self.forced)
+        options = self.hidden, self.max_len, self.forced, self.beam_size
+        return shown.translate(self.translator, tokens, *options)
 
     def figure(self):
         source, target, weights = self._drawn()
@@ -229,6 +236,13 @@ class LiveTranslator(Widget):
         most = len(self.translator.target_vocab) - 1
         if any(not EOS <= token <= most for token in proposal.value):
             raise SettingError(f"forced: expected ids from {EOS} to {most}, got {proposal.value!r}")
+        return proposal.value
+
+    @t.validate("beam_size")
+    def _valid_beam_size(self, proposal):
+        if proposal.value not in (1, *self.beam_sizes):
+            sizes = ", ".join(map(str, (1, *self.beam_sizes)))
+            raise SettingError(f"beam_size: expected one of {sizes}, got {proposal.value!r}")
         return proposal.value
 
     @t.observe("text")

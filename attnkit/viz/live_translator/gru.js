@@ -61,21 +61,22 @@ function readout(tensors, x) {
   return linear(words, linear(narrow, x, shift).map(Math.tanh));
 }
 
-/** Seq2Seq.begin with a BahdanauDecoder: read the source, return `step`, from a token to logits
- * and weights. `mask` says which source tokens the attention may look at. */
+/** Seq2Seq.begin with a BahdanauDecoder: read the source, return the first state, and `step`, from a
+ * token and a state to logits, weights and the next state. `mask` says which source tokens the
+ * attention may look at. */
 function* beginRecurrent(model, source, mask) {
   const { tensors } = model, { outputs, last } = yield* encodeRecurrent(model, source);
   const keys = outputs.map((output) => linear(tensors["decoder.attention.key_proj.weight"], output));
   const bridge = (state) =>
     linear(tensors["decoder.bridge.weight"], state, tensors["decoder.bridge.bias"]).map(Math.tanh);
-  let hidden = last.map(bridge);
-  return function step(token) {
+  function step(token, state) {
     const x = row(tensors["decoder.embedding.weight"], token);
     const { output: context, weights } =
-      additiveAttention(tensors, hidden.at(-1), keys, outputs, mask);
+      additiveAttention(tensors, state.at(-1), keys, outputs, mask);
     let input = concat(x, context);
-    hidden = hidden.map((state, layer) =>
-      (input = gruCell(tensors, "decoder.rnn", `l${layer}`, input, state)));
-    return { logits: readout(tensors, concat(input, context, x)), weights: [[weights]] };
-  };
+    const next = state.map((hidden, layer) =>
+      (input = gruCell(tensors, "decoder.rnn", `l${layer}`, input, hidden)));
+    return { logits: readout(tensors, concat(input, context, x)), weights: [[weights]], state: next };
+  }
+  return { step, state: last.map(bridge) };
 }

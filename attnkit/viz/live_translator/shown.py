@@ -1,5 +1,6 @@
 """What a live translator shows, by torch: the same translation, with the same words hidden."""
 
+import math
 import re
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
@@ -9,7 +10,7 @@ from torch import Tensor
 
 from attnkit.applications import Translator
 from attnkit.applications.translator import whole_words
-from attnkit.decoding import Stepped
+from attnkit.decoding import Stepped, beam_search
 from attnkit.decoding.base import evaluating
 from attnkit.decoding.predictions import word_weights
 from attnkit.decoding.step import Symbols
@@ -76,8 +77,9 @@ def translate(
     hidden: Collection[int] = (),
     max_len: int = 40,
     forced: Sequence[int] = (),
+    beam_size: int = 1,
 ) -> Shown:
-    """Translate greedily while the attention may not look at some source words.
+    """Translate while the attention may not look at some source words.
 
     The encoder reads them nevertheless, so the states of the other words know of them.
 
@@ -87,25 +89,29 @@ def translate(
         hidden: places in `source`.
         max_len: most tokens of the translation.
         forced: ids of the first tokens to write, whatever the model would have written.
+        beam_size: hypotheses that are kept for what follows; 1 is greedy.
     """
     pieces = translator.source_vocab.pieces(source)
     spans = translator.source_vocab.spans(pieces)
-    ids = torch.tensor([translator.source_vocab.encode(source)])
     seen = [
         place not in hidden for place, (first, end) in enumerate(spans) for _ in range(first, end)
     ]
-    visible = torch.tensor([[seen]])  # (1, 1, S)
     model, vocab = translator.model, translator.target_vocab
     symbols = Symbols(model.pad, model.bos, model.eos)
     target, weights, candidates = [], [], []
     with evaluating(model):
-        step = _begin(model, ids, visible)
+        read = model.encoder if isinstance(model, Seq2Seq) else model.encode
+        memory = read(torch.tensor([translator.source_vocab.encode(source)]))
+        memory = memory._replace(mask=torch.tensor([[seen]]))  # (1, 1, S)
+        if beam_size > 1:
+            forced = _searched(model, memory, forced, beam_size, max_len)
+        step, state = model.begin_from(memory, copies=1, need_weights=True)
         token, ended = model.bos, False
         while len(target) < max_len:
-            stepped = step(token)
+            stepped = step(torch.tensor([token]), state)
+            state, at = stepped.state, len(target)
             chances = symbols.log_probs(stepped.logits, may_end=True)[0].exp()  # (V,)
             best = chances.topk(min(BEST, len(vocab) - 2))
-            at = len(target)
             token = forced[at] if at < len(forced) else int(best.indices[0])
             if ended := token == EOS:
                 break
@@ -119,26 +125,21 @@ def translate(
     return Shown(pieces, target, stacked, candidates, ended, spans, vocab.spans(target))
 
 
-def _begin(model: Any, source: Tensor, visible: Tensor):
-    """`step` from a token id to `Stepped`, once the source (1, S) has been read."""
-    if isinstance(model, Seq2Seq):
-        encoded = model.encoder(source)._replace(mask=visible)
-        memory = model.decoder.prepare(encoded)
-        state = model.decoder.start(memory)
+def _searched(
+    model: Any, memory: Any, forced: Sequence[int], beam_size: int, max_len: int
+) -> list[int]:
+    """The ids that a beam finds, those that are forced first: they cost nothing."""
+    step, state = model.begin_from(memory, copies=beam_size, need_weights=False)
+    left = list(forced)
 
-        def step(token: int) -> Stepped:
-            nonlocal state
-            stepped = model.decoder.step(torch.tensor([token]), state, memory, need_weights=True)
-            state = stepped.state
+    def step_forced(tokens: Tensor, state: Any) -> Stepped:
+        stepped = step(tokens, state)
+        if not left:
             return stepped
+        only = torch.full_like(stepped.logits, -math.inf)
+        only[:, left.pop(0)] = 0.0
+        return stepped._replace(logits=only)
 
-        return step
-    memory = model.encode(source)._replace(mask=visible)
-    written: list[int] = []
-
-    def step_again(token: int) -> Stepped:
-        written.append(token)
-        logits, _, cross = model.decode(torch.tensor([written]), memory, need_weights=True)
-        return Stepped(logits[:, -1], None, cross[..., -1, :])
-
-    return step_again
+    symbols = {"pad": model.pad, "bos": model.bos, "eos": model.eos}
+    found = beam_search(step_forced, state, 1, max_len, beam_size=beam_size, **symbols)
+    return found.tokens[0, : int(found.lengths)].tolist()

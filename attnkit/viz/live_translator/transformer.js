@@ -94,11 +94,12 @@ function* encodeTransformer(model, source) {
   return xs.map((x) => lastNorm(model, "encoder", x));
 }
 
-/** One token through transformer.DecoderLayer; the cache takes in its key and value. */
-function decoderLayer(model, name, x, { cache, memory, mask }) {
+/** One token through transformer.DecoderLayer, and the cache with its key and value. */
+function decoderLayer(model, name, x, { memory, mask }, before) {
   const { tensors, config } = model, weights = [];
+  let cache;
   const written = sublayer(model, `${name}.norm1`, x, (x) => {
-    cache.push(keysAndValues(model, `${name}.self_attention`, x));
+    cache = [...before, keysAndValues(model, `${name}.self_attention`, x)];
     if (cache.length > (config.window ?? Infinity)) cache.shift();
     return multiHeadAttention(model, `${name}.self_attention`, x, cache, everyone(cache)).output;
   });
@@ -108,24 +109,27 @@ function decoderLayer(model, name, x, { cache, memory, mask }) {
     return attended.output;
   });
   return { x: sublayer(model, `${name}.norm3`, looked, (x) => feedForward(tensors, name, x)),
-    weights };
+    weights, cache };
 }
 
-/** Transformer.begin: read the source, return `step`, from a token to logits and the weights of
- * every layer and head. `mask` says which source tokens the cross-attention may look at. */
+/** Transformer.begin: read the source, return the first state, and `step`, from a token and a state
+ * to logits, the weights of every layer and head, and the next state. `mask` says which source
+ * tokens the cross-attention may look at. */
 function* beginTransformer(model, source, mask) {
   const { tensors, config } = model, outputs = yield* encodeTransformer(model, source);
   const names = Array.from({ length: config.num_layers }, (_, layer) => `decoder.layers.${layer}`);
-  const held = names.map((name) => ({ cache: [], mask,
+  const held = names.map((name) => ({ mask,
     memory: outputs.map((output) => keysAndValues(model, `${name}.cross_attention`, output)) }));
-  let place = 0;
-  return function step(token) {
-    let x = placed(model, "target", token, place++);
-    const weights = names.map((name, layer) => {
-      const decoded = decoderLayer(model, name, x, held[layer]);
+  function step(token, { place, caches }) {
+    let x = placed(model, "target", token, place);
+    const layers = names.map((name, layer) => {
+      const decoded = decoderLayer(model, name, x, held[layer], caches[layer]);
       x = decoded.x;
-      return decoded.weights;
+      return decoded;
     });
-    return { logits: linearOf(tensors, "output", lastNorm(model, "decoder", x)), weights };
-  };
+    return { logits: linearOf(tensors, "output", lastNorm(model, "decoder", x)),
+      weights: layers.map(({ weights }) => weights),
+      state: { place: place + 1, caches: layers.map(({ cache }) => cache) } };
+  }
+  return { step, state: { place: 0, caches: names.map(() => []) } };
 }

@@ -9,7 +9,7 @@ const PAGE = `<p class="lt-title"></p>
 <p class="lt-lead"></p>
 <div class="lt-ask"><input class="lt-text" type="text" autocomplete="off" autocapitalize="off"
 spellcheck="false"><label class="lt-which">Model<select class="lt-model">
-</select></label></div>
+</select></label><label class="lt-search">Search<select class="lt-beam-size"></select></label></div>
 <div class="lt-tries" role="group" aria-label="Sentences to try"></div>
 <p class="lt-flag"></p>
 <div class="lt-fetch"><button class="lt-load" type="button"></button>
@@ -30,6 +30,8 @@ spellcheck="false"><label class="lt-which">Model<select class="lt-model">
 </select></label></div>
 <div class="lt-why"><div><p class="lt-looked-name"></p><ol class="lt-looked"></ol></div>
 <div><p class="lt-other-name"></p><ol class="lt-other"></ol></div></div>
+<div class="lt-kept"><p class="lt-kept-name"></p><ol class="lt-beam"></ol>
+<p class="lt-forgiven">A longer sentence is forgiven a lower probability. Bars are drawn against the most probable.</p></div>
 <p class="lt-note"></p><p class="lt-live" role="status"></p>`;
 
 /** A full stop, where a sentence has no end of its own. */
@@ -50,6 +52,9 @@ function setBar({ firstChild: line }, text, share) {
   bar.style.setProperty("--lt-share", `${100 * share}%`);
   number.textContent = fixed(share, 2);
 }
+
+/** A probability: two digits that say something, however small it is. */
+const chanceText = (chance) => (chance < 1e-6 ? chance.toExponential(1) : chance >= SURE ? "1.0" : chance.toPrecision(2));
 
 const bar = () => [make("span"), make("i"), make("span")];
 const makeBar = () => make("li", {}, make("div", {}, ...bar()));
@@ -94,6 +99,9 @@ class View {
   /** A list that states saved by an older attnkit lack. */
   trait(name) { return this.model.get(name) ?? []; }
 
+  /** Hypotheses that the search keeps; 1 for a greedy one. */
+  get size() { return this.model.get("beam_size") ?? 1; }
+
   /** Whether tokens of one side, 0 for the source, are pieces of words. */
   inPieces(side) { return this.now.engine.pieces[side]; }
 
@@ -109,6 +117,10 @@ class View {
     page.target.lang = languages[1][1];
     page.model.append(...names.map((name, value) => make("option", { textContent: name, value })));
     page.which.hidden = names.length < 2;
+    const sizes = this.trait("beam_sizes");
+    page["beam-size"].append(...[1, ...sizes].map((value) =>
+      make("option", { textContent: value === 1 ? "greedy" : `beam of ${value}`, value })));
+    page.search.hidden = !sizes.length;
     page.stage.ariaLabel = "Weights as lines";
     page.map.ariaLabel = "Weights as a map";
     page.scroll.tabIndex = 0;
@@ -127,13 +139,19 @@ class View {
 
   listen() {
     const { page, model } = this, update = () => this.update();
-    const traits = ["text", "hidden", "forced", "model"];
+    const traits = ["text", "hidden", "forced", "model", "beam_size"];
     const { on, end } = follow(model, traits, page.root, update);
     on(page.text, "input", () => this.write(page.text.value));
     on(page.model, "change", () => {
       const place = Number(page.model.value);  // which is put back as soon as anything is set
       if (this.trait("forced").length) model.set("forced", []);
       write(model, { model: place });
+    });
+    on(page["beam-size"], "change", () => {
+      this.pause();
+      this.at = null;
+      write(model, { beam_size: Number(page["beam-size"].value) });
+      this.whenDone(() => this.speak(page.said.textContent));
     });
     on(page.head, "change", () => { this.head = page.head.value; this.draw(); });
     on(page.step, "input", () => { this.pause(); this.show(this.placeOf(page.step.value)); });
@@ -237,7 +255,7 @@ class View {
     const ids = [...this.now.steps.slice(0, at).map((step) => step.id), id];
     const own = this.now.steps.map(({ candidates }) => candidates[0].id);
     // What it would have written anyway need not be forced.
-    while (ids.length && ids.at(-1) === own[ids.length - 1]) ids.pop();
+    while (this.size === 1 && ids.length && ids.at(-1) === own[ids.length - 1]) ids.pop();
     this.pause();
     this.at = null;
     write(this.model, { forced: ids });
@@ -333,6 +351,7 @@ class View {
     const { page, model } = this, text = model.get("text"), chosen = model.get("model");
     if (page.text.value !== text) page.text.value = text;
     page.model.value = chosen;
+    page["beam-size"].value = this.size;
     for (const one of page.tries.children) {
       one.setAttribute("aria-pressed", one.textContent === text);
     }
@@ -344,26 +363,30 @@ class View {
   /** Whether what is on show was written by the model that is chosen. */
   get ready() { return Boolean(this.engine && this.now?.engine === this.engine); }
 
-  /** Translate what is there, and what would be there if nothing were hidden or forced. */
+  /** Translate what is there, and what would be there if nothing were hidden or forced; with a beam,
+   * also what a greedy search finds. */
   compute() {
-    const { engine, model } = this, place = model.get("model"), longest = model.get("max_len");
+    const { engine, model, size } = this, place = model.get("model"), longest = model.get("max_len");
     const read = readSource(engine, model.get("text"), model.get("longest")), { words } = read;
     const hidden = new Set(model.get("hidden").filter((place) => place < words.length));
     const forced = this.trait("forced"), plainly = JSON.stringify([place, words]);
-    const wanted = JSON.stringify([place, words, [...hidden], forced]);
+    const wanted = JSON.stringify([place, words, [...hidden], forced, size]);
     if (this.wanted === wanted) return;
     this.wanted = wanted;
     this.job?.stop();
     const view = this;
     function* work() {
       const run = function* (options) {
-        if (!words.length) return { steps: [], ended: true, spans: [], words: [] };
+        if (!words.length) return { steps: [], ended: true, sum: 0, kept: [], spans: [], words: [] };
         return yield* translating(engine, read, { longest, ...options });
       };
-      if (view.plain?.key !== plainly) {
-        view.plain = { key: plainly, ...(yield* run({ hidden: new Set() })) };
+      if (view.found?.of !== plainly) view.found = { of: plainly, bySize: new Map() };
+      const { bySize } = view.found;
+      for (const one of new Set([1, size])) {
+        if (!bySize.has(one)) bySize.set(one, yield* run({ hidden: new Set(), size: one }));
       }
-      return hidden.size || forced.length ? yield* run({ hidden, forced }) : view.plain;
+      [view.greedy, view.plain] = [bySize.get(1), bySize.get(size)];
+      return hidden.size || forced.length ? yield* run({ hidden, forced, size }) : view.plain;
     }
     this.job = inSlices(work(), (result) => {
       this.job = null;
@@ -410,6 +433,7 @@ class View {
     this.drawSaid(before, now, changed);
     this.drawWalk();
     this.drawWhy();
+    this.drawKept();
     if (this.asMap) this.drawMap(style);
     else this.layOut();
   }
@@ -417,7 +441,7 @@ class View {
   /** Grey out what is on show while it belongs to a text that is there no more. */
   fade(stale) {
     const { page } = this;
-    for (const name of ["flag", "output", "stage", "map", "said", "why"]) {
+    for (const name of ["flag", "output", "stage", "map", "said", "why", "kept"]) {
       page[name].classList.toggle("lt-stale", stale);
     }
     page.output.ariaBusy = String(stale);
@@ -525,7 +549,8 @@ class View {
     const { steps, spans } = this.now, chosen = this.at === null ? -1 : this.wordAt(this.at);
     fill(this.page.target, now, makeOne, (item, token, at) => {
       const mine = steps.slice(...spans[at]), [first] = spans[at];
-      const forced = mine.some(({ id, candidates }) => id !== candidates[0].id);
+      const by = (who) => mine.some(({ chosenBy }) => chosenBy === who);
+      const forced = by("reader"), searched = !forced && by("beam");
       const one = item.querySelector("button"), mark = marks[at], was = mark?.was.join(" ") ?? "";
       const before = gone.find((lost) => lost.at === at)?.tokens;
       const after = at === now.length - 1 && gone.find((lost) => lost.at === now.length)?.tokens;
@@ -537,13 +562,16 @@ class View {
           node.classList.toggle("lt-later", chosen === at && first + part > this.at);
         }) : [token]));
       if (forced) one.append(make("sup", { textContent: "✎", ariaHidden: "true" }));
+      if (searched) one.append(make("sup", { textContent: "◆", ariaHidden: "true" }));
       one.classList.toggle("lt-forced", forced);
+      one.classList.toggle("lt-searched", searched);
+      one.title = searched ? "Not the likeliest here: the beam chose it for what follows" : "";
       if (mark) one.append(make("del", { textContent: was || "+" }));
       one.classList.toggle("lt-changed", Boolean(mark));
       if (fresh) flash(one);
       one.classList.toggle("lt-later", chosen >= 0 && at > chosen);
       one.setAttribute("aria-pressed", chosen === at);
-      const yours = forced ? ", written by you" : "", what = !mark ? "" : was ? `, before: ${was}` : ", added";
+      const yours = forced ? ", written by you" : searched ? ", chosen by the beam" : "", what = !mark ? "" : was ? `, before: ${was}` : ", added";
       const parts = spokenPieces(mine.map(({ token }) => token));
       one.ariaLabel = `${token}${parts}${yours}${what}, where it looked`;
     });
@@ -552,8 +580,9 @@ class View {
   drawSaid(before, now, { marks, gone }) {
     const { page } = this, { source, hidden } = this.now, forced = this.trait("forced");
     const done = this.doings();
-    page.said.classList.toggle("lt-hint", !done.length);
+    page.said.classList.toggle("lt-hint", !done.length && this.size === 1);
     if (!source.length) page.said.replaceChildren();
+    else if (!done.length && this.size > 1) page.said.replaceChildren(...this.sayBeam(now));
     else if (!done.length) {
       page.said.replaceChildren("A line is only a hint. Hide the word that it leads to, and see what changes. " +
         "(Its neighbours have read that word, too.)");
@@ -568,6 +597,32 @@ class View {
     }
     if (hidden.size) page.said.append(" ", this.undo("hidden", hidden.size > 1 ? "Show them again" : "Show it again"));
     if (forced.length) page.said.append(" ", this.undo("forced", "Let it choose again"));
+  }
+
+  /** What the beam is worth for this sentence, as nodes. */
+  sayBeam(now) {
+    const { greedy, size } = this, before = greedy.words;
+    if (JSON.stringify(before) === JSON.stringify(now)) {
+      return [`A greedy search writes the same, and a beam of ${size} finds nothing better.`];
+    }
+    const fresh = new Set(compare(before, now).marks.flatMap((mark, place) => (mark ? [place] : [])));
+    return ["Greedy, with probability ", `${chanceText(Math.exp(greedy.sum))}: `,
+      ...sentence(before, lostPlaces(before, now), "del"), `${stop(before)} With a beam of ${size}, `,
+      `${chanceText(Math.exp(this.now.sum))}: `, ...sentence(now, fresh, "ins"), stop(now)];
+  }
+
+  /** The hypotheses that the beam was left with, by what they are worth. */
+  drawKept() {
+    const { page } = this, { kept } = this.now;
+    page.kept.hidden = !kept.length;
+    page["kept-name"].textContent = "What the beam kept, best first, and how probable each is";
+    const most = Math.max(...kept.map(({ sum }) => sum));
+    fill(page.beam, kept, makeBar, (item, { words, sum, ended }, at) => {
+      const chance = Math.exp(sum), text = detokenize(words.filter(Boolean));
+      setBar(item, ended ? text : `${text} …`, Math.exp(sum - most));
+      item.firstChild.lastChild.textContent = chanceText(chance);
+      item.classList.toggle("lt-best", !at);
+    });
   }
 
   /** What the reader has done to this translation, in sentences. */
@@ -755,7 +810,9 @@ class View {
       weights: this.rows.map((weights) => [...weights]),
       pieces: { source: read.tokens, target: steps.map(({ token }) => token) },
       candidates: steps.map(({ candidates }) => candidates.map(({ token, chance }) => [token, chance])),
-      heads: steps.map(({ weights }) => weights), model: this.model.get("names")[this.model.get("model")],
+      heads: steps.map(({ weights }) => weights),
+      kept: this.now.kept.map(({ words, sum }) => [detokenize(words.filter(Boolean)), Math.exp(sum)]),
+      model: this.model.get("names")[this.model.get("model")],
       text: this.model.get("text"), translation: detokenize(words.filter(Boolean)),
       step: this.at, as: this.asMap ? "map" : "lines", ended };
   }

@@ -154,6 +154,24 @@ def test_a_model_that_the_page_cannot_run_is_refused(kind, options, message):
         LiveTranslator(a_translator(kind, **options))
 
 
+def test_a_beam_writes_what_the_translator_writes_with_one(translator):
+    live = LiveTranslator(translator, text="the black cat", max_len=6, beam_sizes=[3])
+    greedy = live.translate().target
+    live.beam_size = 3
+    (own,) = translator.translate([live.text], max_len=6, beam_size=3, copy_unknown=False)
+    assert live.translate().target == own.target != greedy
+    live.forced = translator.target_vocab.encode(greedy[:2])
+    assert live.translate().target[:2] == greedy[:2]
+
+
+def test_a_beam_of_a_size_that_is_not_on_offer_is_refused(translator):
+    live = LiveTranslator(translator, beam_sizes=[2, 5])
+    with pytest.raises(TraitError, match="beam_size: expected one of 1, 2, 5, got 3"):
+        live.beam_size = 3
+    with pytest.raises(ValueError, match="beam_sizes: expected an int of at least 2, got 1"):
+        LiveTranslator(translator, beam_sizes=[1])
+
+
 def test_without_a_sentence_there_is_nothing_to_translate(translator):
     live = LiveTranslator(translator)
     with pytest.raises(ValueError, match="text: expected at least one word, got ''"):
