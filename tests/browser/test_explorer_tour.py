@@ -96,6 +96,37 @@ def test_reset_takes_the_guide_back_to_its_beginning_too(show):
     assert holds(snapshot(root), TOUR[0] | {"mask": "causal", "temperature": 1.0})
 
 
+def test_a_step_that_was_left_is_shown_again(show):
+    """Its sentence speaks of settings that the reader has changed since."""
+    page, root, record = show(an_explorer())
+    again = root.get_by_role("button", name="Show this step again")
+    assert again.count() == 0
+    place = root.get_by_role("button", name="Next", exact=True).bounding_box()
+    root.get_by_role("button", name="Next", exact=True).click()
+    settle(page)
+    assert again.count() == 0
+    move(root, "Temperature", 0.5)
+    settle(page)
+    assert again.is_visible()
+    assert root.get_by_role("button", name="Next", exact=True).bounding_box() == place
+    again.focus()
+    page.keyboard.press("Enter")
+    settle(page)
+    assert holds(snapshot(root), TOUR[1] | {"temperature": 1.0, "mask": "causal"})
+    assert text(root, "count") == "2 of 3"
+    assert again.count() == 0
+    assert page.evaluate("document.activeElement.className") == "ak-next"
+    root.locator(".ak-cursor").focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Enter")  # another cell is pinned
+    settle(page)
+    assert again.is_visible()
+    again.click()
+    settle(page)
+    assert snapshot(root)["pinned"] == TOUR[1]["pinned"]
+    assert record.console == []
+
+
 def test_python_and_the_page_take_the_same_steps(show):
     explorer = an_explorer()
     page, root, _ = show(explorer)

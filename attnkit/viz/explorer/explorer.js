@@ -16,7 +16,8 @@ const PAD = [["◀", "ArrowLeft", "key before"], ["▶", "ArrowRight", "next key
 
 const PAGE = `<p class="ak-title"></p><div class="ak-tour" role="group" aria-label="Guide" tabindex="-1">
 <p class="ak-say" aria-live="polite"></p><div class="ak-steps"><button class="ak-back" type="button">Back</button>
-<span class="ak-count"></span><button class="ak-next" type="button">Next</button></div></div>
+<span class="ak-count"></span><button class="ak-again" type="button" aria-label="Show this step again"
+title="The settings are no longer those of this step">Again</button><button class="ak-next" type="button">Next</button></div></div>
 <div class="ak-controls"><button class="ak-reset" type="button">Reset</button></div>
 <div class="ak-guess" role="group" aria-label="Guess first" hidden><p class="ak-ask"></p>
 <div class="ak-answers"></div><p class="ak-told"></p><button class="ak-skip" type="button"></button></div>
@@ -305,6 +306,7 @@ class View {
     this.shape = sizeOf(this.data, this.settings);
     if (this.hover && !this.onShow(this.hover)) this.hover = null;
     this.there = this.onShow(this.cursor);
+    this.tour.show();
     if (map) this.draw();
     if (this.plan) this.drawFrames();
     this.showRow();
@@ -314,7 +316,6 @@ class View {
     const { page, data, settings: s } = this;
     for (const control of this.controls) control.show(s);
     this.stretch.checked = s.stretch;
-    this.tour.show();
     this.words.show();
     this.asked.show();
     this.compared.show();

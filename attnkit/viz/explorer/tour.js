@@ -14,6 +14,10 @@ class Tour {
     page.tour.hidden = !this.steps.length;
     on(page.back, "click", () => this.go(this.at() - 1));
     on(page.next, "click", () => this.go((this.at() + 1) % this.steps.length));
+    on(page.again, "click", () => {
+      this.go(this.at());
+      page.next.focus({ preventScroll: true }); // since this button goes away
+    });
     if (this.anchor) this.listen(on);
   }
 
@@ -32,6 +36,7 @@ class Tour {
     const { view } = this, old = readSettings(view.model), parts = partsOf(view);
     write(view.model, values);
     view.sync();
+    this.taken = view.settings;
     view.update();
     this.unmark();
     for (const [name, part] of Object.entries(parts)) {
@@ -44,12 +49,21 @@ class Tour {
   }
 
   show() {
-    const { view: { page }, steps } = this, at = this.at();
+    const { view: { page, settings }, steps } = this, at = this.at();
     if (!steps.length) return;
+    if (at !== this.shown) [this.shown, this.taken] = [at, settings];
+    page.again.classList.toggle("ak-away", !this.hasStrayed());
     say(page.say, steps[at].say);
     say(page.count, `${at + 1} of ${steps.length}`);
     page.back.ariaDisabled = String(at === 0);
     say(page.next, at + 1 < steps.length ? "Next" : "From the start");
+  }
+
+  /** Whether the reader has moved something, so that the step's sentence may be true no more; an
+   * answer to its question moves nothing. */
+  hasStrayed() {
+    const { settings } = this.view;
+    return Object.keys(settings).some((name) => name !== "guess" && !alike(settings[name], this.taken[name]));
   }
 
   // ---- Links and addresses.
