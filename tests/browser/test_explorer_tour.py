@@ -99,7 +99,7 @@ def test_reset_takes_the_guide_back_to_its_beginning_too(show):
 def test_a_step_that_was_left_is_shown_again(show):
     """Its sentence speaks of settings that the reader has changed since."""
     page, root, record = show(an_explorer())
-    again = root.get_by_role("button", name="Show this step again")
+    again = root.get_by_role("button", name="Again", exact=True)
     assert again.count() == 0
     place = root.get_by_role("button", name="Next", exact=True).bounding_box()
     root.get_by_role("button", name="Next", exact=True).click()

@@ -146,28 +146,17 @@ class Apart {
   showMaps(head, stages, hues) {
     const { view: { data, settings: s, page: { apart } } } = this, { rows, cols } = sizeOf(data, s);
     const all = Array.from({ length: rows }, (_, i) => takeApart(data, s, [head, i]));
-    const signed = { stops: hues.scores.split(",").map(pixelOf), low: -1 };
-    const weights = { stops: hues.weights.split(",").map(pixelOf), low: 0 };
     const range = (lines) => Math.max(1e-9, ...lines.map((line) => largest(line.filter(Number.isFinite))));
-    const map = (name, lines, { stops, low }, end, width) => {
-      const canvas = make("canvas", { width, height: rows }), pen = canvas.getContext("2d");
-      lines.forEach((line, i) => [...line].forEach((v, j) => {
-        if (v === null) return;
-        pen.fillStyle = `rgb(${colourAt(stops, Math.min(1, Math.max(0, low ? (v / end + 1) / 2 : v / end)))})`;
-        pen.fillRect(j, i, 1, 1);
-      }));
-      canvas.ariaHidden = "true";
-      return make("figure", {}, canvas, make("figcaption", { textContent: name }));
-    };
+    const map = (name, lines, end, width = cols, colours = hues.scores, low = -1) => make("figure", {},
+      pixelsOf(lines, { width, ariaHidden: "true" }, colours, low, end), make("figcaption", { textContent: name }));
     const raw = all.map((row) => row.raw), scores = all.map((row) => row.scores);
     const hide = (lines) => lines.map((line, i) => [...line].map((v, j) => all[i].seen[j] ? v : null));
-    const shown = [map(stages[0].name, raw, signed, range(raw), cols),
-      map(stages[1].name, scores, signed, range(raw), cols),
-      map("masked", hide(scores), signed, range(raw), cols),
-      map("weights", hide(all.map((row) => row.weights)), weights, 1, cols)];
+    const shown = [map(stages[0].name, raw, range(raw)), map(stages[1].name, scores, range(raw)),
+      map("masked", hide(scores), range(raw)),
+      map("weights", hide(all.map((row) => row.weights)), 1, cols, hues.weights, 0)];
     if (data.value) {
       const out = all.map((row) => row.output);
-      shown.push(map("output", out, signed, range(out), data.valueWidth));
+      shown.push(map("output", out, range(out), data.valueWidth));
     }
     apart.querySelector(".ak-maps").replaceChildren(...shown);
   }
@@ -175,15 +164,21 @@ class Apart {
 
 const largest = (values) => values ? values.reduce((most, v) => Math.max(most, Math.abs(v)), 0) : 0;
 
+/** A canvas with a pixel for each number, coloured from `low`, -1 or 0, to 1 of `end`; none for null. */
+function pixelsOf(lines, props, colours, low, end) {
+  const canvas = make("canvas", { ...props, height: lines.length }), pen = canvas.getContext("2d");
+  const stops = colours.split(",").map(pixelOf);
+  lines.forEach((line, i) => [...line].forEach((v, j) => {
+    if (v === null) return;
+    pen.fillStyle = `rgb(${colourAt(stops, Math.min(1, Math.max(0, (v / end - low) / (1 - low))))})`;
+    pen.fillRect(j, i, 1, 1);
+  }));
+  return canvas;
+}
+
 /** A line of features as a strip of colours. */
 function stripOf(values, end, hues) {
-  const canvas = make("canvas", { className: "ak-strip", width: values.length, height: 1 });
-  const pen = canvas.getContext("2d"), stops = hues.scores.split(",").map(pixelOf);
-  values.forEach((v, e) => {
-    pen.fillStyle = `rgb(${colourAt(stops, Math.min(1, Math.max(0, (v / end + 1) / 2)))})`;
-    pen.fillRect(e, 0, 1, 1);
-  });
-  canvas.role = "img";
-  canvas.ariaLabel = [...values].slice(0, 4).map((v) => fixed(v, 2)).join(", ") + (values.length > 4 ? ", …" : "");
-  return canvas;
+  const first = [...values].slice(0, 4).map((v) => fixed(v, 2)).join(", ");
+  return pixelsOf([values], { className: "ak-strip", width: values.length, role: "img",
+    ariaLabel: first + (values.length > 4 ? ", …" : "") }, hues.scores, -1, end);
 }

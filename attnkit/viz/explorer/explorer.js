@@ -16,8 +16,7 @@ const PAD = [["◀", "ArrowLeft", "key before"], ["▶", "ArrowRight", "next key
 
 const PAGE = `<p class="ak-title"></p><div class="ak-tour" role="group" aria-label="Guide" tabindex="-1">
 <p class="ak-say" aria-live="polite"></p><div class="ak-steps"><button class="ak-back" type="button">Back</button>
-<span class="ak-count"></span><button class="ak-again" type="button" aria-label="Show this step again"
-title="The settings are no longer those of this step">Again</button><button class="ak-next" type="button">Next</button></div></div>
+<span class="ak-count"></span><button class="ak-again" type="button">Again</button><button class="ak-next" type="button">Next</button></div></div>
 <div class="ak-controls"><button class="ak-reset" type="button">Reset</button></div>
 <div class="ak-guess" role="group" aria-label="Guess first" hidden><p class="ak-ask"></p>
 <div class="ak-answers"></div><p class="ak-told"></p><button class="ak-skip" type="button"></button></div>
@@ -154,27 +153,30 @@ class View {
     return [queries[query], keys[key]];
   }
 
+  /** Where a pointer is on the map. */
+  placeOf({ clientX, clientY }) {
+    const { left, top } = this.page.cursor.getBoundingClientRect();
+    return [clientX - left, clientY - top];
+  }
+
   /** The cell below a pointer. */
-  under({ clientX, clientY }) {
+  under(event) {
     if (!this.plan) return;
-    const { panels, cell } = this.plan, { rows, cols } = this.shape;
-    const box = this.page.cursor.getBoundingClientRect();
-    if (this.plan.lines) return lineUnder(this, clientX - box.left, clientY - box.top);
+    const { panels, cell, lines } = this.plan, { rows, cols } = this.shape, [right, down] = this.placeOf(event);
+    if (lines) return lineUnder(this, right, down);
     for (const [at, { x, y }] of panels.entries()) {
-      const key = Math.floor((clientX - box.left - x) / cell);
-      const query = Math.floor((clientY - box.top - y) / cell);
+      const key = Math.floor((right - x) / cell), query = Math.floor((down - y) / cell);
       if (key >= 0 && key < cols && query >= 0 && query < rows) return [this.heads[at], query, key];
     }
   }
 
   /** The head whose title is below a pointer. */
-  titleUnder({ clientX, clientY }) {
+  titleUnder(event) {
     if (!this.plan?.title) return;
-    const { panels, cell, title, top, axis, most } = this.plan;
-    const box = this.page.cursor.getBoundingClientRect();
+    const { panels, cell, title, top, axis, most } = this.plan, [right, down] = this.placeOf(event);
     const at = panels.findIndex(({ x, y, first }) => {
-      const right = clientX - box.left - x, down = y - (clientY - box.top) - (first ? top + axis : 0);
-      return right >= 0 && right < most.cols * cell && down > 0 && down <= title;
+      const above = y - down - (first ? top + axis : 0);
+      return right >= x && right - x < most.cols * cell && above > 0 && above <= title;
     });
     return this.heads[at];
   }
@@ -233,10 +235,9 @@ class View {
   }
 
   letGo() {
-    const inside = this.page.root.contains(document.activeElement);
     this.set({ pinned: [] });
     say(this.page.live, `The cell is free again: ${this.page.live.textContent}`);
-    if (inside && document.activeElement === this.page.chip) this.page.cursor.focus();
+    if (document.activeElement === this.page.chip) this.page.cursor.focus();
   }
 
   /** Show one of all heads large, or all again. */
@@ -405,7 +406,7 @@ class View {
     }
     const cell = this.hover ?? (this.there ? this.cursor : null);
     page.root.classList.toggle("ak-absent", !cell);
-    if (!cell) return this.showAbsent();
+    if (!cell) return this.showWords(...this.wordsOf(this.cursor), "–", this.absent());
     if (this.plan?.lines) say(page.least, describeLines(this, cell));
     if (covers(s, cell)) return this.showWords(...labelsOfCell(labels, cell), "?", "covered until you have guessed");
     const [head, , key] = cell, row = readRow(data, s, cell), { weights } = row;
@@ -422,13 +423,8 @@ class View {
       item.hidden = place >= best.length;
       if (!item.hidden) showBar(item, labels.keys[best[place]], weights[best[place]]);
     });
-    if (page.data.open) this.showTable(row, labels, cell);
+    this.showTable(cell);
     this.apart.show(cell);
-  }
-
-  /** The chosen word is not there: say so, and show no other. */
-  showAbsent() {
-    this.showWords(...this.wordsOf(this.cursor), "–", this.absent());
   }
 
   /** Two words and, in place of numbers, why there are none. */
@@ -445,12 +441,10 @@ class View {
   }
 
   /** The row in hand, as a table that can be read cell by cell. */
-  showTable(row, labels, cell) {
+  showTable(cell = this.cursor) {
     const { page, data, settings: s } = this;
     if (!page.data.open || !this.there) return;
-    cell ??= this.cursor;
-    labels ??= labelsOf(data, s);
-    row ??= readRow(data, s, cell);
+    const labels = labelsOf(data, s), row = readRow(data, s, cell);
     const heads = ["key", ...row.raw ? ["score"] : [], "weight"];
     const lines = [...row.weights].map((weight, j) => make("tr", {},
       make("th", { scope: "row", textContent: labels.keys[j] }),

@@ -16,7 +16,7 @@ class Tour {
     on(page.next, "click", () => this.go((this.at() + 1) % this.steps.length));
     on(page.again, "click", () => {
       this.go(this.at());
-      page.next.focus({ preventScroll: true }); // since this button goes away
+      page.next.focus(); // since this button goes away
     });
     if (this.anchor) this.listen(on);
   }
@@ -52,18 +52,13 @@ class Tour {
     const { view: { page, settings }, steps } = this, at = this.at();
     if (!steps.length) return;
     if (at !== this.shown) [this.shown, this.taken] = [at, settings];
-    page.again.classList.toggle("ak-away", !this.hasStrayed());
+    // The step's sentence may be true no more; an answer to its question moves nothing.
+    const moved = (name) => name !== "guess" && !alike(settings[name], this.taken[name]);
+    page.again.classList.toggle("ak-away", !Object.keys(settings).some(moved));
     say(page.say, steps[at].say);
     say(page.count, `${at + 1} of ${steps.length}`);
     page.back.ariaDisabled = String(at === 0);
     say(page.next, at + 1 < steps.length ? "Next" : "From the start");
-  }
-
-  /** Whether the reader has moved something, so that the step's sentence may be true no more; an
-   * answer to its question moves nothing. */
-  hasStrayed() {
-    const { settings } = this.view;
-    return Object.keys(settings).some((name) => name !== "guess" && !alike(settings[name], this.taken[name]));
   }
 
   // ---- Links and addresses.
