@@ -66,7 +66,7 @@ class View {
     this.addControls();
     this.items = data.names.map(() => make("li", {}, make("span"), make("i"), make("span")));
     page.top.append(...this.items);
-    this.labels = [...data.names, "query"].map((name) => this.addName(name));
+    this.labels = [...data.names.map((name) => this.addName(name, "aq-key")), this.addName("query", "aq-query")];
     page.root.snapshot = () => this.snapshot();
     this.listen();
     el.append(page.root);
@@ -81,9 +81,11 @@ class View {
       make("div", { className: "aq-buttons" }, this.shorter, this.longer, this.reset));
   }
 
-  addName(name) {
+  addName(name, role) {
     const text = document.createElementNS(this.page.plane.namespaceURI, "text");
     text.textContent = name;
+    text.setAttribute("text-anchor", "middle");
+    text.setAttribute("class", role);
     this.page.names.append(text);
     return text;
   }
@@ -150,13 +152,17 @@ class View {
     const [hx, hy] = this.at(query);
     page.handle.setAttribute("cx", n1(hx));
     page.handle.setAttribute("cy", n1(hy));
-    [...tips, this.at(asked)].forEach(([x, y], j) => {
-      const far = Math.hypot(x - MIDDLE, y - MIDDLE) || 1, push = j < tips.length ? 16 : 26;
-      labels[j].setAttribute("x", n1(Math.min(Math.max(x + (x - MIDDLE) / far * push, 24), SIZE - 24)));
-      labels[j].setAttribute("y", n1(Math.min(Math.max(y + (y - MIDDLE) / far * push + 4, 14), SIZE - 6)));
-      labels[j].setAttribute("text-anchor", "middle");
-      labels[j].setAttribute("class", j < tips.length ? "aq-key" : "aq-query");
+    const put = (label, x, y) => {
+      label.setAttribute("x", n1(Math.min(Math.max(x, 24), SIZE - 24)));
+      label.setAttribute("y", n1(Math.min(Math.max(y + 4, 14), SIZE - 6)));
+    };
+    tips.forEach(([x, y], j) => {
+      const far = Math.hypot(x - MIDDLE, y - MIDDLE) || 1;
+      put(labels[j], x + (x - MIDDLE) / far * 16, y + (y - MIDDLE) / far * 16);
     });
+    // Above or below its handle, away from the arrow, or where there is room.
+    const [x, y] = this.at(asked), above = y < MIDDLE ? y > 42 : y > SIZE - 42;
+    put(labels[tips.length], x, above ? y - 27 : y + 29);
     say(labels[tips.length], turned ? "query, turned" : "query");
     items.forEach((item, j) => showBar(item, data.names[j], weights[j]));
     say(page.big, `output ${this.written(output)}`);
