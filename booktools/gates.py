@@ -73,8 +73,16 @@ def missing_pictures(nb: NotebookNode) -> Iterator[str]:
 
 def unmarked_heat_maps(nb: NotebookNode) -> Iterator[str]:
     """A dark page turns the lightness of plots over, but not that of a picture marked as a map."""
+    drawing = {"imshow", "heatmap", "pcolormesh", "matshow"}
     for number, cell in _code_cells(nb):
-        drawn = re.search(r"\b(imshow|heatmap|pcolormesh|matshow)\(", cell.source)
+        drawn = False
+        for statement in re.split(r"^(?=\S)", cell.source, flags=re.MULTILINE):
+            if not re.search(rf"\b({'|'.join(drawing)})\(", statement):
+                continue
+            if function := re.match(r"def (\w+)\(", statement):
+                drawing.add(function[1])  # to call it is to draw a map
+            else:
+                drawn = True
         shown = any("image/png" in output.get("data", {}) for output in cell.outputs)
         classes = cell.metadata.get("mystnb", {}).get("image", {}).get("classes", "")
         if drawn and shown and "heat-map" not in classes.split():

@@ -55,6 +55,11 @@ def draw_a_map_unmarked(nb):
     cell.metadata["mystnb"] = {"image": {"alt": "Rates.", "classes": "wide"}}
 
 
+def draw_a_map_by_a_function_unmarked(nb):
+    draw_a_map_unmarked(nb)
+    by_id(nb, "sum").source = "def draw(ax):\n    ax.imshow(rates)\n\n\ndraw(plt.gca())\nplt.show()"
+
+
 def fold_code_without_a_title(nb):
     by_id(nb, "sum").metadata["tags"] = ["hide-input"]
 
@@ -141,6 +146,7 @@ BREAKS = [
     (never_run, "execution count None, expected 2"),
     (lose_a_picture, "shows a plot, and its output holds none"),
     (draw_a_map_unmarked, 'its image lacks "classes": "heat-map"'),
+    (draw_a_map_by_a_function_unmarked, 'its image lacks "classes": "heat-map"'),
     (fold_code_without_a_title, "it is folded, and has no code_prompt_show"),
     (fold_a_cell_without_a_title, "it is folded, and has no code_prompt_show"),
     (fold_an_output_without_a_title, "it is folded, and has no code_prompt_show"),
