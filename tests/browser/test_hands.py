@@ -209,14 +209,14 @@ def test_turning_the_first_word_over_shows_the_other_state(show):
 
 def test_a_query_twice_as_long_keeps_its_direction(show):
     _, root, _ = show(a_plane(query=[0.2, 0.4], matrix=None))
-    root.get_by_role("button", name="Twice as long").click()
+    root.get_by_role("button", name="Longer").click()
     assert snapshot(root)["query"] == pytest.approx([0.4, 0.8])
     for _ in range(4):
-        root.get_by_role("button", name="Twice as long").click()
+        root.get_by_role("button", name="Longer").click()
     x, y = snapshot(root)["query"]
     assert y == pytest.approx(2 * x)
     assert y == pytest.approx(1.3)  # the edge of the plane
-    root.get_by_role("button", name="Half as long").click()
+    root.get_by_role("button", name="Shorter").click()
     assert snapshot(root)["query"] == pytest.approx([x / 2, y / 2])
 
 

@@ -76,7 +76,7 @@ class View {
   addControls() {
     this.turn = make("input", { type: "checkbox", ariaLabel: "Turn the query by W first" });
     const button = (textContent) => make("button", { type: "button", textContent });
-    [this.shorter, this.longer, this.reset] = ["Half as long", "Twice as long", "Reset"].map(button);
+    [this.shorter, this.longer, this.reset] = ["Shorter", "Longer", "Reset"].map(button);
     this.page.controls.append(make("label", { hidden: !this.data.matrix }, "Turn the query by W first", this.turn),
       make("div", { className: "aq-buttons" }, this.shorter, this.longer, this.reset));
   }
