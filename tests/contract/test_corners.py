@@ -165,7 +165,8 @@ def test_the_short_way_takes_a_mask_of_any_shape(shape):
 
 def test_the_short_way_takes_no_mask_that_would_enlarge_the_output():
     x = randn(1, 3, 4, 8)
-    with pytest.raises(ValueError, match=r"^mask: expected a shape that broadcasts to \(\.\.\., L, S\)"):
+    says = r"^mask: expected a shape that broadcasts to \(\.\.\., L, S\)"
+    with pytest.raises(ValueError, match=says):
         SDPA(x, x, x, mask=torch.ones(2, 1, 4, 4, dtype=torch.bool))
 
 
