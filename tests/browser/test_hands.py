@@ -207,6 +207,16 @@ def test_turning_the_first_word_over_shows_the_other_state(show):
     assert snapshot(root)["flipped"] is False
 
 
+@pytest.mark.parametrize("query", [[0.9, 0.4], [-0.9, -0.4], [0.0, 1.3], [1.3, -1.3]])
+def test_the_name_of_the_query_lies_beside_its_handle(show, query):
+    _, root, _ = show(a_plane(query=query, matrix=None))
+    baseline = float(root.locator(".aq-names .aq-query").get_attribute("y"))
+    handle = root.locator(".aq-handle")
+    centre, radius = (float(handle.get_attribute(name)) for name in ("cy", "r"))
+    descender, ascender = 4, 12  # of the lettering; its box has a halo besides
+    assert baseline + descender <= centre - radius or baseline - ascender >= centre + radius
+
+
 def test_a_query_twice_as_long_keeps_its_direction(show):
     _, root, _ = show(a_plane(query=[0.2, 0.4], matrix=None))
     root.get_by_role("button", name="Longer").click()
