@@ -46,16 +46,11 @@ def phrase(english: dict[str, str], french: Iterable[tuple[str, str, str]]) -> P
 def join(*parts: Phrase) -> Phrase:
     """Concatenate phrases, in the same order in both languages."""
     english: tuple[str, ...] = ()
-    french: list[Word] = []
+    french: tuple[Word, ...] = ()
     for part in parts:
-        shift = len(english)
-        for word in part.french:
-            sure, possible = (
-                frozenset(place + shift for place in links) for links in (word.sure, word.possible)
-            )
-            french.append(Word(word.text, sure, possible))
+        french += _moved(part.french, len(english))
         english += part.english
-    return Phrase(english, tuple(french))
+    return Phrase(english, french)
 
 
 def starts_with_vowel(word: str) -> bool:
@@ -149,8 +144,9 @@ def noun_phrase(
         owned = phrase(
             {"'s": _possessive(owner)} | words, [(article_form, "", "'s"), *core, ("de", "'s", "")]
         )
-        swapped = _after(owned, owner)
-        return Phrase(swapped.english, swapped.french, *features)
+        # English puts the owner first, French last.
+        french = _moved(owned.french, len(owner.english)) + owner.french
+        return Phrase(owner.english + owned.english, french, *features)
     form = determiner(article, noun, plural, core[0][0])
     if (negated and article in ("a", "some")) or (form == "des" and before):
         form = "de"
@@ -219,8 +215,6 @@ def prepositional(english: tuple[str, ...], french: tuple[str, ...], main: int, 
     """Build "near the house" -> "près de la maison"; English word number `main` is sure."""
     labels = [str(place) for place in range(len(english))]
     linked = [(word, str(main) if word != "de" else "", " ".join(labels)) for word in french]
-    if french == ("de",):
-        linked = [("de", "0", "")]
     return join(phrase(dict(zip(labels, english, strict=True)), linked), noun)
 
 
@@ -251,15 +245,13 @@ def _english_article(article: str, words: dict[str, str], negated: bool) -> str:
     return "any" if article == "some" and negated else article
 
 
-def _after(owned: Phrase, owner: Phrase) -> Phrase:
-    """English puts the owner first, French last."""
-    shift = len(owner.english)
-    moved = tuple(
-        Word(word.text, frozenset(place + shift for place in word.sure),
-             frozenset(place + shift for place in word.possible))
-        for word in owned.french
-    )  # fmt: skip
-    return Phrase(owner.english + owned.english, moved + owner.french)
+def _moved(words: Iterable[Word], shift: int) -> tuple[Word, ...]:
+    """The words when `shift` more English words stand before those that they translate."""
+
+    def shifted(links: frozenset[int]) -> frozenset[int]:
+        return frozenset(place + shift for place in links)
+
+    return tuple(Word(word.text, shifted(word.sure), shifted(word.possible)) for word in words)
 
 
 def _contracted(preposition: Word, article: Word) -> Word:

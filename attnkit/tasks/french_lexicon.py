@@ -40,65 +40,50 @@ class Verb(NamedTuple):
     etre: bool = False
 
 
-def _noun(line: str, kind: str) -> Noun:
-    english, english_plural, french, french_plural, gender = line.split()
-    return Noun(english, english_plural, french, french_plural, gender, kind)
-
-
 def _adjective(line: str, before: bool = False, colour: bool = False) -> Adjective:
     english, *forms = line.split()
     prevocalic = forms[4] if len(forms) == 5 else forms[0]
     return Adjective(english, (*forms[:4], prevocalic), before, colour)
 
 
-PERSON = [
-    _noun(line, "person")
-    for line in (
+def _regular(stem: str) -> tuple[tuple[str, ...], str]:
+    """The present and the participle of a regular verb in -er."""
+    return tuple(stem + ending for ending in ("e", "es", "e", "ons", "ent")), f"{stem}é"
+
+
+_NOUNS = {
+    "person": (
         "boy boys garçon garçons m", "girl girls fille filles f", "man men homme hommes m",
         "woman women femme femmes f", "child children enfant enfants m",
         "friend friends ami amis m", "teacher teachers professeur professeurs m",
         "queen queens reine reines f", "king kings roi rois m", "hero heroes héros héros m",
-    )
-]  # fmt: skip
-ANIMAL = [
-    _noun(line, "animal")
-    for line in (
+    ),
+    "animal": (
         "cat cats chat chats m", "dog dogs chien chiens m", "horse horses cheval chevaux m",
         "bird birds oiseau oiseaux m", "owl owls hibou hiboux m", "cow cows vache vaches f",
         "mouse mice souris souris f", "rabbit rabbits lapin lapins m",
-    )
-]  # fmt: skip
-FOOD = [
-    _noun(line, "food")
-    for line in (
+    ),
+    "food": (
         "apple apples pomme pommes f", "egg eggs œuf œufs m", "cake cakes gâteau gâteaux m",
         "tomato tomatoes tomate tomates f",
-    )
-]  # fmt: skip
-THING = [
-    _noun(line, "thing")
-    for line in (
+    ),
+    "thing": (
         "book books livre livres m", "letter letters lettre lettres f", "key keys clé clés f",
         "chair chairs chaise chaises f", "car cars voiture voitures f",
         "flower flowers fleur fleurs f", "hat hats chapeau chapeaux m", "box boxes boîte boîtes f",
         "boat boats bateau bateaux m", "tree trees arbre arbres m",
-    )
-]  # fmt: skip
-PLACE = [
-    _noun(line, "place")
-    for line in (
+    ),
+    "place": (
         "house houses maison maisons f", "school schools école écoles f",
         "garden gardens jardin jardins m", "market markets marché marchés m",
         "church churches église églises f", "hotel hotels hôtel hôtels m",
         "village villages village villages m", "island islands île îles f",
-    )
-]  # fmt: skip
-PART = [
-    _noun(line, "part")
-    for line in ("door doors porte portes f", "window windows fenêtre fenêtres f",
-                 "wall walls mur murs m")
-]  # fmt: skip
-NOUNS = PERSON + ANIMAL + FOOD + THING + PLACE + PART
+    ),
+    "part": (
+        "door doors porte portes f", "window windows fenêtre fenêtres f", "wall walls mur murs m",
+    ),
+}  # fmt: skip
+NOUNS = [Noun(*line.split(), kind) for kind, lines in _NOUNS.items() for line in lines]
 
 ADJECTIVES = [
     _adjective(line, before=True)
@@ -140,17 +125,13 @@ SUITS = {
 _ANY = ("person", "animal", "food", "thing", "place", "part")
 TRANSITIVE = [
     Verb("see", "sees", "saw", ("vois", "vois", "voit", "voyons", "voient"), "vu", _ANY),
-    Verb("like", "likes", "liked", ("aime", "aimes", "aime", "aimons", "aiment"), "aimé", _ANY),
-    Verb("find", "finds", "found", ("trouve", "trouves", "trouve", "trouvons", "trouvent"),
-         "trouvé", ("animal", "food", "thing")),
-    Verb("look", "looks", "looked",
-         ("regarde", "regardes", "regarde", "regardons", "regardent"), "regardé", _ANY,
-         particle="at"),
+    Verb("like", "likes", "liked", *_regular("aim"), _ANY),
+    Verb("find", "finds", "found", *_regular("trouv"), ("animal", "food", "thing")),
+    Verb("look", "looks", "looked", *_regular("regard"), _ANY, particle="at"),
     Verb("wait", "waits", "waited",
          ("attends", "attends", "attend", "attendons", "attendent"), "attendu", ("person",),
          particle="for"),
-    Verb("draw", "draws", "drew", ("dessine", "dessines", "dessine", "dessinons", "dessinent"),
-         "dessiné", ("person", "animal", "thing", "place")),
+    Verb("draw", "draws", "drew", *_regular("dessin"), ("person", "animal", "thing", "place")),
     Verb("eat", "eats", "ate", ("mange", "manges", "mange", "mangeons", "mangent"), "mangé",
          ("food",)),
     Verb("buy", "buys", "bought", ("achète", "achètes", "achète", "achetons", "achètent"),
@@ -162,24 +143,19 @@ TRANSITIVE = [
          ("part",)),
 ]  # fmt: skip
 GIVING = [
-    Verb("give", "gives", "gave", ("donne", "donnes", "donne", "donnons", "donnent"), "donné",
-         ("food", "thing")),
-    Verb("show", "shows", "showed", ("montre", "montres", "montre", "montrons", "montrent"),
-         "montré", ("animal", "thing")),
-]  # fmt: skip
+    Verb("give", "gives", "gave", *_regular("donn"), ("food", "thing")),
+    Verb("show", "shows", "showed", *_regular("montr"), ("animal", "thing")),
+]
 INTRANSITIVE = [
     Verb("sleep", "sleeps", "slept", ("dors", "dors", "dort", "dormons", "dorment"), "dormi", ()),
-    Verb("dance", "dances", "danced", ("danse", "danses", "danse", "dansons", "dansent"), "dansé",
-         ()),
-    Verb("sing", "sings", "sang", ("chante", "chantes", "chante", "chantons", "chantent"),
-         "chanté", ()),
-]  # fmt: skip
+    Verb("dance", "dances", "danced", *_regular("dans"), ()),
+    Verb("sing", "sings", "sang", *_regular("chant"), ()),
+]
 MOTION = [
     Verb("go", "goes", "went", ("vais", "vas", "va", "allons", "vont"), "allé", ("place",),
          particle="to", to="à", etre=True),
-    Verb("arrive", "arrives", "arrived",
-         ("arrive", "arrives", "arrive", "arrivons", "arrivent"), "arrivé", ("place",),
-         particle="at", to="à", etre=True),
+    Verb("arrive", "arrives", "arrived", *_regular("arriv"), ("place",), particle="at", to="à",
+         etre=True),
     Verb("come", "comes", "came", ("viens", "viens", "vient", "venons", "viennent"), "venu",
          ("place",), particle="from", to="de", etre=True),
 ]  # fmt: skip
