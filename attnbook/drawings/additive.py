@@ -57,10 +57,10 @@ def draw_score(narrow: bool) -> Sheet:
         sheet.bar(288, y - 7, 50, 14, share)
         sheet.text(313, y + 17, f"{share:.2f}", "weight", size=12.5)
     _curve(sheet, 40, 272, 178, 84)
-    sheet.text(232, 302, "3 in one feature:", anchor="start", size=12.5)
-    sheet.text(232, 320, f"{math.tanh(3):.3f}", anchor="start", style="d-bold")
-    sheet.text(232, 344, "1 and 2 in two:", anchor="start", size=12.5)
-    sheet.text(232, 362, f"{math.tanh(1) + math.tanh(2):.3f}", anchor="start", style="d-bold")
+    sheet.text(232, 314, "3 in one feature:", anchor="start", size=12.5)
+    sheet.text(232, 332, f"{math.tanh(3):.3f}", anchor="start", style="d-bold")
+    sheet.text(232, 356, "1 and 2 in two:", anchor="start", size=12.5)
+    sheet.text(232, 374, f"{math.tanh(1) + math.tanh(2):.3f}", anchor="start", style="d-bold")
     return sheet
 
 
