@@ -10,6 +10,7 @@ import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
+from importlib import import_module
 from numbers import Integral, Real
 from typing import Any
 
@@ -250,6 +251,17 @@ def same_number(name: str, values: Sequence, other: str, others: Sequence) -> No
     """Check that `values` holds as many items as `others`."""
     if len(values) != len(others):
         fail(name, f"as many as {other}, {len(others)}", str(len(values)))
+
+
+def installed(name: str, extra: str) -> Any:
+    """Import a library that `pip install 'attnkit[extra]'` brings; say so when it is missing."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        package = name.split(".")[0].replace("_", "-")
+        raise ImportError(
+            f"{package}: expected to be installed (pip install 'attnkit[{extra}]'), got {error}"
+        ) from error
 
 
 # What attnkit calls the arguments of PyTorch's and other libraries' attention.

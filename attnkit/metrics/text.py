@@ -1,7 +1,7 @@
 """BLEU, chrF and ROUGE, by the libraries that define them."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from attnkit import checks
 
@@ -56,7 +56,7 @@ def bleu(
     """
     checks.flag("lowercase", lowercase)
     columns = _columns(hypotheses, references)
-    metric = _library("sacrebleu").BLEU(tokenize=tokenize, lowercase=lowercase)
+    metric = checks.installed("sacrebleu", "metrics").BLEU(tokenize=tokenize, lowercase=lowercase)
     score = metric.corpus_score(list(hypotheses), columns)
     return Bleu(score.score, str(metric.get_signature()), str(score))
 
@@ -72,7 +72,7 @@ def chrf(*, hypotheses: Sequence[str], references: References, lowercase: bool =
     """
     checks.flag("lowercase", lowercase)
     columns = _columns(hypotheses, references)
-    metric = _library("sacrebleu").CHRF(lowercase=lowercase)
+    metric = checks.installed("sacrebleu", "metrics").CHRF(lowercase=lowercase)
     score = metric.corpus_score(list(hypotheses), columns)
     return Chrf(score.score, str(metric.get_signature()))
 
@@ -87,7 +87,8 @@ def rouge(*, hypotheses: Sequence[str], references: Sequence[str]) -> dict[str, 
     """
     _texts(hypotheses=hypotheses, references=references)
     kinds = ("rouge1", "rouge2", "rougeL")
-    scorer = _library("rouge_score.rouge_scorer").RougeScorer(list(kinds), use_stemmer=False)
+    library = checks.installed("rouge_score.rouge_scorer", "metrics")
+    scorer = library.RougeScorer(list(kinds), use_stemmer=False)
     scores = [
         scorer.score(reference, hypothesis)
         for hypothesis, reference in zip(hypotheses, references, strict=True)
@@ -109,18 +110,6 @@ def _columns(hypotheses: Sequence[str], references: References) -> list[list[str
     most = max(map(len, several))
     rows = [[*given, *[None] * (most - len(given))] for given in several]
     return [list(column) for column in zip(*rows, strict=True)]
-
-
-def _library(name: str) -> Any:
-    from importlib import import_module
-
-    try:
-        return import_module(name)
-    except ImportError as error:
-        package = name.split(".")[0].replace("_", "-")
-        raise ImportError(
-            f"{package}: expected to be installed (pip install 'attnkit[metrics]'), got {error}"
-        ) from error
 
 
 def _texts(**given: Sequence[str]) -> None:

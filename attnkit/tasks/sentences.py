@@ -26,17 +26,11 @@ def split_sentences(text: str, *, language: str = "en") -> list[str]:
     """
     checks.instance("text", text, str, "a string")
     checks.instance("language", language, str, "a string")
-    try:
-        with warnings.catch_warnings():
-            # Its patterns hold escapes that Python warns of when it compiles them.
-            warnings.simplefilter("ignore")
-            import pysbd
-            from pysbd.languages import LANGUAGE_CODES
-    except ImportError as error:
-        raise ImportError(
-            f"pysbd: expected to be installed (pip install 'attnkit[sentences]'), got {error}"
-        ) from error
-    checks.choice("language", language, tuple(LANGUAGE_CODES))
+    with warnings.catch_warnings():
+        # Its patterns hold escapes that Python warns of when it compiles them.
+        warnings.simplefilter("ignore")
+        pysbd = checks.installed("pysbd", "sentences")
+    checks.choice("language", language, tuple(pysbd.languages.LANGUAGE_CODES))
     joined = " ".join(text.split())
     if not joined:
         return []

@@ -92,7 +92,7 @@ class Subwords(Vocab):
         if not any(lines):
             checks.fail("sequences", "at least one word", "none")
         learned = BytesIO()
-        library = _library()
+        library = checks.installed("sentencepiece", "subwords")
         try:
             library.SentencePieceTrainer.train(
                 sentence_iterator=iter(lines),
@@ -134,9 +134,6 @@ class Subwords(Vocab):
         words = ("".join(pieces[first:end]) for first, end in self.spans(pieces))
         return [word.removeprefix(START) for word in words if word != START]
 
-    def __repr__(self) -> str:
-        return f"Subwords({len(self)} tokens)"
-
     def _pieces_of(self, word: str) -> list[str]:
         parts = list(START + word.replace(START, "_"))
         while len(parts) > 1:
@@ -165,14 +162,3 @@ _OPTIONS = {
     "num_threads": 1,
     "minloglevel": 2,
 }
-
-
-def _library():
-    try:
-        import sentencepiece
-    except ImportError as error:
-        raise ImportError(
-            "sentencepiece: expected to be installed (pip install 'attnkit[subwords]'), "
-            f"got {error}"
-        ) from error
-    return sentencepiece

@@ -126,10 +126,8 @@ class Vocab:
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.tokens == other.tokens
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
-        return f"Vocab({len(self)} tokens)"
+        return f"{type(self).__name__}({len(self)} tokens)"
 
 
 def pad(sequences: Sequence[Sequence[int]], value: int = PAD) -> tuple[Tensor, Tensor]:
