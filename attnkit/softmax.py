@@ -29,25 +29,29 @@ def attention(
     dropout_p: float = 0.0,
 ) -> tuple[Tensor, Tensor]:
     """Equation 1 of Vaswani et al. (2017), as it is written: output (..., L, Ev), weights."""
-    scores = scaled_product(scale, query, key.mT)  # scale * query @ key.mT, (..., L, S)
+    scores = product(query, key.mT, scale)  # scale * query @ key.mT, (..., L, S)
     if bias is not None:
         scores = scores + bias
     weights = masked_softmax(scores, mask)  # (..., L, S), before dropout
     del scores  # as large as the weights, and not needed for the product
-    return (F.dropout(weights, dropout_p) if dropout_p else weights) @ value, weights
+    return product(F.dropout(weights, dropout_p) if dropout_p else weights, value), weights
 
 
-def scaled_product(scale: float, left: Tensor, right: Tensor) -> Tensor:
+def product(left: Tensor, right: Tensor, scale: float = 1.0) -> Tensor:
     """`scale * left @ right`, in one pass where the leading dimensions agree.
 
     `benchmarks/dot_product.py`, with weights: a tenth of a small call.
     """
     lead = left.shape[:-2]
     if not lead or lead != right.shape[:-2]:
-        return scale * left @ right
-    left, right = left.flatten(0, -3), right.flatten(0, -3)
-    product = torch.baddbmm(left.new_empty(()), left, right, beta=0, alpha=scale)
-    return product.view(*lead, *product.shape[-2:])
+        return (left if scale == 1 else scale * left) @ right
+    if len(lead) > 1:
+        left, right = left.flatten(0, -3), right.flatten(0, -3)
+    if scale == 1:
+        result = torch.bmm(left, right)
+    else:
+        result = torch.baddbmm(left.new_empty(()), left, right, beta=0, alpha=scale)
+    return result.unflatten(0, lead) if len(lead) > 1 else result
 
 
 def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:

@@ -241,16 +241,14 @@ class MultiHeadAttention(nn.Module):
         # All is checked before the cache is written to: a refused call leaves it as it was.
         held = 0 if cache is None else getattr(cache, "kept", cache.length)
         mask = _visible(mask, bias, (*lead, L, held + S), query.device)
-        query, key, value = self._heads(query, key, value, mask)  # (..., heads, length, head_dim)
+        dropout_p = self.dropout if self.training else 0.0
+        written_out = need_weights or dropout_p > 0  # by products, not by the kernel
+        query, key, value = self._heads(query, key, value, mask, written_out)
         if rotate is not None:
             offset = 0 if cache is None else cache.length
             query, key = _turned(rotate, query, offset), _turned(rotate, key, offset)
         if cache is not None:
             key, value = cache.update(key, value)
-        dropout_p = self.dropout if self.training else 0.0
-        if need_weights or dropout_p:
-            # Products are slower on non-contiguous heads (benchmarks/multihead.py, weights on).
-            query, key, value = query.contiguous(), key.contiguous(), value.contiguous()
         grouped = self.num_kv_heads != self.num_heads
         call = Call(query, key, value, mask, bias, lead=lead, grouped=grouped)
         scale = 1 / math.sqrt(self.head_dim)
@@ -259,9 +257,18 @@ class MultiHeadAttention(nn.Module):
         return call.finish(_zero_empty(output, mask, key), weights)
 
     def _heads(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | None,
+        contiguous: bool = False,
     ) -> Sequence[Tensor]:
-        """Project, with as few products as the inputs allow, and split into heads."""
+        """Project, with as few products as the inputs allow, and split into heads.
+
+        `contiguous`: as products want them, and PyTorch's kernel does not
+        (benchmarks/multihead.py, weights on).
+        """
         if not self.packed:
             parts = (
                 project(self.query_proj, query, mask),
@@ -269,8 +276,11 @@ class MultiHeadAttention(nn.Module):
                 project(self.value_proj, value, mask),
             )
         elif query is key is value:
-            heads = _split_heads(project(self.in_proj, query, mask), self.head_dim)
-            return heads.split(self.head_counts, -3)
+            x = project(self.in_proj, query, mask)
+            if self.num_kv_heads < self.num_heads:
+                return _split_heads(x, self.head_dim).split(self.head_counts, -3)
+            x = x.view(*x.shape[:-1], 3, self.num_heads, self.head_dim).transpose(-4, -2)
+            return (x.contiguous() if contiguous else x).unbind(-3)  # one copy for all three
         elif _is_bare(self.in_proj):
             weights = self.in_proj.weight.split(self.sizes)
             bias = self.in_proj.bias
@@ -285,7 +295,8 @@ class MultiHeadAttention(nn.Module):
                 for x in ((query, key) if value is key else (query, key, value))
             ]
             parts = parts[0][0], parts[1][1], parts[-1][2]
-        return [_split_heads(x, self.head_dim) for x in parts]
+        heads = [_split_heads(x, self.head_dim) for x in parts]
+        return [x.contiguous() for x in heads] if contiguous else heads
 
     def extra_repr(self) -> str:
         return (

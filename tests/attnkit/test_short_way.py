@@ -58,10 +58,10 @@ def three(*shape):
         ((2, 4, 6, 8), {"mask": masks.causal(6)}, 9, 1),
         ((2, 6, 8), {"mask": masks.causal(6)}, 24, 8),
         ((2, 4, 6, 8), {"mask": masks.causal(6)[None, None]}, 9, 1),
-        ((2, 4, 6, 8), {"need_weights": True}, 21, 6),
-        ((2, 6, 8), {"need_weights": True}, 21, 6),
-        ((2, 4, 6, 8), {"mask": masks.causal(6), "need_weights": True}, 28, 8),
-        ((2, 6, 8), {"mask": masks.causal(6), "need_weights": True}, 28, 8),
+        ((2, 4, 6, 8), {"need_weights": True}, 22, 6),
+        ((2, 6, 8), {"need_weights": True}, 22, 6),
+        ((2, 4, 6, 8), {"mask": masks.causal(6), "need_weights": True}, 29, 8),
+        ((2, 6, 8), {"mask": masks.causal(6), "need_weights": True}, 29, 8),
     ],
 )
 def test_a_usual_call_of_the_function(shape, options, calls, checks):
