@@ -163,8 +163,25 @@ def test_the_caches_counts_are_pythons(show, kv_heads):
             for kept in (True, False)
         ]
         assert root.locator(".ck-key").count() == step * kv_heads
+        assert root.locator(".ck-saved").count() == 2 * step * (4 - kv_heads)
         assert root.locator(".ak-big").inner_text() == f"{cache.nbytes():,} bytes in the cache"
     assert not record.console
+
+
+def test_what_shared_heads_save_keeps_its_place_and_is_named(show):
+    _, root, _ = show(a_cache())
+    whole, cells = a_cache().nbytes(), ".ck-cache :is(.ck-key,.ck-value,.ck-saved)"
+    boxes = (
+        "all => all.map((one) => ['x', 'y', 'width', 'height'].map((of) => one.getAttribute(of)))"
+    )
+    places = sorted(root.locator(cells).evaluate_all(boxes))
+    assert root.locator(".ck-less").count() == 0
+    for kv_heads in (2, 1):
+        control(root, "Key heads").select_option(index=[4, 2, 1].index(kv_heads))
+        saved = f"{whole - a_cache(kv_heads=kv_heads).nbytes():,} bytes"
+        assert root.locator(".ck-less").text_content() == f"saved: {saved}"
+        assert f"Sharing saves {saved}." in root.locator(".ak-live").inner_text()
+        assert sorted(root.locator(cells).evaluate_all(boxes)) == places
 
 
 def test_a_column_is_pressed_and_the_arrows_move_on(show):

@@ -75,8 +75,9 @@ class View {
 
   take(values) {
     write(this.model, values);
-    const { big, say: said, live } = this.page, { step, withCacheNow, againNow } = this.snapshot();
-    live.textContent = `${big.textContent}. ${said.textContent} Word ${step} takes ${whole(withCacheNow)} ` +
+    const { big, say: said, live } = this.page, { step, saved, withCacheNow, againNow } = this.snapshot();
+    const less = saved ? ` Sharing saves ${whole(saved)} bytes.` : "";
+    live.textContent = `${big.textContent}. ${said.textContent}${less} Word ${step} takes ${whole(withCacheNow)} ` +
       `multiply-adds with the cache, ${whole(againNow)} without.`;
   }
 
@@ -97,18 +98,24 @@ class View {
     this.draw(found);
   }
 
-  /** A column for each word: its keys and values in the cache, and below it the work of its step. */
-  draw({ step, kvHeads, each }) {
+  /**
+   * A column for each word: its keys and values in the cache, and below it the work of its step. Rows that
+   * shared heads save keep their place and size, empty, with the bytes that they would have taken.
+   */
+  draw({ step, kvHeads, saved, each }) {
     const { words, num_heads: heads } = this.data, pitch = (WIDTH - LEFT) / words.length, wide = pitch - 3;
     const tall = Math.max(6, Math.min(16, 64 / heads)), top = 6, row = (head, value) => top + (2 * head + value) * (tall + 2);
     const most = each[each.length - 1][1], floor = row(heads, 0) + 14 + WORK;
     const box = (name, x, y, w, h) => `<rect class="${name}" x="${x.toFixed(1)}" y="${y.toFixed(1)}" width="${w.toFixed(1)}" height="${Math.max(h, 1).toFixed(1)}"/>`;
-    const parts = [`<text x="0" y="${top + 12}">cache</text><text x="0" y="${floor - WORK + 12}">work</text>`];
+    const name = (y, text) => `<text x="0" y="${y}">${text}</text>`;
+    const names = tall < 12 ? [name(top + 12, "cache")] : [0, 1].map((value) => name(row(0, value) + tall - 4, value ? "value" : "key"));
+    const parts = [...names, name(floor - WORK + 12, "work")];
     words.forEach((_, j) => {
       const x = LEFT + j * pitch, there = j < step, [kept, again] = each[j];
-      for (let head = 0; head < kvHeads; head++) {
+      for (let head = 0; head < (there ? heads : kvHeads); head++) {
         for (const value of [0, 1]) {
-          const role = there ? `ck-${value ? "value" : "key"}${j === step - 1 ? " ck-new" : ""}` : "ck-empty";
+          const kept = `ck-${value ? "value" : "key"}${j === step - 1 ? " ck-new" : ""}`;
+          const role = head >= kvHeads ? "ck-saved" : there ? kept : "ck-empty";
           parts.push(box(role, x, row(head, value), wide, tall));
         }
       }
@@ -118,6 +125,7 @@ class View {
       }
     });
     parts.push(`<line class="ck-floor" x1="${LEFT}" x2="${WIDTH}" y1="${floor}" y2="${floor}"/>`);
+    if (saved) parts.push(`<text class="ck-less" x="${LEFT + 6}" y="${(row(kvHeads, 0) + row(heads, 0)) / 2 + 3}">saved: ${whole(saved)} bytes</text>`);
     const svg = this.page.cache, high = floor + 62;
     svg.setAttribute("viewBox", `0 0 ${WIDTH} ${high}`);
     svg.innerHTML = parts.join("");
@@ -134,8 +142,9 @@ class View {
   /** What is on show: settings and counts. */
   snapshot() {
     const { step, kv_heads: kvHeads } = traitsOf(this.model, SETTINGS), found = count(this.data, step, kvHeads);
+    const saved = count(this.data, step, this.data.num_heads).bytes - found.bytes;
     const [withCacheNow, againNow] = found.each[step - 1];
-    return { step, kvHeads, ...found, withCacheNow, againNow };
+    return { step, kvHeads, ...found, saved, withCacheNow, againNow };
   }
 }
 
