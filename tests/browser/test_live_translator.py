@@ -5,6 +5,7 @@ import base64
 import pytest
 
 from attnbook import translators
+from attnkit.tasks.vocab import EOS
 from attnkit.viz import LiveTranslator
 from attnkit.viz.live_translator import page as book_page
 from attnkit.viz.live_translator import shown
@@ -187,6 +188,15 @@ def test_when_nothing_changes_the_heavy_line_is_named(live, kept):
     source(root, place).click()
     said = root.locator(".lt-said").inner_text()
     assert said.startswith("You hid “not”. Nothing changed. And yet “pas” had looked at “not”")
+
+
+def test_a_translation_without_a_word_is_said_to_end_at_once(live, kept):
+    widget = a_live(kept)
+    widget.forced = [EOS]
+    _, root, _ = live(widget=widget)
+    assert snapshot(root)["target"] == []
+    assert "You ended it there." in root.locator(".lt-said").inner_text()
+    assert "Now: (ends at once)." in root.locator(".lt-said").inner_text()
 
 
 def test_all_words_hidden_leaves_weights_of_zero(live, kept):

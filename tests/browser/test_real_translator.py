@@ -458,6 +458,21 @@ def test_a_beam_finds_the_sentence_that_a_greedy_search_misses(real, widget):
     assert record.console == []
 
 
+def test_a_hypothesis_without_a_word_says_that_it_ends_at_once(real):
+    _, root, _ = real()
+    write(root, "I want to check it out.")
+    found = search(root, 5)
+    (place,) = (at for at, (text, _) in enumerate(found["kept"]) if text == "")
+    assert place > 0
+    rows = root.locator(".lt-beam").get_by_role("listitem")
+    empty = rows.nth(place).locator("span").first
+    assert empty.inner_text() == "(ends at once)"
+    colour = "node => getComputedStyle(node).color"
+    assert empty.evaluate(colour) == root.locator(".lt-forgiven").evaluate(colour)
+    others = [one for at, one in enumerate(rows.all_inner_texts()) if at != place]
+    assert not [one for one in others if one.startswith(("(", "\n"))]
+
+
 def test_a_beam_with_words_hidden_and_with_one_of_the_readers(real, widget):
     _, root, _ = real()
     recurrent(root)

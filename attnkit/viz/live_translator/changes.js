@@ -32,6 +32,8 @@ function compare(before, now) {
   return { marks, gone };
 }
 
+const EMPTY = "(ends at once)"; // in place of a sentence without words
+
 /** Text of tokens as nodes, those at `marked` places in an element `tag`. */
 function sentence(tokens, marked, tag) {
   const nodes = [];
@@ -40,7 +42,7 @@ function sentence(tokens, marked, tag) {
     if (at > 0 && !joined) nodes.push(" ");
     nodes.push(marked.has(at) ? make(tag, { textContent: token }) : token);
   });
-  return nodes;
+  return nodes.length ? nodes : [EMPTY];
 }
 
 /** Places in `before` that are not in `now`. */

@@ -326,7 +326,7 @@ class View {
     const { steps, source } = this.now ?? {};
     if (!source?.length || !this.engine) return this.page.flag.textContent;
     const written = detokenize(this.now.words);
-    return `${this.page.flag.textContent} ${this.languages[1][0]}: ${written}.`.trim();
+    return `${this.page.flag.textContent} ${this.languages[1][0]}: ${written || EMPTY}.`.trim();
   }
 
   spokenStep(at) {
@@ -619,7 +619,8 @@ class View {
     const most = Math.max(...kept.map(({ sum }) => sum));
     fill(page.beam, kept, makeBar, (item, { words, sum, ended }, at) => {
       const chance = Math.exp(sum), text = detokenize(words.filter(Boolean));
-      setBar(item, ended ? text : `${text} …`, Math.exp(sum - most));
+      setBar(item, ended ? text || EMPTY : `${text} …`, Math.exp(sum - most));
+      item.classList.toggle("lt-empty", !text);
       item.firstChild.lastChild.textContent = chanceText(chance);
       item.classList.toggle("lt-best", !at);
     });
