@@ -188,19 +188,11 @@ def mask(value: Any, target: Sequence[int], *, device: torch.device) -> Tensor:
     """
     if isinstance(value, np.ndarray) and value.dtype == bool:
         value = torch.tensor(value, device=device)
-    if not isinstance(value, Tensor):
-        tensor("mask", value)
-    if value.is_floating_point():
-        fail(
-            "mask",
-            "a boolean tensor, True where the query may attend (add a float tensor with bias=)",
-            str(value.dtype),
-            TypeError,
-        )
+    tensor("mask", value)
     if value.dtype != torch.bool:
-        fail(
-            "mask", "a boolean tensor, True where the query may attend", str(value.dtype), TypeError
-        )
+        hint = " (add a float tensor with bias=)" if value.is_floating_point() else ""
+        expected = f"a boolean tensor, True where the query may attend{hint}"
+        fail("mask", expected, str(value.dtype), TypeError)
     if value.device != device:
         fail("mask", f"device {device} (that of query)", f"device {value.device}")
     broadcasts_to("mask", value, target, "(..., L, S)")
@@ -291,12 +283,17 @@ def hints(function: Callable) -> Callable:
     return function
 
 
-def unknown(owner: str, guessed: Mapping[str, Any]) -> None:
-    """Refuse arguments that do not exist, with what attnkit calls them where it is known."""
+def unknown(
+    owner: str,
+    guessed: Mapping[str, Any],
+    names: Mapping[str, str] = _GUESSES,
+    where: str = "attnkit",
+) -> None:
+    """Refuse arguments that do not exist, with what they are called here where it is known."""
     name = next(iter(guessed))
-    if name not in _GUESSES:
+    if name not in names:
         raise TypeError(f"{owner}() got an unexpected keyword argument {name!r}")
-    fail(name, _GUESSES[name], "an argument that attnkit does not have", TypeError)
+    fail(name, names[name], f"an argument that {where} does not have", TypeError)
 
 
 def hints_at_init(init: Callable) -> Callable:

@@ -101,7 +101,8 @@ def fit(
     >>> fit(nn.Linear(1, 1), batches, steps=4, loss=squared, progress=False).step
     4
     """
-    _refuse(guessed)
+    if guessed:
+        checks.unknown("fit", guessed, _GUESSES, where="fit")
     _check(model, train, valid, steps)
     _check_functions(loss, schedule, measure)
     device = devices.choose(device)
@@ -228,13 +229,6 @@ _GUESSES = {
     "checkpoint_dir": "folder=",
     "verbose": "progress=",
 }
-
-
-def _refuse(guessed: dict[str, Any]) -> None:
-    for name in guessed:
-        if name not in _GUESSES:
-            raise TypeError(f"fit() got an unexpected keyword argument {name!r}")
-        checks.fail(name, _GUESSES[name], "an argument that fit does not have", TypeError)
 
 
 def _check(model: Any, train: Any, valid: Any, steps: int) -> None:
