@@ -8,7 +8,7 @@ argument to correct.
 
 import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from functools import wraps
 from importlib import import_module
 from numbers import Integral, Real
@@ -254,6 +254,12 @@ def installed(name: str, extra: str) -> Any:
         raise ImportError(
             f"{package}: expected to be installed (pip install 'attnkit[{extra}]'), got {error}"
         ) from error
+
+
+def not_empty(name: str, values: Sized, expected: str) -> None:
+    """Check that `values` holds something; `expected` says at least one of what."""
+    if not len(values):
+        fail(name, expected, "none")
 
 
 # What attnkit calls the arguments of PyTorch's and other libraries' attention.

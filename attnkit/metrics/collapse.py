@@ -134,8 +134,7 @@ def stacked_rank(layers: Sequence[Tensor]) -> Tensor:
     >>> stacked_rank([torch.eye(4), torch.full((4, 4), 0.25)])
     tensor([4.0000, 1.0000])
     """
-    if not len(layers):
-        checks.fail("layers", "the weights of at least one layer", "none")
+    checks.not_empty("layers", layers, "the weights of at least one layer")
     product, ranks = None, []
     for number, weights in enumerate(layers):
         _finite_matrix(f"layers[{number}]", weights)

@@ -117,8 +117,7 @@ def _texts(**given: Sequence[str]) -> None:
         _plain(name, texts)
     (first, one), (second, other) = given.items()
     checks.same_number(second, other, first, one)
-    if not len(one):
-        checks.fail(first, "at least one sentence", "none")
+    checks.not_empty(first, one, "at least one sentence")
 
 
 def _plain(name: str, texts: Sequence[str]) -> None:

@@ -43,8 +43,7 @@ class Choices:
 
     def choice(self, options: Sequence[T]) -> T:
         """Return one of `options`, each equally likely."""
-        if not len(options):
-            checks.fail("options", "at least one option", "none")
+        checks.not_empty("options", options, "at least one option")
         return options[self.below(len(options))]
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
@@ -75,8 +74,7 @@ def all_choices(build: Callable[[Callable[[Sequence[Any]], Any]], T]) -> Iterato
         sizes: list[int] = []
 
         def choose(options: Sequence[Any], sizes: list[int] = sizes) -> Any:
-            if not len(options):
-                checks.fail("options", "at least one option", "none")
+            checks.not_empty("options", options, "at least one option")
             if len(sizes) == len(path):
                 path.append(0)
             sizes.append(len(options))

@@ -63,11 +63,7 @@ def collate(pairs: Sequence[Pair], source_vocab: Vocab, target_vocab: Vocab) -> 
     >>> collate([pair], Vocab("a b".split()), Vocab("a b".split())).target_in
     tensor([[1, 5, 4]])
     """
-    _check_pairs(pairs)
-    checks.instance("source_vocab", source_vocab, Vocab, "a Vocab")
-    checks.instance("target_vocab", target_vocab, Vocab, "a Vocab")
-    if not len(pairs):
-        checks.fail("pairs", "at least one pair", "none")
+    _check_pairs_and_vocabs(pairs, source_vocab, target_vocab)
     source, source_lengths = pad([source_vocab.encode(pair.source) for pair in pairs])  # (B, S)
     targets = [target_vocab.encode(pair.target) for pair in pairs]
     target_in, target_lengths = pad([[BOS, *target] for target in targets])  # (B, T)
@@ -111,11 +107,7 @@ class Batches:
         seed: int = 0,
         shuffle: bool = True,
     ):
-        _check_pairs(pairs)
-        if not len(pairs):
-            checks.fail("pairs", "at least one pair", "none")
-        checks.instance("source_vocab", source_vocab, Vocab, "a Vocab")
-        checks.instance("target_vocab", target_vocab, Vocab, "a Vocab")
+        _check_pairs_and_vocabs(pairs, source_vocab, target_vocab)
         self.pairs = list(pairs)
         self.source_vocab, self.target_vocab = source_vocab, target_vocab
         self.batch_size = checks.integer("batch_size", batch_size, minimum=1)
@@ -241,3 +233,10 @@ def _check_pairs(pairs: object) -> None:
             checks.fail("pairs", "Pair objects", f"{type(pair).__name__} {pair!r}", TypeError)
         if not pair.source:
             checks.fail("pairs", "sources of at least one token", "an empty source")
+
+
+def _check_pairs_and_vocabs(pairs: object, source_vocab: object, target_vocab: object) -> None:
+    _check_pairs(pairs)
+    checks.not_empty("pairs", pairs, "at least one pair")
+    checks.instance("source_vocab", source_vocab, Vocab, "a Vocab")
+    checks.instance("target_vocab", target_vocab, Vocab, "a Vocab")

@@ -147,8 +147,7 @@ class DocumentBatches:
     ):
         for document in documents:
             checks.instance("documents", document, Document, "Document objects")
-        if not len(documents):
-            checks.fail("documents", "at least one document", "none")
+        checks.not_empty("documents", documents, "at least one document")
         self.documents = list(documents)
         self.vocab = checks.instance("vocab", vocab, Vocab, "a Vocab")
         self.batch_size = checks.integer("batch_size", batch_size, minimum=1)

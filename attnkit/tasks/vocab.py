@@ -143,8 +143,7 @@ def pad(sequences: Sequence[Sequence[int]], value: int = PAD) -> tuple[Tensor, T
     (tensor([[4, 5, 6],
             [7, 0, 0]]), tensor([3, 1]))
     """
-    if not len(sequences):
-        checks.fail("sequences", "at least one sequence", "none")
+    checks.not_empty("sequences", sequences, "at least one sequence")
     checks.integer("value", value)
     lengths = torch.tensor([len(sequence) for sequence in sequences])
     width = max(1, int(lengths.max()))

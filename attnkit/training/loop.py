@@ -240,8 +240,7 @@ def _check(model: Any, train: Any, valid: Any, steps: int) -> None:
         if not hasattr(batches, "__len__") or not hasattr(batches, "__iter__"):
             expected = "tasks.Batches or a sequence of batches"
             checks.fail(name, expected, type(batches).__name__, TypeError)
-        if not len(batches):
-            checks.fail(name, "at least one batch", "none")
+        checks.not_empty(name, batches, "at least one batch")
 
 
 def _check_functions(loss: Any, schedule: Any, measure: Any) -> None:
