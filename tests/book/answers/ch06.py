@@ -2,38 +2,58 @@
 
 CHAPTER = "06_masks.ipynb"
 CHECKS = {
-    1: "check_translation",
+    1: "check_combination",
     2: "check_softmax",
     3: "check_cached",
     4: "check_finder",
-    5: "check_packed",
-    6: "check_prefix",
+    5: "check_prefix",
 }
 
 WRONG = {
-    (1, "both upside down"): (
-        "lambda x: ~(tril(x) & ~x[:, None, None])",
-        "query 0 may attend to key 0",
-    ),
+    (1, "upside down"): ("lambda i, d, q: ~combine(i, d, q)", "query 0 may attend to key 0"),
     (1, "padding not turned round"): (
-        "lambda x: tril(x) & x[:, None, None]",
+        "lambda i, d, q: combine(~i, d, q)",
         "query 0 may attend to key 0",
     ),
-    (1, "either rule is enough"): (
-        "lambda x: tril(x) | ~x[:, None, None]",
-        "query 0 must not attend to key 1",
+    (1, "no padding"): (
+        "lambda i, d, q: combine(i & False, d, q)",
+        "2 filler, documents of [[3], [3]] words: row 0, query 0 must not attend to key 0",
     ),
     (1, "hides rows in place of columns"): (
-        "lambda x: tril(x) & ~x[:, None, :, None]",
-        "query 3 may attend to key 0",
+        "lambda i, d, q: combine(i & False, d, q) & ~i[:, None, :, None]",
+        "query 2 must not attend to key 0",
     ),
-    (1, "no dimension for the heads"): ("lambda x: tril(x) & ~x[:, None]", "expected shape"),
+    (1, "not causal"): (
+        "lambda i, d, q: combine(i, d, q | True)",
+        "query 0 must not attend to key 1",
+    ),
+    (1, "looks ahead only"): (
+        "lambda i, d, q: combine(i, d.flip(-1), q.flip(-1)).flip(-1, -2)",
+        "must not attend",
+    ),
+    (1, "no question"): (
+        "lambda i, d, q: combine(i, d, q & False)",
+        "row 1, query 0 may attend to key 2",
+    ),
+    (1, "the question is hidden from the rest"): (
+        "lambda i, d, q: combine(i, 2 * d + q, q)",
+        "row 1, query 0 may attend to key 2",
+    ),
+    (1, "documents see each other"): (
+        "lambda i, d, q: combine(i, 0 * d, q)",
+        "row 1, query 2 must not attend to key 0",
+    ),
+    (1, "questions of other documents"): (
+        "lambda i, d, q: combine(i, d, q) | (q & ~i)[:, None, None]",
+        "must not attend",
+    ),
+    (1, "no dimension for the heads"): ("lambda i, d, q: combine(i, d, q)[:, 0]", "expected shape"),
     (1, "a float mask"): (
-        "lambda x: (tril(x) & ~x[:, None, None]).float()",
+        "lambda i, d, q: combine(i, d, q).float()",
         "expected a boolean mask",
     ),
     (1, "attnkit's"): (
-        "lambda x: (masks.causal(x.shape[1]) & masks.from_torch_padding(x))[:, None]",
+        "lambda i, d, q: combine(i, d, q) & masks.from_torch_padding(i)[:, None]",
         "a ready-made function",
     ),
     (2, "fills with -1e9"): (
@@ -104,32 +124,12 @@ WRONG = {
         "lambda f: look(f, ahead=2)",
         "sees one word ahead",
     ),
-    (5, "causal within a document"): (
-        "lambda n, p: packed_prefix(n, [0] * len(n))",
-        "query 3 may attend to key 4",
-    ),
-    (5, "prefix of the row, not of the document"): (
-        "lambda n, p: same(n) & (lower(n) | (torch.arange(sum(n)) < p[0]))",
-        "may attend",
-    ),
-    (5, "sees other documents"): (
-        "lambda n, p: packed_prefix(n, p) | lower(n)",
-        "query 3 must not attend to key 0",
-    ),
-    (5, "whole documents"): ("lambda n, p: same(n)", "must not attend"),
-    (5, "only the prefix"): (
-        "lambda n, p: packed_prefix(n, p) & ~lower(n)",
-        "query 0 may attend to key 0",
-    ),
-    (6, "counts from 0"): ("lambda: (2, 1)", "Prefix of 2: expected the smallest"),
-    (6, "too long"): ("lambda: (4, 3)", "Prefix of 4: expected the smallest"),
-    (6, "the row of the last key changes too"): ("lambda: (3, 3)", "Row 3: a row changes when"),
+    (5, "counts from 0"): ("lambda: (2, 1)", "Prefix of 2: expected the smallest"),
+    (5, "too long"): ("lambda: (4, 3)", "Prefix of 4: expected the smallest"),
+    (5, "the row of the last key changes too"): ("lambda: (3, 3)", "Row 3: a row changes when"),
 }
 
 HELPERS = """
-def tril(ignore):
-    return torch.ones(ignore.shape[1], ignore.shape[1]).tril().bool()
-
 def bias(may):
     return torch.zeros(may.shape).masked_fill(~may, -math.inf)
 
@@ -147,13 +147,6 @@ def place(new, cached):
 def band(new, cached, window, offset):
     query, key = offset + torch.arange(new)[:, None], torch.arange(cached + new)
     return (key <= query) & (key > query - window)
-
-def same(lengths):
-    document = torch.arange(len(lengths)).repeat_interleave(torch.tensor(lengths))
-    return document[:, None] == document
-
-def lower(lengths):
-    return torch.ones(sum(lengths), sum(lengths)).tril().bool()
 
 def look(layer, modes=(True, False), lengths=(4, 12), batch=True, plain_sum=False, ahead=1):
     for training in modes:
