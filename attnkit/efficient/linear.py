@@ -127,7 +127,10 @@ def linear_attention(
         if not plain:
             if mask is not None:
                 features = features[0], features[1] * key_mask
-            output, _ = _linear(*features, value, causal, None)
+            if causal:
+                output, _ = _chunks(*features, value, _no_state(features[1], value))
+            else:
+                output = _parallel(*features, value)
     return call.finish(output, weights if need_weights else None)
 
 
@@ -167,7 +170,7 @@ def linear_attention_segment(
         >>> torch.allclose(torch.cat([first, second]), whole, atol=1e-5)
         True
     """
-    return _segment(query, key, value, state, feature_map, _linear)
+    return _segment(query, key, value, state, feature_map, _chunks)
 
 
 def linear_attention_recurrent(
@@ -206,22 +209,24 @@ def _segment(
     checks.function("feature_map", feature_map, "a callable")
     target, _, _ = check(query, key, value)
     checks.size("key", key, -2, query.shape[-2], "L: a segment has one key for each query")
-    if state is not None and not isinstance(state, LinearState):
-        checks.fail("state", "a LinearState or None", type(state).__name__, TypeError)
-    # Nothing hides a NaN from the next segment, so the state keeps what it holds.
     ranges = _causal_ranges(query)
-    if state is not None and not values_unavailable(query) and not state.key_value.isfinite().all():
-        ranges = None
+    if state is not None:
+        checks.instance("state", state, LinearState, "a LinearState or None")
+        # Nothing hides a NaN from the next segment, so the state keeps what it holds.
+        if not values_unavailable(query) and not state.key_value.isfinite().all():
+            ranges = None
     call = Call(query, key, value, lead=target[:-2], ranges=ranges)
     with without_autocast(query):
         wide_query, wide_key, wide_value = widen(call.query, call.key, call.value)
         features = feature_map(wide_query), feature_map(wide_key)
-        _check_state(state, features[1], wide_value)
-        output, state = form(*features, wide_value, True, state)
+        if state is None:
+            state = _no_state(features[1], wide_value)
+        else:
+            _check_state(state, features[1], wide_value)
+        output, state = form(*features, wide_value, state)
     if call.nan_rows is not None:
-        bad = ~(key.isfinite().all((-2, -1)) & value.isfinite().all((-2, -1)))[
-            ..., None
-        ]  # (..., 1)
+        finite = key.isfinite().all((-2, -1)) & value.isfinite().all((-2, -1))
+        bad = ~finite[..., None]  # (..., 1)
         state = LinearState(
             state.key_value.masked_fill(bad[..., None], math.nan),
             state.key.masked_fill(bad, math.nan),
@@ -229,14 +234,17 @@ def _segment(
     return call.finish(output).output, state
 
 
-def _linear(
-    query: Tensor, key: Tensor, value: Tensor, causal: bool, state: LinearState | None
+def _parallel(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """Output of features (..., L, F) and (..., S, F) when every query sees every key."""
+    key_value, total = key.mT @ value, key.sum(-2)
+    return _read(query @ key_value, query @ total[..., None])
+
+
+def _chunks(
+    query: Tensor, key: Tensor, value: Tensor, state: LinearState
 ) -> tuple[Tensor, LinearState]:
-    """Output and last state of features (..., L, F) and (..., S, F), in linear time."""
-    if not causal:
-        state = LinearState(key.mT @ value, key.sum(-2))
-        return _read(query @ state.key_value, query @ state.key[..., None]), state
-    state, outputs = _no_state(key, value) if state is None else state, []
+    """Causal output and last state of features (..., L, F), chunk by chunk: in linear time."""
+    outputs = []
     # Not slices: each would hand back a gradient as large as the whole.
     chunks = (x.split(CHUNK, -2) for x in (query, key, value))
     for block, block_key, block_value in zip(*chunks, strict=True):
@@ -250,12 +258,11 @@ def _linear(
 
 
 def _steps(
-    query: Tensor, key: Tensor, value: Tensor, causal: bool, state: LinearState | None
+    query: Tensor, key: Tensor, value: Tensor, state: LinearState
 ) -> tuple[Tensor, LinearState]:
     """The same, token by token."""
-    state = _no_state(key, value) if state is None else state
     if not query.shape[-2]:
-        return _linear(query, key, value, causal, state)
+        return _chunks(query, key, value, state)
     outputs = []
     for step in zip(*(x.unbind(-2) for x in (query, key, value)), strict=True):
         q, k, v = (x[..., None, :] for x in step)
@@ -292,9 +299,7 @@ def _causal_ranges(query: Tensor) -> KeyRanges:
     return key_ranges(length, length, causal=True, window=None, offset=0, device=query.device)
 
 
-def _check_state(state: LinearState | None, key: Tensor, value: Tensor) -> None:
-    if state is None:
-        return
+def _check_state(state: LinearState, key: Tensor, value: Tensor) -> None:
     expected = (key.shape[-1], value.shape[-1])
     if tuple(state.key_value.shape[-2:]) != expected or state.key.shape[-1] != expected[0]:
         checks.fail(

@@ -152,7 +152,8 @@ def test_a_state_is_not_written_to():
 
 def test_a_short_sequence_takes_the_plain_form(monkeypatch):
     monkeypatch.setattr(linear, "SHORT", 9)
-    monkeypatch.setattr(linear, "_linear", None)
+    for form in ("_parallel", "_chunks"):
+        monkeypatch.setattr(linear, form, None)
     keys = random(9) < 0.5
     assert_same(
         lambda *x: linear_attention(*x, causal=True, mask=keys).output,
