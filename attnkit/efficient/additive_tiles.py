@@ -46,40 +46,6 @@ class Tile(NamedTuple):
         )
 
 
-class Tiling:
-    """How the pairs (N, L, S) of a problem are cut, without the keys that a mask hides.
-
-    Args:
-        shape: N, L, S.
-        mask: boolean (N, L, S), or None.
-    """
-
-    def __init__(self, shape: tuple[int, int, int], mask: Tensor | None = None):
-        self.shape = shape
-        self.whole = Tile(*(slice(0, size) for size in shape))
-        self.visible = None if mask is None else visible_range(mask)
-
-    def split(self, whole: Tile, pairs: int, least_rows: int = 1) -> Iterator[Tile]:
-        """Cut `whole` into tiles of at most `pairs`, without keys that no query of a tile may see.
-
-        A tile has all keys, unless it would then have fewer queries than `least_rows`.
-        """
-        n, length, width = (x.stop - x.start for x in whole)
-        key_step = min(width, max(1, pairs // min(length, least_rows)))
-        row_step = min(length, pairs // key_step)
-        batch_step = max(1, min(n, pairs // (length * width)))
-        for batch in steps(whole.batch, batch_step):
-            for rows in steps(whole.rows, row_step):
-                for keys in steps(self.seen(batch, rows, whole.keys), key_step):
-                    yield Tile(batch, rows, keys)
-
-    def seen(self, batch: slice, rows: slice, keys: slice) -> slice:
-        if self.visible is None:
-            return keys
-        first, last = (x[batch, rows] for x in self.visible)
-        return slice(max(keys.start, int(first.min())), min(keys.stop, int(last.max())))
-
-
 def visible_range(mask: Tensor) -> tuple[Tensor, Tensor]:
     """The first visible key of each query, and one past the last: two (N, L) tensors."""
     shape, keys = mask.shape[:-1], mask.shape[-1]
@@ -96,10 +62,11 @@ def steps(whole: slice, step: int) -> Iterator[slice]:
         yield slice(start, min(start + step, whole.stop))
 
 
-class PairTanh(Tiling):
+class PairTanh:
     """tanh(q + k) of any tile, in one buffer that the next tile overwrites.
 
-    A band holds a few queries and all keys, for the softmax; its tiles are what fits the buffer.
+    The pairs (N, L, S) are cut without the keys that a mask hides. A band holds a few queries and
+    all keys, for the softmax; its tiles are what fits the buffer.
 
     Args:
         query: (N, L, A).
@@ -108,7 +75,9 @@ class PairTanh(Tiling):
     """
 
     def __init__(self, query: Tensor, key: Tensor, mask: Tensor | None = None):
-        super().__init__((query.shape[0], query.shape[1], key.shape[1]), mask)
+        self.shape = (query.shape[0], query.shape[1], key.shape[1])
+        self.whole = Tile(*(slice(0, size) for size in self.shape))
+        self.visible = None if mask is None else visible_range(mask)
         hidden = query.shape[-1]
         self.pairs = max(
             1, (TILE * max(2, torch.get_num_threads()) if query.is_cpu else TILE << 9) // hidden
@@ -154,6 +123,26 @@ class PairTanh(Tiling):
 
     def tiles(self, band: Tile) -> Iterator[Tile]:
         return self.split(band, self.pairs, ROWS)
+
+    def split(self, whole: Tile, pairs: int, least_rows: int = 1) -> Iterator[Tile]:
+        """Cut `whole` into tiles of at most `pairs`, without keys that no query of a tile may see.
+
+        A tile has all keys, unless it would then have fewer queries than `least_rows`.
+        """
+        n, length, width = (x.stop - x.start for x in whole)
+        key_step = min(width, max(1, pairs // min(length, least_rows)))
+        row_step = min(length, pairs // key_step)
+        batch_step = max(1, min(n, pairs // (length * width)))
+        for batch in steps(whole.batch, batch_step):
+            for rows in steps(whole.rows, row_step):
+                for keys in steps(self.seen(batch, rows, whole.keys), key_step):
+                    yield Tile(batch, rows, keys)
+
+    def seen(self, batch: slice, rows: slice, keys: slice) -> slice:
+        if self.visible is None:
+            return keys
+        first, last = (x[batch, rows] for x in self.visible)
+        return slice(max(keys.start, int(first.min())), min(keys.stop, int(last.max())))
 
 
 class PairGrads:

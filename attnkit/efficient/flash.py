@@ -91,7 +91,8 @@ def flash_attention(
     """
     options = {"causal": causal, "window": window, "offset": offset}
     call, scale = _open(query, key, value, mask, options, scale, enable_gqa, need_weights)
-    if need_weights or values_unavailable(query) or (query.is_cpu and _is_short(query, key)):
+    short = query.is_cpu and query.shape[-2] * key.shape[-2] <= SHORT**2
+    if need_weights or short or values_unavailable(query):
         return call.finish(*call.dot_product(scale, need_weights=need_weights))
     output, _ = _blockwise(call, scale, options)
     call.record(output, None, lambda: call.dot_scores(scale))
@@ -150,10 +151,6 @@ def _open(
     ranges = key_ranges(*target[-2:], **options, device=query.device)
     lead = target[:-2]
     return Call(query, key, value, mask, lead=lead, ranges=ranges, grouped=enable_gqa), scale
-
-
-def _is_short(query: Tensor, key: Tensor) -> bool:
-    return query.shape[-2] * key.shape[-2] <= SHORT**2
 
 
 def _blockwise(call: Call, scale: float, options: dict[str, object]) -> tuple[Tensor, Tensor]:

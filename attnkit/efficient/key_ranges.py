@@ -53,12 +53,9 @@ class KeyRanges(NamedTuple):
         """Whether a query sees any flagged key: flags (..., S) -> (..., L, 1), in linear time."""
         flags = flags.expand(*flags.shape[:-1], self.keys)
         before = torch.nn.functional.pad(flags.long().cumsum(-1), (1, 0))  # (..., S + 1)
-        first = (self._places() + self.low).clamp(0, self.keys)
-        last = (self._places() + self.high).clamp(0, self.keys)
+        places = torch.arange(self.queries, device=self.device)
+        first, last = ((places + edge).clamp(0, self.keys) for edge in (self.low, self.high))
         return (before[..., last] > before[..., first])[..., None]
-
-    def _places(self) -> Tensor:
-        return torch.arange(self.queries, device=self.device)
 
 
 def key_ranges(

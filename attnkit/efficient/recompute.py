@@ -57,13 +57,12 @@ def checkpointed_layers(
     segments = checks.integer("segments", segments, minimum=1, maximum=count)
     size = -(-count // segments)
 
+    def run(x: Tensor, part: Sequence[Callable[..., Tensor]]) -> Tensor:
+        for layer in part:
+            x = layer(x, **options)
+        return x
+
     for begin in range(0, count, size):
-
-        def run(x: Tensor, part: Sequence[Callable[..., Tensor]]) -> Tensor:
-            for layer in part:
-                x = layer(x, **options)
-            return x
-
         segment = layers[begin : begin + size]
         if torch.is_grad_enabled():
             inputs = checkpoint(run, inputs, segment, use_reentrant=False)

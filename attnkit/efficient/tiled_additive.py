@@ -35,7 +35,7 @@ def worth_tiling(query: Tensor, key: Tensor) -> bool:
     length, keys = query.shape[-2], key.shape[-2]
     if length * keys < FEW_PAIRS * (length + keys):
         return False
-    return max(query.numel() * keys, key.numel() * length) >= max(1, WORTH_TILING)
+    return max(query.numel() * keys, key.numel() * length) >= WORTH_TILING
 
 
 def tiled_additive_scores(query: Tensor, key: Tensor, v: Tensor) -> Tensor:

@@ -29,10 +29,13 @@ def pass_on(
     come = [x.new_empty(*x.shape[:-2], length, x.shape[-1]) for x in tensors]
     operations = []
     for number, (sent, received) in enumerate(zip(gone, come, strict=True), tag):
+        same = {"group": group, "tag": number}
         if sent.numel():
-            operations.append(_operation(distributed.isend, sent, group, after, number))
+            send = distributed.P2POp(distributed.isend, sent, group_peer=after, **same)
+            operations.append(send)
         if received.numel():
-            operations.append(_operation(distributed.irecv, received, group, before, number))
+            receive = distributed.P2POp(distributed.irecv, received, group_peer=before, **same)
+            operations.append(receive)
     waiting = distributed.batch_isend_irecv(operations) if operations else []
 
     def wait() -> list[Tensor]:
@@ -42,12 +45,6 @@ def pass_on(
         return come
 
     return wait
-
-
-def _operation(
-    kind: Callable, tensor: Tensor, group: distributed.ProcessGroup | None, peer: int, tag: int
-) -> distributed.P2POp:
-    return distributed.P2POp(kind, tensor, group=group, group_peer=peer, tag=tag)
 
 
 class AllToAll(torch.autograd.Function):

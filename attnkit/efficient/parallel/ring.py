@@ -168,10 +168,8 @@ class Plan(NamedTuple):
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, offset: int) -> Flash:
         """Attention of one slice of queries to one slice of keys."""
-        if self.causal or self.window is not None:
-            places = {"causal": self.causal, "window": self.window, "offset": offset}
-            return flash_with_logsumexp(query, key, value, **places, **self.options)
-        return flash_with_logsumexp(query, key, value, **self.options)
+        places = {"causal": self.causal, "window": self.window, "offset": offset}
+        return flash_with_logsumexp(query, key, value, **places, **self.options)
 
 
 class _Ring(torch.autograd.Function):
