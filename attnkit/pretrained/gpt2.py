@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from attnkit import checks
-from attnkit.pretrained.bert import ACTIVATIONS, take
+from attnkit.pretrained.bert import activation_of, take
 from attnkit.training import storage
 from attnkit.transformer import LanguageModel
 
@@ -45,9 +45,7 @@ def gpt2_model(tensors: Mapping[str, Tensor], config: Mapping[str, Any]) -> Lang
             num_layers=config["n_layer"],
             hidden_dim=config.get("n_inner"),
             dropout=0.1,
-            activation=ACTIVATIONS[
-                checks.choice("activation_function", activation, tuple(ACTIVATIONS))
-            ],
+            activation=activation_of("activation_function", activation),
             positions="learned",
             max_len=config["n_positions"],
         )

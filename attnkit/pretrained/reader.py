@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from attnkit import checks, masks
 from attnkit.pretrained import files
-from attnkit.pretrained.bert import Bert, States, bert_model
+from attnkit.pretrained.bert import Bert, States, bert_model, states_of
 from attnkit.pretrained.gpt2 import gpt2_model
 from attnkit.training import storage
 from attnkit.transformer import LanguageModel
@@ -134,14 +134,9 @@ class Reader:
         if isinstance(self.model, Bert):
             return self.model(tokens, lengths)
         # A token of GPT-2 sees those before it; padding on the right is behind every real one.
-        model, mask = self.model, masks.causal(tokens.shape[1]).to(tokens.device)
+        model, mask = self.model, masks.causal(tokens.shape[1], device=tokens.device)
         x = model.positions.add(model.embedding(tokens))  # (B, L, E)
-        states, weights = [x], []
-        for layer in model.stack.layers:
-            x, looked = layer(x, mask=mask, need_weights=True)
-            states.append(x)
-            weights.append(looked)
-        return States(torch.stack(states, 1), torch.stack(weights, 1))
+        return states_of(model.stack.layers, x, mask)
 
     def _words(self, ids: list[int]) -> list[str]:
         if isinstance(self.model, LanguageModel):  # its own names stand for bytes
