@@ -162,8 +162,9 @@ def adapt(
             when the attention is called with one.
         causal: whether the attention is causal by itself. It is then given no causal mask.
         project: a function (query, key) -> (queries, keys) with the projected heads,
-            (B, H, L, D) each, from which a module computes its scores. `assert_scale` and
-            `assert_heads_independent` need it; known for PyTorch's, Keras's and attnkit's.
+            (B, H, L, D) each, or fewer key heads that queries share, from which a module computes
+            its scores. `assert_scale` and `assert_heads_independent` need it; known for PyTorch's,
+            Keras's and attnkit's.
         dtype: of the inputs; that of the module's parameters, or float32.
 
     Returns:
@@ -300,9 +301,9 @@ def _torch_heads(attention: nn.MultiheadAttention) -> Callable[..., Any]:
         if attention.in_proj_weight is None:
             weights = attention.q_proj_weight, attention.k_proj_weight
         else:
-            weights = attention.in_proj_weight[:size], attention.in_proj_weight[size : 2 * size]
+            weights = attention.in_proj_weight.split(size)[:2]
         bias = attention.in_proj_bias
-        biases = (None, None) if bias is None else (bias[:size], bias[size : 2 * size])
+        biases = (None, None) if bias is None else bias.split(size)[:2]
         return tuple(
             nn.functional.linear(x, weight, bias)
             .unflatten(-1, (attention.num_heads, -1))
@@ -331,16 +332,14 @@ def _keras_run(attention: Any) -> Callable[..., Any]:
 def _keras_heads(attention: Any) -> Callable[..., Any]:
     def project(query, key):
         heads = [attention._query_dense(query), attention._key_dense(key)]  # (B, L, H, D)
-        queries, keys = (x.transpose(1, 2) for x in heads)
-        return queries, keys.repeat_interleave(queries.shape[1] // keys.shape[1], 1)
+        return tuple(x.transpose(1, 2) for x in heads)
 
     return project
 
 
 def _our_heads(attention: nn.Module) -> Callable[..., Any]:
     def project(query, key):
-        queries, keys, _ = attention._heads(query, key, key, None)
-        return queries, keys.repeat_interleave(queries.shape[1] // keys.shape[1], 1)
+        return attention._heads(query, key, key, None)[:2]
 
     return project
 

@@ -1,6 +1,6 @@
 """Checks of the numbers: rows that sum to one, the scale, heads, half precision."""
 
-import copy
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -118,7 +118,7 @@ def assert_scale(attention: Any, *, scale: float | None = None) -> None:
     """
     given = adapt(attention)
     for size in (4, 9, 16) if given.heads is not None else (given.dims[0],):
-        tried = _resized(given, size)
+        tried = given if given.heads is None else replace(given, dims=(size, size, size))
         slopes, residuals, head_dim = fit_scale(tried, 4, 4, seed=7)
         expected = head_dim**-0.5 if scale is None else scale
         if residuals.max() > 0.02:
@@ -152,14 +152,6 @@ def _which_scale(found: float, head_dim: int, width: int, query_len: int) -> str
     return "a scale that is none of the usual mistakes"
 
 
-def _resized(attention: Adapted, size: int) -> Adapted:
-    if attention.heads is None:
-        return attention
-    resized = copy.copy(attention)
-    resized.dims = (size, size, size)
-    return resized
-
-
 def assert_heads_independent(attention: Any) -> None:
     """Check that each head works on its own queries, keys and values.
 
@@ -182,9 +174,7 @@ def assert_heads_independent(attention: Any) -> None:
         _check_projected_heads(attention)
         return
     for kv_heads in dict.fromkeys((attention.kv_heads, attention.heads)):
-        tried = copy.copy(attention)
-        tried.kv_heads = kv_heads
-        _check_each_head(tried)
+        _check_each_head(replace(attention, kv_heads=kv_heads))
 
 
 def _check_projected_heads(attention: Adapted) -> None:

@@ -54,15 +54,11 @@ def seen(
 
 def repeatable(attention: Adapted, *, train: bool) -> bool:
     """Whether two calls with the same seed give the same numbers."""
-    inputs = attention.inputs(1, 2, 2)
-    one, other = (attention(*inputs, _open(1, 2, 2, attention), train=train)[0] for _ in range(2))
+    inputs, mask = attention.inputs(1, 2, 2), None
+    if attention.takes_mask:
+        mask = torch.ones(1, 2, 2, dtype=torch.bool, device=attention.device)
+    one, other = (attention(*inputs, mask, train=train)[0] for _ in range(2))
     return bool(torch.equal(one, other))
-
-
-def _open(batch: int, queries: int, keys: int, attention: Adapted) -> Tensor | None:
-    if not attention.takes_mask:
-        return None
-    return torch.ones(batch, queries, keys, dtype=torch.bool, device=attention.device)
 
 
 def picture(pairs: Tensor) -> list[str]:
