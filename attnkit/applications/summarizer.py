@@ -12,6 +12,7 @@ from tqdm.auto import tqdm
 
 from attnkit import checks
 from attnkit.decoding.base import evaluating
+from attnkit.decoding.tokens import check_tokens
 from attnkit.functional import masked_softmax
 from attnkit.mechanisms.multihead import MultiHeadAttention
 from attnkit.tasks.salient import DocumentBatch, stack_sentences
@@ -262,16 +263,9 @@ class Summarizer(nn.Module):
 
     def _check(self, sentences: Tensor) -> None:
         checks.tensor("sentences", sentences)
-        if sentences.dtype not in (torch.int32, torch.int64):
-            expected = "an integer tensor of token ids"
-            checks.fail("sentences", expected, str(sentences.dtype), TypeError)
         if sentences.dim() != 3 or not sentences.numel():
             checks.fail("sentences", "shape (B, N, W), not empty", f"{checks.shape(sentences)}")
-        if sentences.is_cpu:
-            low, high = int(sentences.min()), int(sentences.max())
-            if low < 0 or high >= len(self.vocab):
-                expected = f"ids from 0 to {len(self.vocab) - 1} (the vocabulary)"
-                checks.fail("sentences", expected, f"ids from {low} to {high}")
+        check_tokens("sentences", sentences.flatten(1), len(self.vocab))
 
 
 class _Sentences(NamedTuple):
