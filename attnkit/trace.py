@@ -81,8 +81,8 @@ def record(module: nn.Module | None = None) -> Iterator[list[Call]]:
         (tensor([[1., 0.],
                 [0., 1.]]), None)
     """
-    if module is not None and not isinstance(module, nn.Module):
-        checks.fail("module", "an nn.Module", type(module).__name__, TypeError)
+    if module is not None:
+        checks.instance("module", module, nn.Module, "an nn.Module")
     calls: list[Call] = []
     running: list[str] = []
 

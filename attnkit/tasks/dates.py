@@ -74,8 +74,7 @@ def date_pair(date: datetime.date, spelling: str) -> Pair:
     >>> "".join(pair.source), "".join(pair.target), (9, 0) in pair.sure
     ('3 May 1979', '1979-05-03', True)
     """
-    if not isinstance(date, datetime.date):
-        checks.fail("date", "a datetime.date", type(date).__name__, TypeError)
+    checks.instance("date", date, datetime.date, "a datetime.date")
     checks.choice("spelling", spelling, SPELLINGS)
     source, spans = _spell(date, spelling)
     target = f"{date.year:04}-{date.month:02}-{date.day:02}"
