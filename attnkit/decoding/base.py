@@ -12,7 +12,7 @@ from attnkit import checks
 from attnkit.decoding.beam import beam_search
 from attnkit.decoding.greedy import greedy_search
 from attnkit.decoding.sampling import sample
-from attnkit.decoding.step import Decoded, Step, check_lengths
+from attnkit.decoding.step import Decoded, Step
 
 
 class SequenceModel(nn.Module):
@@ -63,7 +63,6 @@ class SequenceModel(nn.Module):
         Raises:
             TypeError, ValueError: an argument does not fit; see `greedy_search`.
         """
-        check_lengths(min_len, max_len)
         with evaluating(self):
             step, state = self.begin(source, source_lengths, copies=1, need_weights=need_weights)
             options = {"min_len": min_len, **self._symbols(source)}
@@ -130,7 +129,6 @@ class SequenceModel(nn.Module):
         Raises:
             TypeError, ValueError: an argument does not fit; see `greedy_search` and `sample`.
         """
-        check_lengths(min_len, max_len)
         drawing = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
         with evaluating(self):
             step, state = self.begin(source, source_lengths, copies=1, need_weights=need_weights)

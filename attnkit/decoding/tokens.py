@@ -7,6 +7,8 @@ from torch import Tensor, nn
 
 from attnkit import checks, masks
 
+Lengths = Tensor | Sequence[int] | None
+
 
 def check_tokens(name: str, tokens: Tensor, vocab_size: int) -> Tensor:
     """Check token ids: an integer tensor (B, length), not empty, with ids below `vocab_size`.
@@ -44,9 +46,7 @@ def check_special(vocab_size: int, **ids: int) -> None:
         checks.fail(list(ids)[-1], "an id of its own", got)
 
 
-def source_mask(
-    tokens: Tensor, lengths: Tensor | Sequence[int] | None, *, name: str = "source_lengths"
-) -> Tensor:
+def source_mask(tokens: Tensor, lengths: Lengths, *, name: str = "source_lengths") -> Tensor:
     """Mask (B, 1, S) of a padded batch (B, S): True for the first `lengths[b]` tokens.
 
     Args:

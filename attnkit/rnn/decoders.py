@@ -254,8 +254,7 @@ class LuongDecoder(_AttentionDecoder):
 
 
 def _context_dim(attention: nn.Module, context_dim: int | None, memory_dim: int) -> int:
-    if not isinstance(attention, nn.Module):
-        checks.fail("attention", "an nn.Module", type(attention).__name__, TypeError)
+    checks.instance("attention", attention, nn.Module, "an nn.Module")
     if context_dim is None:
         return checks.integer("memory_dim", memory_dim, minimum=1)
     return checks.integer("context_dim", context_dim, minimum=1)

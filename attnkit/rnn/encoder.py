@@ -1,17 +1,14 @@
 """The recurrent encoder."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from attnkit import checks
-from attnkit.decoding.tokens import check_special, check_tokens, embed, source_mask
+from attnkit.decoding.tokens import Lengths, check_special, check_tokens, embed, source_mask
 
 CELLS: dict[str, type[nn.RNNBase]] = {"gru": nn.GRU, "lstm": nn.LSTM}
-
-Lengths = Tensor | Sequence[int] | None
 
 
 class Encoded(NamedTuple):

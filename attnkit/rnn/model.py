@@ -7,12 +7,12 @@ from torch import Tensor
 
 from attnkit import checks
 from attnkit.decoding import SequenceModel, Step, Stepped, select
-from attnkit.decoding.tokens import check_special, check_tokens
+from attnkit.decoding.tokens import Lengths, check_special
 from attnkit.mechanisms.additive import AdditiveAttention
 from attnkit.mechanisms.luong import SCORES, LuongAttention
 from attnkit.rnn.base import Decoder, State, Taught
 from attnkit.rnn.decoders import BahdanauDecoder, FixedVectorDecoder, LuongDecoder
-from attnkit.rnn.encoder import Encoded, Encoder, Lengths
+from attnkit.rnn.encoder import Encoded, Encoder
 
 
 class Seq2Seq(SequenceModel):
@@ -48,10 +48,8 @@ class Seq2Seq(SequenceModel):
 
     def __init__(self, encoder: Encoder, decoder: Decoder, *, bos: int = 1, eos: int = 2):
         super().__init__()
-        if not isinstance(encoder, Encoder):
-            checks.fail("encoder", "an rnn.Encoder", type(encoder).__name__, TypeError)
-        if not isinstance(decoder, Decoder):
-            checks.fail("decoder", "an rnn.Decoder", type(decoder).__name__, TypeError)
+        checks.instance("encoder", encoder, Encoder, "an rnn.Encoder")
+        checks.instance("decoder", decoder, Decoder, "an rnn.Decoder")
         for name, want, got in (
             ("memory_dim", encoder.output_dim, decoder.memory_dim),
             ("num_layers", encoder.rnn.num_layers, decoder.rnn.num_layers),
@@ -128,7 +126,6 @@ class Seq2Seq(SequenceModel):
     def _teach(
         self, source: Tensor, source_lengths: Lengths, target_in: Tensor, ratio: float, **options
     ) -> Taught:
-        check_tokens("target_in", target_in, self.decoder.vocab_size)
         encoded = self.encoder(source, source_lengths)
         return self.decoder(target_in, encoded, teacher_forcing=ratio, **options)
 

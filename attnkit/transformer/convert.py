@@ -47,13 +47,14 @@ def layer_to_torch(layer: nn.Module, kind: type[Module]) -> Module:
     if attention.num_kv_heads != attention.num_heads:
         expected = f"{attention.num_heads} (num_heads), for torch has no grouped heads"
         checks.fail("num_kv_heads", expected, str(attention.num_kv_heads))
+    activation = nn.GELU("tanh") if layer.activation == "gelu_tanh" else layer.activation
     with torch.device("meta"):
         new = kind(
             attention.embed_dim,
             attention.num_heads,
             layer.linear1.out_features,
             dropout=layer.dropout.p,
-            activation=_torch_activation(layer.activation),
+            activation=activation,
             norm_first=layer.norm_first,
             bias=layer.linear1.bias is not None,
             batch_first=True,
@@ -131,7 +132,3 @@ def _activation_name(activation: Callable[[Tensor], Tensor]) -> str:
     if isinstance(activation, nn.GELU):
         return "gelu" if activation.approximate == "none" else "gelu_tanh"
     checks.fail("module", "an activation of ReLU or GELU", repr(activation))
-
-
-def _torch_activation(name: str) -> str | nn.Module:
-    return nn.GELU("tanh") if name == "gelu_tanh" else name

@@ -7,10 +7,10 @@ from torch import Tensor, nn
 
 from attnkit import checks
 from attnkit.decoding import Decoded, evaluating, sample
-from attnkit.decoding.tokens import check_tokens, source_mask
+from attnkit.decoding.tokens import Lengths, check_tokens, source_mask
 from attnkit.efficient.cache import KVCache
 from attnkit.transformer.positions import PositionScheme
-from attnkit.transformer.stacks import Encoder
+from attnkit.transformer.stacks import Encoder, first_cache
 
 
 class LanguageModel(nn.Module):
@@ -128,7 +128,7 @@ class LanguageModel(nn.Module):
         tokens: Tensor,
         max_new_tokens: int,
         *,
-        lengths: Tensor | Sequence[int] | None = None,
+        lengths: Lengths = None,
         temperature: float = 1.0,
         top_k: int | None = None,
         top_p: float | None = None,
@@ -204,9 +204,7 @@ class LanguageModel(nn.Module):
         self, tokens: Tensor, caches: Sequence[KVCache] | None, *, need_weights: bool
     ) -> tuple[Tensor, Tensor | None]:
         check_tokens("tokens", tokens, self.vocab_size)
-        cache, size = caches[0] if caches else KVCache(window=self.window), tokens.shape[1]
-        if cache.window != self.window:
-            checks.fail("caches", f"window={self.window}, as the model has", f"{cache.window}")
+        cache, size = first_cache(caches, self.window), tokens.shape[1]
         x = self.positions.add(self.embedding(tokens), cache.length)  # (B, L, E)
         positions = self.positions.in_attention(
             size, cache.kept + size, offset=cache.kept, device=x.device
@@ -220,9 +218,7 @@ class LanguageModel(nn.Module):
             **positions,
         )
 
-    def _check_prompts(
-        self, tokens: Tensor, lengths: Tensor | Sequence[int] | None, max_new_tokens: int
-    ) -> Tensor:
+    def _check_prompts(self, tokens: Tensor, lengths: Lengths, max_new_tokens: int) -> Tensor:
         check_tokens("tokens", tokens, self.vocab_size)
         checks.integer("max_new_tokens", max_new_tokens, minimum=1)
         real = source_mask(tokens, lengths, name="lengths")[:, 0]  # (B, P)

@@ -9,12 +9,10 @@ from torch import Tensor, nn
 
 from attnkit import checks
 from attnkit.decoding import SequenceModel, Step, Stepped, select
-from attnkit.decoding.tokens import check_special, check_tokens, embed, source_mask
+from attnkit.decoding.tokens import Lengths, check_special, check_tokens, embed, source_mask
 from attnkit.efficient.cache import KVCache
 from attnkit.transformer.positions import PositionScheme
-from attnkit.transformer.stacks import Decoder, Encoder
-
-Lengths = Tensor | Sequence[int] | None
+from attnkit.transformer.stacks import Decoder, Encoder, first_cache
 
 
 class Memory(NamedTuple):
@@ -208,7 +206,7 @@ class Transformer(SequenceModel):
             TypeError, ValueError: as `forward`; the caches do not fit.
         """
         check_tokens("target_in", target_in, self.target_vocab)
-        cache, size = self._first_cache(caches), target_in.shape[1]
+        cache, size = first_cache(caches, self.window), target_in.shape[1]
         x = embed(self.target_embedding, target_in, target_in != self.pad)  # (B, T, E)
         x = self.target_positions.add(x * math.sqrt(self.embed_dim), cache.length)
         positions = self.target_positions.in_attention(
@@ -252,13 +250,6 @@ class Transformer(SequenceModel):
             return Stepped(predicted.logits[:, 0], caches, weights)
 
         return step, self.decoder.new_caches(window=self.window)
-
-    def _first_cache(self, caches: Sequence[KVCache] | None) -> KVCache:
-        """The cache of the first layer (all layers hold the same length), or an empty one."""
-        cache = caches[0] if caches else KVCache(window=self.window)
-        if cache.window != self.window:
-            checks.fail("caches", f"window={self.window}, as the model has", f"{cache.window}")
-        return cache
 
     def _check_target(self, source: Tensor, target_in: Tensor) -> None:
         check_tokens("source", source, self.source_vocab)

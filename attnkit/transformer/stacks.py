@@ -220,6 +220,14 @@ class Decoder(Stack):
         return convert.stack_to_torch(self, nn.TransformerDecoder)
 
 
+def first_cache(caches: Sequence[KVCache] | None, window: int | None) -> KVCache:
+    """The cache of the first layer (all layers hold the same length), or an empty one."""
+    cache = caches[0] if caches else KVCache(window=window)
+    if cache.window != window:
+        checks.fail("caches", f"window={window}, as the model has", f"{cache.window}")
+    return cache
+
+
 def _stack_layers(weights: list[Tensor | None]) -> Tensor | None:
     """Weights of N layers, (B, H, L, S) each, as (B, N, H, L, S)."""
     return None if weights[0] is None else torch.stack(weights, dim=1)  # (B, N, H, L, S)
