@@ -142,6 +142,16 @@ class Plan(NamedTuple):
         """How many positions a process holds."""
         return sum(map(len, self.placed[owner]))
 
+    def around(self, held: list[Tensor]) -> Iterator[tuple[int, list[Tensor]]]:
+        """Keys and values of each process as they come round the ring, and whose they are."""
+        rank, world = place(self.group)
+        for step in range(world - 1):
+            owner = (rank - step) % world
+            wait = pass_on(held, self.length((owner - 1) % world), group=self.group)
+            yield owner, held
+            held = wait()
+        yield (rank + 1) % world, held
+
     def pieces(self, owner: int) -> Iterator[tuple[range, slice]]:
         """The ranges of positions that a process holds, each with its slice of the tensors."""
         begin = 0
@@ -177,21 +187,16 @@ class _Ring(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, query: Tensor, key: Tensor, value: Tensor, plan: Plan) -> Tensor:
-        rank, world = place(plan.group)
+        rank = place(plan.group)[0]
         wide = torch.float32 if query.dtype in HALF else query.dtype
         rows = (*plan.lead, query.shape[-2])
         output = query.new_zeros(*rows, value.shape[-1], dtype=wide)
         logsumexp = query.new_full(rows, -math.inf, dtype=wide)
-        held = [key, value]
-        for step in range(world):
-            owner, following = (rank - step) % world, (rank - step - 1) % world
-            last = step == world - 1
-            wait = None if last else pass_on(held, plan.length(following), group=plan.group)
+        for owner, held in plan.around([key, value]):
             for own, its, offset in plan.pairs(rank, owner):
                 key_part, value_part = (x[..., its, :] for x in held)
                 part = plan.attend(query[..., own, :], key_part, value_part, offset)
                 _join(output[..., own, :], logsumexp[..., own], part)
-            held = held if wait is None else wait()
         output = output.to(value.dtype)
         ctx.save_for_backward(query, key, value, output, logsumexp)
         ctx.plan = plan
@@ -209,11 +214,8 @@ class _Ring(torch.autograd.Function):
         wide = logsumexp.dtype
         delta = (grad.to(wide) * output).sum(-1)  # (..., L_r)
         query_grad = torch.zeros_like(query, dtype=wide)
-        held, wait_grads = [key, value], None
-        for step in range(world):
-            owner, following = (rank - step) % world, (rank - step - 1) % world
-            last = step == world - 1
-            wait = None if last else pass_on(held, plan.length(following), group=plan.group)
+        wait_grads = None
+        for owner, held in plan.around([key, value]):
             grads = [torch.zeros_like(x, dtype=wide) for x in held]
             for own, its, offset in plan.pairs(rank, owner):
                 rows = query[..., own, :], grad[..., own, :], delta[..., own], logsumexp[..., own]
@@ -224,8 +226,8 @@ class _Ring(torch.autograd.Function):
             if wait_grads is not None:  # what the processes before have added for these keys
                 grads = [one + other for one, other in zip(grads, wait_grads(), strict=True)]
             if world > 1:  # after the last step they are home
-                wait_grads = pass_on(grads, plan.length(following), group=plan.group, tag=2)
-            held = held if wait is None else wait()
+                following = plan.length((owner - 1) % world)
+                wait_grads = pass_on(grads, following, group=plan.group, tag=2)
         grads = grads if wait_grads is None else wait_grads()
         same = zip((query_grad, *grads), (query, key, value), strict=True)
         return *(x.to(like.dtype) for x, like in same), None
