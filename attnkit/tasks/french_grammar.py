@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from attnkit.tasks import french_lexicon as lexicon
-from attnkit.tasks.french_lexicon import Adjective, Noun, Verb
+from attnkit.tasks.french_lexicon import Adjective, Noun, Pronoun, Verb
 
 
 class Word(NamedTuple):
@@ -31,9 +31,11 @@ class Phrase(NamedTuple):
     plural: bool = False
 
 
-def phrase(english: dict[str, str], french: Iterable[tuple[str, str, str]]) -> Phrase:
+def phrase(english: dict[str, str | None], french: Iterable[tuple[str, str, str]]) -> Phrase:
     """Link words by name: `english` maps a name to each word, and `french` gives each word with
-    the names it translates, surely or possibly. Names that are not in `english` are ignored."""
+    the names it translates, surely or possibly. Names that are not in `english`, or there without
+    a word, are ignored."""
+    english = {name: word for name, word in english.items() if word}
     places = {name: place for place, name in enumerate(english)}
 
     def linked(names: str) -> frozenset[int]:
@@ -164,12 +166,12 @@ def predicate(
     words = {"be": be[subject.person], "mod": modifier, "degree": degree,
              "adjective": adjective_.english}  # fmt: skip
     form = adjective(adjective_, subject.gender, subject.plural)
-    ne, second = _around(modifier)
+    ne, second = around(modifier)
     french = [*ne, (etre[subject.person], "be", ""), *second]
     if degree:
         french.append((lexicon.DEGREES[degree], "degree", ""))
     french.append((form, "adjective", ""))
-    return phrase({name: word for name, word in words.items() if word}, french)
+    return phrase(words, french)
 
 
 def verb_group(
@@ -178,7 +180,7 @@ def verb_group(
     *,
     past: bool,
     modifier: str = "",
-    pronoun: tuple[str, str, str, bool] | None = None,
+    pronoun: Pronoun | None = None,
 ) -> Phrase:
     """Build the verb with its negation or adverb and an object pronoun.
 
@@ -187,21 +189,17 @@ def verb_group(
     auxiliary is être, and with an object pronoun, which stands before it, when it is avoir.
     """
     person = subject.person
-    words: dict[str, str] = {}
     if modifier == "not":
-        words |= {"do": "did" if past else "does" if person == 2 else "do", "mod": "not"}
+        words = {"do": "did" if past else "does" if person == 2 else "do", "mod": "not"}
         words["verb"] = verb.english
     else:
-        words |= {"mod": modifier} if modifier else {}
         present = verb.english_third if person == 2 else verb.english
-        words["verb"] = verb.english_past if past else present
-    if verb.particle and verb.to is None:
-        words["particle"] = verb.particle
-    if pronoun:
-        words["pronoun"] = pronoun[0]
+        words = {"mod": modifier, "verb": verb.english_past if past else present}
+    words["particle"] = verb.particle if verb.to is None else None
+    words["pronoun"] = pronoun.english if pronoun else None
 
-    ne, second = _around(modifier)
-    french = [*ne, *([(pronoun[1], "pronoun", "")] if pronoun else [])]
+    ne, second = around(modifier)
+    french = [*ne, *([(pronoun.french, "pronoun", "")] if pronoun else [])]
     if past:
         auxiliary = (lexicon.ETRE if verb.etre else lexicon.AVOIR)[person]
         french += [(auxiliary, "do" if "do" in words else "verb", "verb"), *second]
@@ -218,7 +216,7 @@ def prepositional(english: tuple[str, ...], french: tuple[str, ...], main: int, 
     return join(phrase(dict(zip(labels, english, strict=True)), linked), noun)
 
 
-def _around(modifier: str) -> tuple[list, list]:
+def around(modifier: str) -> tuple[list, list]:
     """Return the words before and after the conjugated verb."""
     if modifier in ("not", "never"):
         second = "pas" if modifier == "not" else "jamais"
@@ -226,13 +224,11 @@ def _around(modifier: str) -> tuple[list, list]:
     return [], [(lexicon.ADVERBS[modifier], "mod", "")] if modifier else []
 
 
-def _participle(verb: Verb, subject: Phrase, pronoun: tuple[str, str, str, bool] | None) -> str:
-    gender, plural = "m", False
-    if verb.etre:
-        gender, plural = subject.gender, subject.plural
-    elif pronoun:
-        gender, plural = pronoun[2], pronoun[3]
-    return verb.participle + "e" * (gender == "f") + "s" * plural
+def _participle(verb: Verb, subject: Phrase, pronoun: Pronoun | None) -> str:
+    agrees_with = subject if verb.etre else pronoun
+    if agrees_with is None:
+        return verb.participle
+    return verb.participle + "e" * (agrees_with.gender == "f") + "s" * agrees_with.plural
 
 
 def _possessive(owner: Phrase) -> str:

@@ -165,8 +165,8 @@ ETRE_PAST = ("étais", "étais", "était", "étions", "étaient")
 AVOIR = ("ai", "as", "a", "avons", "ont")
 
 
-class Subject(NamedTuple):
-    """A subject pronoun; `person` is its index in the conjugations."""
+class Pronoun(NamedTuple):
+    """A subject or object pronoun; `person` is its index in the conjugations."""
 
     english: str
     french: str
@@ -178,15 +178,18 @@ class Subject(NamedTuple):
 # English "I", "you", "we" and "they" leave the gender open, and "you" the number: masculine and
 # singular stand here, so that every English sentence has one French one.
 SUBJECTS = [
-    Subject("i", "je", 0, "m", False),
-    Subject("you", "tu", 1, "m", False),
-    Subject("he", "il", 2, "m", False),
-    Subject("she", "elle", 2, "f", False),
-    Subject("we", "nous", 3, "m", True),
-    Subject("they", "ils", 4, "m", True),
+    Pronoun("i", "je", 0, "m", False),
+    Pronoun("you", "tu", 1, "m", False),
+    Pronoun("he", "il", 2, "m", False),
+    Pronoun("she", "elle", 2, "f", False),
+    Pronoun("we", "nous", 3, "m", True),
+    Pronoun("they", "ils", 4, "m", True),
 ]
-# English, French before the verb, gender and number for the participle.
-OBJECTS = [("him", "le", "m", False), ("her", "la", "f", False), ("them", "les", "m", True)]
+OBJECTS = [
+    Pronoun("him", "le", 2, "m", False),
+    Pronoun("her", "la", 2, "f", False),
+    Pronoun("them", "les", 4, "m", True),
+]
 
 # French for m. singular, f. singular, plural.
 DETERMINERS = {

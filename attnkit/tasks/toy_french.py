@@ -242,13 +242,10 @@ def _there(choose: Choose) -> Phrase:
     negated = choose((False, False, True))
     articles = ("a", "some", "two", "three")
     thing = noun_phrase(choose, lexicon.NOUNS, articles=articles, negated=negated)
-    words = {"there": "there", "be": "are" if thing.plural else "is"}
-    if negated:
-        words["not"] = "not"
-    french = [("il", "there", "be"), ("y", "there", "be"), ("a", "be", "there")]
-    if negated:
-        french[1:1] = [("ne", "not", "")]
-        french.append(("pas", "not", ""))
+    modifier = "not" if negated else ""
+    words = {"there": "there", "be": "are" if thing.plural else "is", "mod": modifier}
+    ne, pas = grammar.around(modifier)
+    french = [("il", "there", "be"), *ne, ("y", "there", "be"), ("a", "be", "there"), *pas]
     return grammar.join(grammar.phrase(words, french), thing, _place(choose))
 
 
