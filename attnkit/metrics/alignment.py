@@ -38,11 +38,10 @@ def argmax_links(
     checks.floating("weights", weights)
     if weights.dim() != 2:
         checks.fail("weights", "shape (T, S), one example and head", f"{checks.shape(weights)}")
-    for dim, (name, length) in enumerate(
-        (("target_length", target_length), ("source_length", source_length))
-    ):
-        if length is not None:
-            checks.integer(name, length, minimum=1 - dim if dim else 0, maximum=weights.shape[dim])
+    if target_length is not None:
+        checks.integer("target_length", target_length, minimum=0, maximum=weights.shape[0])
+    if source_length is not None:
+        checks.integer("source_length", source_length, minimum=0, maximum=weights.shape[1])
     weights = weights[:target_length, :source_length].detach()
     if weights.isnan().any():
         checks.fail("weights", "numbers", "NaN")

@@ -132,9 +132,7 @@ def _receive(response, part: Path, have: int) -> None:
 def _find(name: str, folder: str | Path | None, download: bool) -> Path:
     given = _given_folder(folder)
     path = (given or cache_folder()) / name
-    if path.is_file():
-        return _checked(path, SHA256[name])
-    if given is not None or not download:
+    if not path.is_file() and (given is not None or not download):
         raise FileNotFoundError(f"folder: expected {name} in {path.parent}, got no such file")
     return fetch(URL + name, path, SHA256[name])
 

@@ -1,6 +1,7 @@
 """Pairs of source and target with their gold alignment, and batches of them."""
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import torch
@@ -44,12 +45,11 @@ class Batch(NamedTuple):
 
     def to(self, device: torch.device | str) -> "Batch":
         """Return the batch on `device`; the lengths stay on the CPU, as packing needs them."""
-        stay = ("source_lengths", "target_lengths", "index")
-        moved = {
-            name: value if name in stay else value.to(device)
-            for name, value in self._asdict().items()
-        }
-        return Batch(**moved)
+        return self._replace(
+            source=self.source.to(device),
+            target_in=self.target_in.to(device),
+            target_out=self.target_out.to(device),
+        )
 
 
 def collate(pairs: Sequence[Pair], source_vocab: Vocab, target_vocab: Vocab) -> Batch:
@@ -220,9 +220,8 @@ def split(pairs: Sequence[Pair], *sizes: int, seed: int = 0) -> list[list[Pair]]
         checks.integer("sizes", size, minimum=0)
     if sum(sizes) > len(pairs):
         checks.fail("sizes", f"at most {len(pairs)} in all (the pairs there are)", str(sum(sizes)))
-    shuffled = Choices(seed).shuffled(pairs)
-    starts = [sum(sizes[:number]) for number in range(len(sizes))]
-    return [shuffled[start : start + size] for start, size in zip(starts, sizes, strict=True)]
+    shuffled = iter(Choices(seed).shuffled(pairs))
+    return [list(islice(shuffled, size)) for size in sizes]
 
 
 def _check_pairs(pairs: object) -> None:
