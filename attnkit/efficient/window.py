@@ -89,13 +89,10 @@ def sliding_window_attention(
     ranges = key_ranges(
         length, keys, causal=causal, window=window, offset=offset, device=query.device
     )
-    options = {"lead": target[:-2], "grouped": enable_gqa}
+    call = Call(query, key, value, mask, lead=target[:-2], ranges=ranges, grouped=enable_gqa)
     short = (backend == "auto" and length <= SHORT) or 0 in target
     if need_weights or short or values_unavailable(query):  # all scores, and a mask (L, S)
-        near = ranges.whole(mask)
-        call = Call(query, key, value, near, **options)
         return call.finish(*call.dot_product(scale, need_weights=need_weights))
-    call = Call(query, key, value, mask, **options, ranges=ranges)
     with without_autocast(query):
         if backend == "flex" or (backend == "auto" and query.is_cuda and keys_alone(mask)):
             output = _flex(call, scale)
