@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 
 from attnkit import checks
 from attnkit.viz import arrays as inputs
+from attnkit.viz.explorer.settings import expect
 from attnkit.viz.heatmap import plain_axes
 from attnkit.viz.widget import Widget, source
 
@@ -101,15 +102,13 @@ class CostCurves(Widget):
 
     @t.validate("length")
     def _valid_length(self, proposal):
-        if proposal.value not in self.lengths:
-            checks.fail("length", f"one of the lengths measured, {self.lengths}", proposal.value)
-        return proposal.value
+        known = self.lengths
+        return expect(proposal, f"one of the lengths measured, {known}", proposal.value in known)
 
     @t.validate("measure")
     def _valid_measure(self, proposal):
-        if not 0 <= proposal.value < len(self.measures):
-            checks.fail("measure", f"0 to {len(self.measures) - 1}", proposal.value)
-        return proposal.value
+        count = len(self.measures)
+        return expect(proposal, f"0 to {count - 1}", 0 <= proposal.value < count)
 
     def number(self, measure: str, form: str, length: int) -> float | None:
         """The number of a form at a length, None where it was not measured."""

@@ -23,7 +23,7 @@ from attnkit import checks
 from attnkit.viz import arrays as inputs
 from attnkit.viz.explorer import compute
 from attnkit.viz.explorer import data as held
-from attnkit.viz.explorer.settings import CONTROLS, READER, SettingError, Settings
+from attnkit.viz.explorer.settings import CONTROLS, READER, SettingError, Settings, expect
 from attnkit.viz.widget import Widget, source
 
 _PROVENANCE = {
@@ -321,9 +321,8 @@ class AttentionExplorer(Settings, Widget):
 
     @t.validate("step")
     def _valid_step(self, proposal):
-        if not 0 <= proposal.value < max(len(self.tour), 1):
-            raise SettingError(f"step: expected 0 to {len(self.tour) - 1}, got {proposal.value!r}")
-        return proposal.value
+        fits = 0 <= proposal.value < max(len(self.tour), 1)
+        return expect(proposal, f"0 to {len(self.tour) - 1}", fits)
 
     @t.observe("step")
     def _take_step(self, change=None):

@@ -16,7 +16,7 @@ _ONE_SEQUENCE = ("causal", "window", "prefix")
 
 
 class SettingError(t.TraitError, ValueError):
-    """A value that a setting of the explorer cannot take."""
+    """A value that a setting of a widget cannot take."""
 
 
 class Settings(t.HasTraits):
@@ -48,7 +48,7 @@ class Settings(t.HasTraits):
         known = self.lengths
         recorded = self.kind == "frames"
         range_ = f"one of the lengths recorded, {known}" if recorded else f"1 to {known[-1]}"
-        return _expect(
+        return expect(
             proposal, f"an int, {range_}", _is_int(proposal.value) and proposal.value in known
         )
 
@@ -56,15 +56,15 @@ class Settings(t.HasTraits):
     def _valid_head(self, proposal):
         value, heads = proposal.value, self.shape[0]
         fits = value == "all" or (_is_int(value) and 0 <= value < heads)
-        return _expect(proposal, f'"all" or an int from 0 to {heads - 1}', fits)
+        return expect(proposal, f'"all" or an int from 0 to {heads - 1}', fits)
 
     @t.validate("mask")
     def _valid_mask(self, proposal):
         value = proposal.value
         if self.kind == "frames":
-            return _expect(proposal, '"none": recorded weights hold their mask', value == "none")
+            return expect(proposal, '"none": recorded weights hold their mask', value == "none")
         fits = self.self_attention or value not in _ONE_SEQUENCE
-        return _expect(
+        return expect(
             proposal,
             '"none" or "padding" for cross-attention, because the other masks compare positions in '
             "one sequence",
@@ -74,58 +74,49 @@ class Settings(t.HasTraits):
     @t.validate("stage")
     def _valid_stage(self, proposal):
         fits = self.kind != "frames" or proposal.value == "weights"
-        return _expect(proposal, '"weights": scores were not recorded', fits)
+        return expect(proposal, '"weights": scores were not recorded', fits)
 
-    @t.validate("padding", "prefix_len")
+    @t.validate("padding", "window", "prefix_len")
     def _valid_count(self, proposal):
-        fits = _is_int(proposal.value) and proposal.value >= 0
-        return _expect(proposal, "an int of at least 0", fits)
-
-    @t.validate("window")
-    def _valid_window(self, proposal):
-        fits = _is_int(proposal.value) and proposal.value >= 1
-        return _expect(proposal, "an int of at least 1", fits)
+        least = 1 if proposal.trait.name == "window" else 0
+        fits = _is_int(proposal.value) and proposal.value >= least
+        return expect(proposal, f"an int of at least {least}", fits)
 
     @t.validate("temperature")
     def _valid_temperature(self, proposal):
         fits = math.isfinite(proposal.value) and proposal.value > 0
-        return _expect(proposal, "a finite number greater than 0", fits)
+        return expect(proposal, "a finite number greater than 0", fits)
 
     @t.validate("hidden")
     def _valid_hidden(self, proposal):
         value, columns = proposal.value, self.shape[2]
         if self.kind == "frames":
-            return _expect(proposal, "[]: without scores nothing can be computed anew", not value)
+            return expect(proposal, "[]: without scores nothing can be computed anew", not value)
         fits = all(_is_int(n) and 0 <= n < columns for n in value) and len({*value}) == len(value)
-        return _expect(proposal, f"different positions from 0 and below {columns}", fits)
+        return expect(proposal, f"different positions from 0 and below {columns}", fits)
 
     @t.validate("guess")
     def _valid_guess(self, proposal):
-        value, counts = proposal.value, self.shape[:3]
-        fits = len(value) in (0, 2, 3) and all(
-            0 <= n < most for n, most in zip(value, counts, strict=False)
-        )
-        return _expect(
+        counts = self.shape[:3]
+        return expect(
             proposal,
             f"[head, query], [head, query, key], each from 0 and below {counts}, or []",
-            fits,
+            _is_cell(proposal.value, counts, (0, 2, 3)),
         )
 
     @t.validate("kept")
     def _valid_kept(self, proposal):
         for name, value in proposal.value.items():
-            _expect(proposal, f"settings out of {COMPARED}", name in COMPARED)
+            expect(proposal, f"settings out of {COMPARED}", name in COMPARED)
             trait = self.traits()[name]
             trait._cross_validate(self, trait.validate(self, value))
         return proposal.value
 
     @t.validate("pinned")
     def _valid_pinned(self, proposal):
-        value, counts = proposal.value, self.shape[:3]
-        fits = not value or (
-            len(value) == 3 and all(0 <= n < most for n, most in zip(value, counts, strict=True))
-        )
-        return _expect(proposal, f"[head, query, key], each from 0 and below {counts}, or []", fits)
+        counts = self.shape[:3]
+        fits = _is_cell(proposal.value, counts, (0, 3))
+        return expect(proposal, f"[head, query, key], each from 0 and below {counts}, or []", fits)
 
 
 READER = tuple(Settings.class_own_traits())
@@ -136,7 +127,14 @@ def _is_int(value) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _expect(proposal, expected: str, fits: bool):
+def _is_cell(value, counts, sizes: tuple[int, ...]) -> bool:
+    """Whether `value` has one of these sizes, and its places are below the counts."""
+    below = all(0 <= n < most for n, most in zip(value, counts, strict=False))
+    return len(value) in sizes and below
+
+
+def expect(proposal, expected: str, fits: bool):
+    """The value proposed for a trait of a widget, or a `SettingError` where it does not fit."""
     if not fits:
         name = proposal.trait.name
         raise SettingError(f"{name}: expected {expected}, got {proposal.value!r}")

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from attnkit import checks
 from attnkit.viz import arrays as _arrays
-from attnkit.viz.explorer.settings import SettingError
+from attnkit.viz.explorer.settings import expect
 from attnkit.viz.heatmap import plain_axes
 from attnkit.viz.widget import Widget, source
 
@@ -98,15 +98,12 @@ class GateSlider(Widget):
     @t.validate("bias")
     def _valid_bias(self, proposal):
         low, high = BIASES
-        if not low <= proposal.value <= high:
-            raise SettingError(f"bias: expected {low} to {high}, got {proposal.value!r}")
-        return proposal.value
+        return expect(proposal, f"{low} to {high}", low <= proposal.value <= high)
 
     @t.validate("step")
     def _valid_step(self, proposal):
-        if not 1 <= proposal.value <= len(self.words):
-            raise SettingError(f"step: expected 1 to {len(self.words)}, got {proposal.value!r}")
-        return proposal.value
+        count = len(self.words)
+        return expect(proposal, f"1 to {count}", 1 <= proposal.value <= count)
 
     @property
     def gate(self) -> float:

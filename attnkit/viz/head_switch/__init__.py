@@ -12,7 +12,7 @@ import traitlets as t
 
 from attnkit import checks
 from attnkit.viz import arrays as inputs
-from attnkit.viz.explorer.settings import SettingError
+from attnkit.viz.explorer.settings import expect
 from attnkit.viz.heatmap import heatmap
 from attnkit.viz.widget import Widget, source
 
@@ -130,11 +130,8 @@ class HeadSwitch(Widget):
 
     @t.validate("on")
     def _valid_on(self, proposal):
-        if len(proposal.value) != self.shape[0]:
-            raise SettingError(
-                f"on: expected {self.shape[0]} booleans, one a head, got {proposal.value!r}"
-            )
-        return proposal.value
+        heads = self.shape[0]
+        return expect(proposal, f"{heads} booleans, one a head", len(proposal.value) == heads)
 
     def logits(self) -> np.ndarray:
         """The logits (Q, N) of the heads now on, float64."""

@@ -9,7 +9,7 @@ from attnkit import checks
 from attnkit.applications import Translator
 from attnkit.tasks.vocab import EOS
 from attnkit.viz import arrays as inputs
-from attnkit.viz.explorer.settings import SettingError
+from attnkit.viz.explorer.settings import expect
 from attnkit.viz.live_translator import picture, shown
 from attnkit.viz.live_translator.familiar import Familiar, familiar
 from attnkit.viz.live_translator.shown import Shown
@@ -137,6 +137,7 @@ class LiveTranslator(Widget):
         described = [description(one) for one in self._translators.values()]
         sentences = inputs.strings("sentences", sentences)
         embedded = self._payloads() if checks.flag("embed", embed) else []
+        asked_for = self._payloads() if checks.flag("on_demand", on_demand) else []
         count = " or ".join(f"{one['parameters']:,}" for one in described)
         met = self._familiar(inputs.strings("trained_on", trained_on))
         super().__init__(
@@ -148,7 +149,7 @@ class LiveTranslator(Widget):
             max_len=checks.integer("max_len", max_len, minimum=1),
             beam_sizes=[checks.integer("beam_sizes", one, minimum=2) for one in beam_sizes],
             files=[] if files is None else file_names(files, len(described)),
-            on_demand=self._bytes() if checks.flag("on_demand", on_demand) else [],
+            on_demand=[len(one) for one in asked_for],
             seen=[one.bits() for one in met],
             trained=[one.usual for one in met],
             single=[one.single for one in met],
@@ -216,34 +217,25 @@ class LiveTranslator(Widget):
 
     @t.validate("model")
     def _valid_model(self, proposal):
-        if not 0 <= proposal.value < len(self.names):
-            raise SettingError(
-                f"model: expected an index from 0 to {len(self.names) - 1}, got {proposal.value!r}"
-            )
-        return proposal.value
+        count = len(self.names)
+        return expect(proposal, f"an index from 0 to {count - 1}", 0 <= proposal.value < count)
 
     @t.validate("hidden")
     def _valid_hidden(self, proposal):
         count = len(self._source())
-        if any(not 0 <= place < count for place in proposal.value):
-            raise SettingError(
-                f"hidden: expected places from 0 to {count - 1}, got {proposal.value!r}"
-            )
-        return sorted(set(proposal.value))
+        fits = all(0 <= place < count for place in proposal.value)
+        return sorted(set(expect(proposal, f"places from 0 to {count - 1}", fits)))
 
     @t.validate("forced")
     def _valid_forced(self, proposal):
         most = len(self.translator.target_vocab) - 1
-        if any(not EOS <= token <= most for token in proposal.value):
-            raise SettingError(f"forced: expected ids from {EOS} to {most}, got {proposal.value!r}")
-        return proposal.value
+        fits = all(EOS <= token <= most for token in proposal.value)
+        return expect(proposal, f"ids from {EOS} to {most}", fits)
 
     @t.validate("beam_size")
     def _valid_beam_size(self, proposal):
-        if proposal.value not in (1, *self.beam_sizes):
-            sizes = ", ".join(map(str, (1, *self.beam_sizes)))
-            raise SettingError(f"beam_size: expected one of {sizes}, got {proposal.value!r}")
-        return proposal.value
+        sizes = (1, *self.beam_sizes)
+        return expect(proposal, f"one of {', '.join(map(str, sizes))}", proposal.value in sizes)
 
     @t.observe("text")
     def _show_all(self, change):
@@ -257,9 +249,6 @@ class LiveTranslator(Widget):
         if not texts:
             return []
         return [familiar(one.source_vocab, texts) for one in self._translators.values()]
-
-    def _bytes(self) -> list[int]:
-        return [len(one) for one in self._payloads()]
 
     def _payloads(self) -> list[bytes]:
         return [payload(one, self._precision) for one in self._translators.values()]

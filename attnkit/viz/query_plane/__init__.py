@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from attnkit import checks
 from attnkit.viz import arrays as inputs
+from attnkit.viz.explorer.settings import expect
 from attnkit.viz.heatmap import Picture
 from attnkit.viz.widget import Widget, source
 
@@ -95,15 +96,13 @@ class QueryPlane(Widget):
 
     @t.validate("query")
     def _valid_query(self, proposal):
-        if len(proposal.value) != 2 or not np.isfinite(proposal.value).all():
-            checks.fail("query", "2 finite numbers", repr(proposal.value))
-        return proposal.value
+        fits = len(proposal.value) == 2 and np.isfinite(proposal.value).all()
+        return expect(proposal, "2 finite numbers", fits)
 
     @t.validate("turned")
     def _valid_turned(self, proposal):
-        if proposal.value and self.matrix is None:
-            checks.fail("turned", "False, since there is no matrix", "True")
-        return proposal.value
+        fits = self.matrix is not None or not proposal.value
+        return expect(proposal, "False, since there is no matrix", fits)
 
     def asked(self) -> np.ndarray:
         """The query as it meets the keys, float64 (2,): turned by the matrix, or as it is."""
