@@ -2,8 +2,8 @@
 
     from attnkit.viz import AttentionExplorer, HeadSwitch, QueryPlane, heatmap
 
-For notebooks and builds: `attnkit.viz.notebook` (`strip_modules`, `missing_state`) and the Sphinx
-extension `attnkit.viz.sphinx_ext`, named under `sphinx: extra_extensions` in `_config.yml`.
+For notebooks and builds: `attnkit.viz.notebook` (`strip_modules`) and the Sphinx extension
+`attnkit.viz.sphinx_ext`, named under `sphinx: extra_extensions` in `_config.yml`.
 """
 
 from attnkit.viz.cache_scrubber import CacheScrubber

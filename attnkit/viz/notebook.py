@@ -60,16 +60,6 @@ def strip_modules(notebook: dict) -> dict:
     return notebook
 
 
-def missing_state(notebook: dict) -> list[str]:
-    """One line for each widget view of the notebook that has no saved state; [] when all have."""
-    known = states(notebook)
-    return [
-        f"cell {cell}: widget view {view['model_id']} has no saved state"
-        for cell, view in views(notebook)
-        if view["model_id"] not in known
-    ]
-
-
 def states(notebook: dict) -> dict:
     """The saved widget models by id; {} when there are none."""
     widgets = notebook.get("metadata", {}).get("widgets", {})

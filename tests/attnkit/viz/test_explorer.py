@@ -17,7 +17,6 @@ from attnkit.viz.notebook import (
     STAND_IN,
     STATE_MIME,
     VIEW_MIME,
-    missing_state,
     strip_modules,
 )
 from attnkit.viz.widget import HERE
@@ -166,15 +165,6 @@ def test_the_module_stays_out_of_committed_notebooks():
     notebook = strip_modules(notebook_of(shown))
     state = notebook["metadata"]["widgets"][STATE_MIME]["state"][shown.model_id]["state"]
     assert state == {"_anywidget_id": EXPLORER_ID, "_esm": STAND_IN}
-
-
-def test_a_view_without_state_is_named():
-    shown = explorer()
-    notebook = notebook_of(shown)
-    assert missing_state(notebook) == []
-    notebook["metadata"]["widgets"][STATE_MIME]["state"].clear()
-    assert missing_state(notebook) == [f"cell 1: widget view {shown.model_id} has no saved state"]
-    assert missing_state({"cells": notebook["cells"], "metadata": {}}) != []
 
 
 def test_the_data_stay_within_the_budget():
