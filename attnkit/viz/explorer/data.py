@@ -20,10 +20,8 @@ class Frame(NamedTuple):
 class Data:
     """Arrays by head or by length, tokens and names: nothing here changes with the settings."""
 
-    kind: str  # "qk", "scores" or "frames"
     heads: int
     rows: int  # L, of the longest
-    columns: int  # S
     names: list[str]  # of the heads
     keys: list[str]
     queries: list[str] | None  # None when they are the keys
@@ -38,10 +36,8 @@ def read(traits) -> Data:
     heads, rows, columns = traits.shape[:3]
     value = inputs.stored(traits.value).reshape(heads, columns, -1)
     return Data(
-        kind=traits.kind,
         heads=heads,
         rows=rows,
-        columns=columns,
         names=list(traits.head_names),
         keys=list(traits.key_tokens),
         queries=None if traits.query_tokens is None else list(traits.query_tokens),

@@ -97,20 +97,13 @@ class LiveTranslatorDirective(SphinxDirective):
             )
         sentences = [line.strip() for line in self.content if line.strip()]
         made = made_by(known[name])
-        if isinstance(made, LiveTranslator):
-            if set(self.options) or sentences:
-                raise self.error(
-                    f"live-translator: {name!r} comes whole: expected neither options nor sentences"
-                )
-            return [nodes.raw("", part, format="html") for part in view(made)]
-        widget = LiveTranslator(
-            made,
-            sentences=sentences,
-            files=name,
-            title=self.options.get("title", ""),
-            caption=self.options.get("caption", ""),
-        )
-        return [nodes.raw("", part, format="html") for part in view(widget)]
+        if not isinstance(made, LiveTranslator):
+            made = LiveTranslator(made, sentences=sentences, files=name, **self.options)
+        elif self.options or sentences:
+            raise self.error(
+                f"live-translator: {name!r} comes whole: expected neither options nor sentences"
+            )
+        return _nodes(made)
 
 
 STILL = '<p class="attnkit-still">With JavaScript, this picture is a control to try out.</p>'
@@ -126,8 +119,7 @@ class WidgetDirective(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        widget = widget_of(self.arguments[0])
-        return [nodes.raw("", part, format="html") for part in view(widget)]
+        return _nodes(widget_of(self.arguments[0]))
 
 
 def widget_of(origin: str) -> Widget:
@@ -146,6 +138,10 @@ def widget_of(origin: str) -> Widget:
         expected = f"attention-widget: expected {origin} to return a widget without bytes"
         raise ExtensionError(f"{expected}, got one with {', '.join(held)}")
     return made
+
+
+def _nodes(widget: Widget) -> list[nodes.Node]:
+    return [nodes.raw("", part, format="html") for part in view(widget)]
 
 
 def view(widget: Widget) -> tuple[str, str, str]:

@@ -46,11 +46,8 @@ class Shown(NamedTuple):
         """Source words, target words, and the mean weights between them, as they are drawn."""
         source = whole_words(self.source, self.source_words)
         target = whole_words(self.target, self.target_words)
-        return (
-            source,
-            target,
-            word_weights(self.mean_weights(), self.target_words, self.source_words),
-        )
+        weights = word_weights(self.mean_weights(), self.target_words, self.source_words)
+        return source, target, weights
 
 
 def read_source(translator: Translator, text: str, longest: int | None = None) -> list[str]:
