@@ -10,7 +10,7 @@ from attnkit.decoding import Decoded, evaluating, sample
 from attnkit.decoding.tokens import Lengths, check_tokens, source_mask
 from attnkit.efficient.cache import KVCache
 from attnkit.transformer.positions import PositionScheme
-from attnkit.transformer.stacks import Encoder, first_cache
+from attnkit.transformer.stacks import Encoder, after_caches
 
 
 class LanguageModel(nn.Module):
@@ -204,19 +204,9 @@ class LanguageModel(nn.Module):
         self, tokens: Tensor, caches: Sequence[KVCache] | None, *, need_weights: bool
     ) -> tuple[Tensor, Tensor | None]:
         check_tokens("tokens", tokens, self.vocab_size)
-        cache, size = first_cache(caches, self.window), tokens.shape[1]
-        x = self.positions.add(self.embedding(tokens), cache.length)  # (B, L, E)
-        positions = self.positions.in_attention(
-            size, cache.kept + size, offset=cache.kept, device=x.device
-        )
-        mask = cache.mask(size)  # (L, kept + L), or None when L is 1
-        return self.stack(
-            self.dropout(x),
-            mask=None if mask is None else mask.to(x.device),
-            caches=caches,
-            need_weights=need_weights,
-            **positions,
-        )
+        x = self.embedding(tokens)  # (B, L, E)
+        x, options = after_caches(x, self.positions, caches, self.window)
+        return self.stack(self.dropout(x), caches=caches, need_weights=need_weights, **options)
 
     def _check_prompts(self, tokens: Tensor, lengths: Lengths, max_new_tokens: int) -> Tensor:
         check_tokens("tokens", tokens, self.vocab_size)

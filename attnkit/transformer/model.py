@@ -12,7 +12,7 @@ from attnkit.decoding import SequenceModel, Step, Stepped, select
 from attnkit.decoding.tokens import Lengths, check_special, check_tokens, embed, source_mask
 from attnkit.efficient.cache import KVCache
 from attnkit.transformer.positions import PositionScheme
-from attnkit.transformer.stacks import Decoder, Encoder, first_cache
+from attnkit.transformer.stacks import Decoder, Encoder, after_caches
 
 
 class Memory(NamedTuple):
@@ -206,22 +206,17 @@ class Transformer(SequenceModel):
             TypeError, ValueError: as `forward`; the caches do not fit.
         """
         check_tokens("target_in", target_in, self.target_vocab)
-        cache, size = first_cache(caches, self.window), target_in.shape[1]
         x = embed(self.target_embedding, target_in, target_in != self.pad)  # (B, T, E)
-        x = self.target_positions.add(x * math.sqrt(self.embed_dim), cache.length)
-        positions = self.target_positions.in_attention(
-            size, cache.kept + size, offset=cache.kept, device=x.device
-        )
-        mask = cache.mask(size)  # (T, kept + T), or None when T is 1
+        x = x * math.sqrt(self.embed_dim)
+        x, options = after_caches(x, self.target_positions, caches, self.window)
         output, weights, cross_weights = self.decoder(
             self.dropout(x),
             memory.outputs,
-            mask=None if mask is None else mask.to(x.device),
             memory_mask=memory.mask,
             caches=caches,
             cross_caches=cross_caches,
             need_weights=need_weights,
-            **positions,
+            **options,
         )
         return Predicted(self.output(output), weights, cross_weights)
 

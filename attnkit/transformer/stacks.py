@@ -12,6 +12,7 @@ from attnkit.functional import Attended
 from attnkit.mechanisms.multihead import Rotate
 from attnkit.transformer import convert
 from attnkit.transformer.layers import DecoderAttended, DecoderLayer, EncoderLayer, Layer
+from attnkit.transformer.positions import PositionScheme
 
 
 class Stack(nn.Module):
@@ -220,12 +221,20 @@ class Decoder(Stack):
         return convert.stack_to_torch(self, nn.TransformerDecoder)
 
 
-def first_cache(caches: Sequence[KVCache] | None, window: int | None) -> KVCache:
-    """The cache of the first layer (all layers hold the same length), or an empty one."""
-    cache = caches[0] if caches else KVCache(window=window)
+def after_caches(
+    x: Tensor, scheme: PositionScheme, caches: Sequence[KVCache] | None, window: int | None
+) -> tuple[Tensor, dict[str, Any]]:
+    """Embeddings x (B, L, E) of the tokens that follow those of the caches, with their positions;
+    and the arguments `mask`, `bias` and `rotate` of every layer, for queries that look back."""
+    cache = caches[0] if caches else KVCache(window=window)  # all layers hold the same length
     if cache.window != window:
         checks.fail("caches", f"window={window}, as the model has", f"{cache.window}")
-    return cache
+    size = x.shape[1]
+    mask = cache.mask(size)  # (L, kept + L), or None when L is 1
+    key_len = cache.kept + size
+    options = scheme.in_attention(size, key_len, offset=cache.kept, device=x.device)
+    options["mask"] = None if mask is None else mask.to(x.device)
+    return scheme.add(x, cache.length), options
 
 
 def _stack_layers(weights: list[Tensor | None]) -> Tensor | None:
