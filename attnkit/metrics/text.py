@@ -85,7 +85,7 @@ def rouge(*, hypotheses: Sequence[str], references: Sequence[str]) -> dict[str, 
     >>> rouge(hypotheses=["the cat sat"], references=["the cat sat down"])["rouge1"]
     0.8571428571428571
     """
-    _texts(hypotheses=hypotheses, references=references)
+    _texts(hypotheses, references)
     kinds = ("rouge1", "rouge2", "rougeL")
     library = checks.installed("rouge_score.rouge_scorer", "metrics")
     scorer = library.RougeScorer(list(kinds), use_stemmer=False)
@@ -106,18 +106,17 @@ def _columns(hypotheses: Sequence[str], references: References) -> list[list[str
         _plain("references", given)
         if not len(given):
             checks.fail("references", "at least one for each sentence", "none for one of them")
-    _texts(hypotheses=hypotheses, references=[given[0] for given in several])
+    _texts(hypotheses, [given[0] for given in several])
     most = max(map(len, several))
     rows = [[*given, *[None] * (most - len(given))] for given in several]
     return [list(column) for column in zip(*rows, strict=True)]
 
 
-def _texts(**given: Sequence[str]) -> None:
-    for name, texts in given.items():
-        _plain(name, texts)
-    (first, one), (second, other) = given.items()
-    checks.same_number(second, other, first, one)
-    checks.not_empty(first, one, "at least one sentence")
+def _texts(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+    _plain("hypotheses", hypotheses)
+    _plain("references", references)
+    checks.same_number("references", references, "hypotheses", hypotheses)
+    checks.not_empty("hypotheses", hypotheses, "at least one sentence")
 
 
 def _plain(name: str, texts: Sequence[str]) -> None:
