@@ -717,7 +717,7 @@ def test_clock_hands_show_the_example(capsys):
 
 
 def test_three_cuts_are_what_the_functions_of_the_chapter_give(capsys):
-    run = cells("08", "imports", "bugs")
+    run = cells("08", "imports", "bugs", "bugs-table")
     x = torch.arange(8.0).reshape(1, 2, 4)
     qkv = torch.cat([x, x, x], -1)
     names = "correct", "features_before_heads", "view_without_transpose"

@@ -2,128 +2,116 @@
 
 CHAPTER = "08_multi_head_attention.ipynb"
 CHECKS = {
-    1: "check_split",
-    2: "check_fused",
-    3: "check_without",
-    4: "check_grouped",
-    5: "check_misread",
+    1: "check_fused",
+    2: "check_without",
+    3: "check_grouped",
+    4: "check_misread",
+    5: "check_hidden",
 }
 
 WRONG = {
-    (1, "view without transpose"): (
-        "lambda x, H: (x.reshape(x.shape[0], H, x.shape[1], -1), x)",
-        "the heads: off by",
-    ),
-    (1, "features before heads"): (
-        "lambda x, H: (x.unflatten(-1, (-1, H)).permute(0, 3, 1, 2), x)",
-        "the heads: off by",
-    ),
-    (1, "no transpose at all"): (
-        "lambda x, H: (x.unflatten(-1, (H, -1)), x)",
-        "the heads: expected shape (2, 3, 5, 4), got (2, 5, 3, 4)",
-    ),
-    (1, "merged without transpose"): (
-        "lambda x, H: (cut(x, H), cut(x, H).reshape(x.shape))",
-        "merged again: off by",
-    ),
-    (1, "only the heads"): ("lambda x, H: cut(x, H)", "Expected two tensors"),
-    (2, "scaled by the width of the model"): (
+    (1, "scaled by the width of the model"): (
         "lambda *a: attend(*a, scale=a[0].shape[-1] ** -0.5)",
         "weights: off by",
     ),
-    (2, "not scaled"): ("lambda *a: attend(*a, scale=1.0)", "weights: off by"),
-    (2, "cut into heads first, into three afterwards"): (
+    (1, "not scaled"): ("lambda *a: attend(*a, scale=1.0)", "weights: off by"),
+    (1, "cut into heads first, into three afterwards"): (
         "lambda *a: attend(*a, parts=lambda x, H: cut(x, H).chunk(3, -1))",
         "weights: off by",
     ),
-    (2, "features before heads"): (
+    (1, "features before heads"): (
         "lambda *a: attend(*a, parts=lambda x, H: [y.unflatten(-1, (-1, H)).permute(0, 3, 1, 2)"
         " for y in x.chunk(3, -1)])",
         "weights: off by",
     ),
-    (2, "merged without transpose"): (
+    (1, "merged without transpose"): (
         "lambda *a: attend(*a, merge=lambda x: x.reshape(x.shape[0], x.shape[2], -1))",
         "output: off by",
     ),
-    (2, "weights averaged over heads"): (
+    (1, "weights averaged over heads"): (
         "lambda *a: (attend(*a)[0], attend(*a)[1].mean(1))",
         "weights: expected shape",
     ),
-    (2, "without the last bias"): (
+    (1, "without the last bias"): (
         "lambda x, w, b, wo, bo, H: attend(x, w, b, wo, 0 * bo, H)",
         "output: off by",
     ),
-    (2, "without the first biases"): (
+    (1, "without the first biases"): (
         "lambda x, w, b, wo, bo, H: attend(x, w, 0 * b, wo, bo, H)",
         "weights: off by",
     ),
-    (2, "PyTorch's"): (
+    (1, "PyTorch's"): (
         "lambda x, w, b, wo, bo, H: F.multi_head_attention_forward(*[x.transpose(0, 1)] * 3,"
         " x.shape[-1], H, w, b, None, None, False, 0.0, wo, bo)",
         "It calls a ready-made function",
     ),
-    (3, "all heads on"): ("lambda h, w, b, off: heads_off(h, w, b, [])", "off [1]: off by"),
-    (3, "on and off swapped"): (
+    (2, "all heads on"): ("lambda h, w, b, off: heads_off(h, w, b, [])", "off [1]: off by"),
+    (2, "on and off swapped"): (
         "lambda h, w, b, off: heads_off(h, w, b, [k for k in range(h.shape[1]) if k not in off])",
         "off [1]: off by",
     ),
-    (3, "the bias as well"): (
+    (2, "the bias as well"): (
         "lambda h, w, b, off: heads_off(h, w, 0 * b, off)",
         "off [1]: off by",
     ),
-    (3, "rows of the projection"): (
+    (2, "rows of the projection"): (
         "lambda h, w, b, off: heads_off(h, w.T, b, off)",
         "off [1]: off by",
     ),
-    (3, "the features of another head"): (
+    (2, "the features of another head"): (
         "lambda h, w, b, off: heads_off(h.flip(1), w, b, off)",
         "off [1]: off by",
     ),
-    (3, "the rest made louder"): (
+    (2, "the rest made louder"): (
         "lambda h, w, b, off: heads_off(h * h.shape[1] / max(1, h.shape[1] - len(off)), w, b, off)",
         "off [1]: off by",
     ),
-    (3, "writes into what it was given"): (
+    (2, "writes into what it was given"): (
         "writes",
         "It changes what it was given",
     ),
-    (4, "tiled"): (
+    (3, "tiled"): (
         "lambda q, k, v: (spread(q, k, v, lambda x, n: x.repeat(1, n, 1, 1)), k.nbytes + v.nbytes)",
         "4 heads, 2 of keys: off by",
     ),
-    (4, "the bytes of the repeated ones"): (
+    (3, "the bytes of the repeated ones"): (
         "lambda q, k, v: (grouped(q, k, v)[0], grouped(q, k, v)[1] * q.shape[1] // k.shape[1])",
         "4 heads, 2 of keys: 2560 bytes",
     ),
-    (4, "the bytes of the keys alone"): (
+    (3, "the bytes of the keys alone"): (
         "lambda q, k, v: (grouped(q, k, v)[0], k.nbytes)",
         "bytes; float32",
     ),
-    (4, "numbers, not bytes"): (
+    (3, "numbers, not bytes"): (
         "lambda q, k, v: (grouped(q, k, v)[0], k.numel() + v.numel())",
         "bytes; float32",
     ),
-    (4, "only the first key head"): (
+    (3, "only the first key head"): (
         "lambda q, k, v: (spread(q, k[:, :1], v[:, :1], copies), k.nbytes + v.nbytes)",
         "4 heads, 2 of keys: off by",
     ),
-    (4, "not scaled"): (
+    (3, "not scaled"): (
         "lambda q, k, v: (grouped(q * q.shape[-1] ** 0.5, k, v)[0], k.nbytes + v.nbytes)",
         "off by",
     ),
-    (4, "PyTorch's"): (
+    (3, "PyTorch's"): (
         "lambda q, k, v: (F.scaled_dot_product_attention(q, k, v, enable_gqa=True), 0)",
         "It calls a ready-made function",
     ),
-    (5, "the first two"): ("lambda a, v, l, r: (0, 1)", "is read right both ways"),
-    (5, "one command twice"): ("lambda a, v, l, r: (0, 0)", "no pair of different commands"),
-    (5, "only the left reading"): ("lambda *a: search(*a, reads=(0,))", "is no pair"),
-    (5, "only the right reading"): ("lambda *a: search(*a, reads=(1,))", "is no pair"),
-    (5, "shares swapped"): (
+    (4, "the first two"): ("lambda a, v, l, r: (0, 1)", "is read right both ways"),
+    (4, "one command twice"): ("lambda a, v, l, r: (0, 0)", "no pair of different commands"),
+    (4, "only the left reading"): ("lambda *a: search(*a, reads=(0,))", "is no pair"),
+    (4, "only the right reading"): ("lambda *a: search(*a, reads=(1,))", "is no pair"),
+    (4, "shares swapped"): (
         "lambda a, v, l, r: misread(1 - a, v, l, r)",
         "is read right both ways",
     ),
-    (5, "both readings must fail"): ("lambda *a: search(*a, reads=(0, 1))", "is no pair"),
+    (4, "both readings must fail"): ("lambda *a: search(*a, reads=(0, 1))", "is no pair"),
+    (5, "only what the guide names"): ("lambda: ({8}, {7})", "'was': there are 2 heads"),
+    (5, "one head too few"): ("lambda: ({2, 8}, {7})", "'tired': there are 2 heads"),
+    (5, "the two words swapped"): ("lambda: ({4, 7}, {2, 8})", "Head 4: open it large"),
+    (5, "head 4 at the wrong word"): ("lambda: ({2, 4, 8}, {7})", "Head 4: open it large"),
+    (5, "a head that rests on [CLS]"): ("lambda: ({2, 8}, {4, 5, 7})", "Head 5: open it large"),
 }
 
 HELPERS = """
