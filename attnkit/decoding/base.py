@@ -137,15 +137,12 @@ class SequenceModel(nn.Module):
             return greedy_search(step, state, len(source), max_len, **options)
 
     def __getattr__(self, name: str) -> Any:
-        try:
-            return super().__getattr__(name)
-        except AttributeError as error:
-            if name == "generate":
-                raise AttributeError(
-                    f"{type(self).__name__} has no generate: call greedy(source, source_lengths, "
-                    "max_len) or beam(...); transformer.LanguageModel has generate"
-                ) from None
-            raise error from None
+        if name == "generate":
+            raise AttributeError(
+                f"{type(self).__name__} has no generate: call greedy(source, source_lengths, "
+                "max_len) or beam(...); transformer.LanguageModel has generate"
+            )
+        return super().__getattr__(name)
 
     def _symbols(self, source: Tensor) -> dict[str, Any]:
         return {"pad": self.pad, "bos": self.bos, "eos": self.eos, "device": source.device}

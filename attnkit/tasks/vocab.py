@@ -165,7 +165,8 @@ def tokenize(text: str) -> list[str]:
     >>> tokenize("The dog's well-known ball, 3.5 m")
     ['the', 'dog', "'s", 'well-known', 'ball', ',', '3.5', 'm']
     """
-    _check_text("text", text)
+    if not isinstance(text, str):
+        checks.fail("text", "a string", f"{type(text).__name__} {text!r}", TypeError)
     return _TOKEN.findall(text.lower().replace("’", "'"))
 
 
@@ -194,8 +195,3 @@ _TOKEN = re.compile(rf"\b{_ELIDED}|'\w+|\d+(?:[.,]\d+)*(?!\w)|\w+(?:-\w+)*|[^\w\
 def check_tokens(name: str, value: object) -> None:
     if isinstance(value, str | bytes) or not isinstance(value, Sequence):
         checks.fail(name, "sequences of tokens", f"{type(value).__name__} {value!r}", TypeError)
-
-
-def _check_text(name: str, value: object) -> None:
-    if not isinstance(value, str):
-        checks.fail(name, "a string", f"{type(value).__name__} {value!r}", TypeError)

@@ -95,19 +95,14 @@ def share(batch: Any) -> tuple[Any, float]:
     rank, world = place()
     if world == 1:
         return batch, 1.0
-    sizes = {len(each) for each in _tensors(batch)}
+    sizes: set[int] = set()
+    _mapped(batch, lambda x: sizes.add(len(x)))
     if len(sizes) != 1:
         expected = "batches whose tensors have as many examples each, in their first dimension"
         checks.fail("train", expected, f"{sorted(sizes) or 'none'}")
     if sizes.pop() < world:
         return batch, 1 / world
     return _mapped(batch, lambda x: x[rank::world]), 1.0
-
-
-def _tensors(batch: Any) -> list[Tensor]:
-    found: list[Tensor] = []
-    _mapped(batch, lambda x: found.append(x) or x)
-    return found
 
 
 def _mapped(batch: Any, change: Any) -> Any:
