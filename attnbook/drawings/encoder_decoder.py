@@ -59,19 +59,25 @@ def draw(narrow: bool) -> Sheet:
     found = run()
     size, pitch = (4.6, 84.0) if narrow else (6.0, 95.0)
     w, h = COLUMNS * size, ROWS * size
-    sheet = Sheet(NARROW, 496, 13.5) if narrow else Sheet(WIDE, 312, 15)
+    sheet = Sheet(NARROW, 518, 13.5) if narrow else Sheet(WIDE, 312, 15)
     small = 12.5 if narrow else 13
 
-    x, y = (30.0, 40.0) if narrow else (16.0, 84.0)
+    x, y = (30.0, 62.0) if narrow else (16.0, 84.0)
     sheet.text(x - 4, 14, "The encoder reads", anchor="start", style="d-bold")
     for place, (word, state) in enumerate(zip(found.read, found.read_states, strict=True)):
         left, fixed = x + place * pitch, place == len(found.read) - 1
         strip(sheet, left, y, size, state, fixed)
+        if not fixed:
+            sheet.rect(left - 3, y - 3, w + 6, h + 6, "d-state d-veil", 4)
         _in(sheet, left + w / 2, y + h, word)
         if not fixed:
             _on(sheet, left + w, y + h / 2, pitch - w)
 
     end = x + (len(found.read) - 1) * pitch + w  # the right edge of the fixed vector
+    above = y - (18 if narrow else 22)
+    dropped = x + w / 2 + (len(found.read) - 2) * pitch / 2
+    sheet.text(dropped, above, "not passed on", size=small, style="d-muted")
+    sheet.text(end - w / 2, above, "passed on", size=small, style="d-bold")
     middle = y + h / 2
     if narrow:
         below, start, turn = y + h + 154.0, 34.0, y + h + 64
@@ -97,7 +103,8 @@ def draw(narrow: bool) -> Sheet:
         top = below - (22 if narrow else 28)
         sheet.arrow([(left + w / 2, below - 7), (left + w / 2, top)])
         name = f"{_name(word)} ✗" if wrong else _name(word)
-        sheet.text(left + w / 2, top - 11, name, style="d-bold" if wrong else "")
+        role, style = ("query", "d-bold") if wrong else (None, "")
+        sheet.text(left + w / 2, top - 11, name, role, style=style)
         if place < len(found.written) - 1:
             _on(sheet, left + w, below + h / 2, pitch - w)
     return sheet
@@ -123,7 +130,8 @@ DRAWING = Drawing(
     title="The decoder knows the black cat only as one vector, and its colour did not survive.",
     description=(
         "A recurrent encoder reads “the black cat”. After each word it has a state, drawn as a "
-        "strip of 100 coloured cells, one for each number. Only the last strip goes to the "
+        "strip of 100 coloured cells, one for each number. The first two strips are pale, for "
+        "they are not passed on. Only the last one goes to the "
         "decoder, which writes “le chat bleu”, the blue cat, and stops; right would be “le chat "
         "noir”. At each step it reads the word that it has just written. The numbers are those "
         "of the trained model of this chapter."

@@ -104,16 +104,16 @@ READINGS = Drawing(
 def among(narrow: bool) -> Sheet:
     """The weights of the example as a map, each row with the name it reads of."""
     sheet = Sheet(NARROW, 176, 13)
-    x, y, w, h = 156, 50, 40, 40
-    last = (x + 3 * w + NARROW) / 2
+    x, y, w, h = 150, 50, 43, 40
+    last = (x + 3 * w + NARROW) / 2 + 2
     sheet.text(x + 1.5 * w, 10, "looks at", style="d-muted")
     sheet.text(last, 10, "reads of", style="d-muted")
     sheet.text(last, 34, "its name", style="d-muted")
     for n, person in enumerate(PEOPLE):
-        sheet.text(x + (n + 0.5) * w, 34, person, "key")
+        sheet.text(x + (n + 0.5) * w, 34, person, "key", size=12)
     for i, (sentence, row) in enumerate(zip(SENTENCES, looks(), strict=True)):
         middle = y + (i + 0.5) * h
-        sheet.text(x - 8, middle, sentence, "query", anchor="end", size=12)
+        sheet.text(x - 6, middle, sentence, "query", anchor="end", size=12)
         for j, weight in enumerate(row):
             share = float(weight)
             sheet.cell(x + j * w, y + i * h, w, h, share, f"{share:.2f}")
@@ -139,13 +139,13 @@ AMONG = Drawing(
 def choice(narrow: bool) -> Sheet:
     """Score and weight of each sentence; the chosen one stands first."""
     sheet = Sheet(NARROW, 196, 13)
-    sheet.text(180, 10, "score", style="d-muted")
+    sheet.text(188, 10, "score", style="d-muted")
     sheet.text(NARROW, 10, "weight", anchor="end", style="d-muted")
     for n, (sentence, score, weight) in enumerate(zip(SENTENCES, scores(), weights(), strict=True)):
         y = 28 + n * 56
-        sheet.item("key", 0, y, 158, 34, sentence, size=12, style="d-box" if n else "d-solid")
-        sheet.text(180, y + 17, f"{float(score):.2f}", "state")
-        sheet.bar(208, y + 9, 86, 16, weight)
+        sheet.item("key", 0, y, 166, 34, sentence, size=12, style="d-box" if n else "d-solid")
+        sheet.text(188, y + 17, f"{float(score):.2f}", "state")
+        sheet.bar(214, y + 9, 84, 16, weight)
         sheet.text(NARROW, y + 17, f"{weight:.2f}", "weight", anchor="end")
     return sheet
 

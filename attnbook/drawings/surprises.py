@@ -19,7 +19,7 @@ class Surprise(NamedTuple):
 
 SURPRISES = (
     Surprise(
-        "Hide a place: answers still right",
+        "Hide a place: still right",
         ("the place with most weight hidden", "the right place hidden"),
         (99, 35),
         "%",

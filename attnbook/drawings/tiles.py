@@ -14,9 +14,9 @@ def table_mib(length: int) -> float:
 
 def growing(narrow: bool) -> Sheet:
     """Four squares to scale, feet on one line, with the MiB that each holds."""
-    sheet = Sheet(NARROW, 244, 12.5) if narrow else Sheet(WIDE, 332, 15)
-    largest = 150.0 if narrow else 240.0
-    gap, x, foot = (14, 0.0, 204.0) if narrow else (52, 24.0, 288.0)
+    sheet = Sheet(NARROW, 234, 12.5) if narrow else Sheet(WIDE, 332, 15)
+    largest = 140.0 if narrow else 240.0
+    gap, x, foot = (14, 0.0, 194.0) if narrow else (52, 24.0, 288.0)
     for length in LENGTHS:
         side = largest * length / LENGTHS[-1]
         slot = max(side, 44 if narrow else 70)
