@@ -176,28 +176,22 @@ def _one_padding(attention: Adapted, length: int, extra: int, side: str) -> None
     queries = total if attention.self_attention else length
     # As many sequences as tokens: what should be (B, 1, S) then fits (L, S) as well.
     batch = max(2, total)
-    inputs = attention.inputs(batch, queries, total, seed=length)
-    _, key, value = inputs
+    query, key, value = attention.inputs(batch, queries, total, seed=length)
     hidden = slice(length, None) if side == "right" else slice(0, extra)
     real = slice(0, length) if side == "right" else slice(extra, None)
     # The last sequence is the padded one; the others are whole.
     key, value = key.clone(), value.clone()
     key[-1][..., hidden, :] *= 7
-    if not attention.self_attention:
-        value[-1][..., hidden, :] *= 7
+    value[-1][..., hidden, :] *= 7
     mask = torch.ones(batch, queries, total, dtype=torch.bool, device=attention.device)
     mask[-1, :, hidden] = False
-    if attention.self_attention:
-        value = key
-        query, alone = key, [key[-1:][..., real, :]] * 3
-    else:
-        query = inputs[0]
-        alone = [query[-1:], key[-1:][..., real, :], value[-1:][..., real, :]]
+    real_key, real_value = (x[-1:][..., real, :] for x in (key, value))
+    query, alone = (key, real_key) if attention.self_attention else (query, query[-1:])
     padded = attention(query, key, value, mask)[0][-1:]
     if attention.self_attention and padded.shape[-2] == total:
         padded = padded[..., real, :]
-    seen_all = torch.ones(1, alone[0].shape[-2], length, dtype=torch.bool, device=mask.device)
-    expected = attention(*alone, seen_all)[0]
+    seen_all = torch.ones(1, alone.shape[-2], length, dtype=torch.bool, device=mask.device)
+    expected = attention(alone, real_key, real_value, seen_all)[0]
     if expected.shape != padded.shape or not same(padded, expected).all():
         wrong = "" if expected.shape != padded.shape else _largest(padded, expected)
         raise AssertionError(

@@ -38,13 +38,10 @@ def seen(
     pairs = torch.zeros(batch, queries, keys, dtype=torch.bool)
     for j in range(keys):
         for std in (0.3, 30.0):
-            _, key, value = inputs
-            _, other_key, other_value = attention.inputs(
-                batch, queries, keys, std=std, seed=seed + 1 + j
-            )
-            key, value = key.clone(), value.clone()
-            key[..., j, :], value[..., j, :] = other_key[..., j, :], other_value[..., j, :]
-            changed = (key,) * 3 if attention.self_attention else (inputs[0], key, value)
+            changed = [x.clone() for x in inputs]
+            others = attention.inputs(batch, queries, keys, std=std, seed=seed + 1 + j)
+            for n in (0,) if attention.self_attention else (1, 2):
+                changed[n][..., j, :] = others[n][..., j, :]
             output, _ = attention(*changed, mask, train=train)
             # Against what was there before: the rows that see the large numbers are larger.
             moved = ~((output - base).abs() <= TOLERANCE[base.dtype] * base.abs().max())
