@@ -177,26 +177,14 @@ class Decoder(nn.Module):
         if self.parallel and teacher_forcing == 1:
             logits, _, weights = self.run(target_in, state, memory, need_weights=need_weights)
             return Taught(logits, weights)
-        return self._one_by_one(target_in, state, memory, teacher_forcing, need_weights)
-
-    def _one_by_one(
-        self,
-        target_in: Tensor,
-        state: State,
-        memory: Encoded,
-        teacher_forcing: float,
-        need_weights: bool,
-    ) -> Taught:
         all_logits, all_weights = [], []
-        tokens = target_in[:, :1]  # (B, 1)
-        for gold in (*target_in.split(1, dim=1)[1:], None):
+        for tokens in target_in.split(1, dim=1):  # (B, 1)
+            if all_logits and teacher_forcing < 1:
+                forced = torch.rand(tokens.shape, device=tokens.device) < teacher_forcing
+                tokens = torch.where(forced, tokens, all_logits[-1].argmax(-1))
             logits, state, weights = self.run(tokens, state, memory, need_weights=need_weights)
             all_logits.append(logits)
             all_weights.append(weights)
-            tokens = gold
-            if gold is not None and teacher_forcing < 1:
-                forced = torch.rand(gold.shape, device=gold.device) < teacher_forcing
-                tokens = torch.where(forced, gold, logits.argmax(-1))
         attended = need_weights and all_weights[0] is not None
         weights = torch.cat(all_weights, dim=-2) if attended else None
         return Taught(torch.cat(all_logits, dim=1), weights)
