@@ -234,9 +234,8 @@ _GUESSES = {
 def _check(model: Any, train: Any, valid: Any, steps: int) -> None:
     checks.instance("model", model, nn.Module, "an nn.Module")
     checks.integer("steps", steps, minimum=0)
-    for name, batches in (("train", train), ("valid", valid)):
-        if batches is None and name == "valid":
-            continue
+    given = {"train": train} if valid is None else {"train": train, "valid": valid}
+    for name, batches in given.items():
         if not hasattr(batches, "__len__") or not hasattr(batches, "__iter__"):
             expected = "tasks.Batches or a sequence of batches"
             checks.fail(name, expected, type(batches).__name__, TypeError)
