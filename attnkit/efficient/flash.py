@@ -91,8 +91,8 @@ def flash_attention(
     """
     options = {"causal": causal, "window": window, "offset": offset}
     call, scale = _open(query, key, value, mask, options, scale, enable_gqa, need_weights)
-    short = query.is_cpu and query.shape[-2] * key.shape[-2] <= SHORT**2
-    if need_weights or short or values_unavailable(query):
+    plain = need_weights or values_unavailable(query)  # before a length is read
+    if plain or (query.is_cpu and query.shape[-2] * key.shape[-2] <= SHORT**2):
         return call.finish(*call.dot_product(scale, need_weights=need_weights))
     output, _ = _blockwise(call, scale, options)
     call.record(output, None, lambda: call.dot_scores(scale))
