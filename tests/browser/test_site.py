@@ -179,6 +179,27 @@ def test_a_plot_fits_a_phone_while_its_lettering_can_be_read(visit):
             assert shown <= room
 
 
+def test_a_plots_usual_letters_are_no_larger_than_the_text(visit):
+    """On a wide page, where there would be room for more; and it stands in the middle."""
+    style = matplotlib.rc_params_from_file(
+        ROOT / "attnbook" / "style.mplstyle", use_default_template=False
+    )
+    letters = style["font.size"] * style["figure.dpi"] / 72
+    page = visit.look(width=1280)
+    text = page.evaluate("parseFloat(getComputedStyle(document.querySelector('main p')).fontSize)")
+    for shown, drawn, room in page.evaluate(PLOTS):
+        assert shown * letters / drawn <= text + 0.1
+        assert shown <= room
+    aside = page.evaluate(
+        """() => [...document.querySelectorAll(".cell_output > img[width]")]
+            .filter((image) => image.clientWidth > 0)
+            .map((image) => [image.getBoundingClientRect(),
+                image.parentElement.getBoundingClientRect()])
+            .map(([own, box]) => own.left - box.left - (box.right - own.right))"""
+    )
+    assert all(abs(left_of_middle) <= 2 for left_of_middle in aside)
+
+
 def test_is_readable_on_paper(visit):
     """On A4 nothing is cut off at the right, and what only a screen needs is gone."""
     page = visit.look(width=718, media="print")
