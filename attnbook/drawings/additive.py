@@ -39,14 +39,14 @@ def weights(query: Sequence[float]) -> list[float]:
 
 def draw_score(narrow: bool) -> Sheet:
     """The query of chat; a row for each key, from the key to its weight; the tanh as a curve."""
-    sheet, query = Sheet(NARROW, 394, 13), QUERIES[1]
+    sheet, query = Sheet(NARROW, 404, 13), QUERIES[1]
     sheet.item("query", 0, 4, 66, 30, vector(query))
     sheet.text(76, 19, "before “chat”", "query", anchor="start", style="d-bold")
     for x, name in ((28, "key"), (102, "sum"), (182, "tanh"), (254, "× v"), (312, "weight")):
-        sheet.text(x, 62, name, style="d-bold", size=12.5)
+        sheet.text(x, 58, name, style="d-bold", size=12.5)
     for place, (word, key) in enumerate(zip(ENGLISH, KEYS, strict=True)):
-        y, (total, tanh, score) = 104 + 56 * place, step(query, key)
-        sheet.text(28, y - 24, word, style="d-italic")
+        y, (total, tanh, score) = 110 + 56 * place, step(query, key)
+        sheet.text(8, y - 24, word, anchor="start", style="d-italic")
         sheet.item("key", 0, y - 14, 62, 28, vector(key))
         sheet.text(74, y, "+")
         sheet.text(102, y, vector(total))
@@ -56,7 +56,7 @@ def draw_score(narrow: bool) -> Sheet:
         share = weights(query)[place]
         sheet.bar(288, y - 7, 50, 14, share)
         sheet.text(313, y + 17, f"{share:.2f}", "weight", size=12.5)
-    _curve(sheet, 40, 272, 178, 84)
+    _curve(sheet, 40, 284, 168, 84)
     sheet.text(232, 314, "3 in one feature:", anchor="start", size=12.5)
     sheet.text(232, 332, f"{math.tanh(3):.3f}", anchor="start", style="d-bold")
     sheet.text(232, 356, "1 and 2 in two:", anchor="start", size=12.5)

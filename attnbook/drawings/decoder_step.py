@@ -52,7 +52,7 @@ def frame(step: int) -> Sheet:
         sheet.item("state", xs[2], 4, slot, 32, "chat", style="d-new")
     else:
         sheet.item("state", xs[2], 4, slot, 32, "", style="d-ghost")
-    sheet.text(xs[2] + slot / 2, 50, "writes", style="d-muted", size=12.5)
+    sheet.text((left + slot + xs[2]) / 2, 8, "writes", style="d-muted", size=12.5)
 
     if step:
         sheet.text(0, 96, "context", "value", **label)
@@ -69,7 +69,7 @@ def frame(step: int) -> Sheet:
     else:
         sheet.item("value", xs[1] - 10, 80, slot + 20, 32, "", style="d-ghost")
     if step == 4:
-        sheet.arrow([(xs[2] - 2, 80), (xs[2] + slot / 2, 60)], "value")
+        sheet.arrow([(xs[2] + 6, 92), (xs[2] + slot / 2, 42)], "value")
 
     sheet.text(0, 296, "keys", "key", **label)
     for x, word, state, score, weight in zip(xs, SOURCE, STATES, scores(), weights(), strict=True):

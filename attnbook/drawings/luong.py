@@ -3,11 +3,11 @@
 import math
 
 from attnbook.drawings.drawing import Drawing
-from attnbook.drawings.sheet import NARROW, Sheet
+from attnbook.drawings.sheet import NARROW, Point, Sheet
 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-SIGNS = ("< ?", "<", "∧", ">", ">", "∨", "<")
-"""At each day of the ring: open towards the next product, which must be the larger one."""
+SIGNS = ("< ?",)
+"""At Monday, where the largest product would have to be smaller than the smallest."""
 
 
 def week(narrow: bool) -> Sheet:
@@ -20,15 +20,13 @@ def week(narrow: bool) -> Sheet:
         points.append((x + radius * math.cos(angle), y - radius * math.sin(angle)))
     for place, here in enumerate(points):
         there = points[(place + 1) % len(points)]
-        sheet.line([here, there], "key", style="d-thin")
+        sheet.patch(_edge(here, there, 2.0 + 2.2 * place), "key")
     for name, (a, b) in zip(DAYS, points, strict=True):
         sheet.item("key", a - 28, b - 15, 56, 30, name)
+    sheet.text(x, y - radius * 0.72, SIGNS[0], "query", style="d-bold")
     for place, (a, b) in enumerate(points):
-        # At each day: its product with the day before must be smaller than with the day after.
-        inward = (x + (a - x) * 0.72, y + (b - y) * 0.72)
-        sheet.text(*inward, SIGNS[place], None if place else "query", style="d-bold")
         c, d = points[(place + 1) % len(points)]
-        middle = (x + ((a + c) / 2 - x) * 0.74, y + ((b + d) / 2 - y) * 0.74)
+        middle = (x + ((a + c) / 2 - x) * 0.71, y + ((b + d) / 2 - y) * 0.74)
         both = f"{DAYS[place]}·{DAYS[(place + 1) % len(DAYS)]}"
         sheet.text(*middle, both, "key", size=12)
     sheet.text(x, y - 18, "each larger than", size=13)
@@ -44,12 +42,22 @@ WEEK = Drawing(
     title="To look at tomorrow, each day’s product must exceed the last, all round the week.",
     description=(
         "The seven days in a ring, each joined to the next by a line that stands for the dot "
-        "product of the two. At each day stands a sign for smaller than: its product with the "
-        "day before must be smaller than the one with the day after. Round the whole week, the "
+        "product of the two. Each line is thicker than the one before: a day's product with the "
+        "day before must be smaller than the one with the day after. At Monday the thickest line "
+        "meets the thinnest, which would have to be thicker still: round the whole week, the "
         "product of Monday and Tuesday would have to be smaller than itself."
     ),
     draw=week,
 )
+
+
+def _edge(here: Point, there: Point, wide: float) -> list[Point]:
+    """The corners of a line from one day to the next, `wide` units across."""
+    (a, b), (c, d) = here, there
+    length = math.hypot(c - a, d - b)
+    u, v = (d - b) / length * wide / 2, (a - c) / length * wide / 2
+    return [(a + u, b + v), (c + u, d + v), (c - u, d - v), (a - u, b - v)]
+
 
 _STEPS = {
     "Bahdanau": (
