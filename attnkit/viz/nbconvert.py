@@ -9,9 +9,7 @@ import html
 
 from nbconvert.preprocessors import Preprocessor
 
-from attnkit.viz.notebook import STATE_MIME, VIEW_MIME, closed, inert, states
-
-STAND_IN = "This control needs JavaScript."
+from attnkit.viz.notebook import NO_PICTURE, STATE_MIME, VIEW_MIME, closed, inert, states
 
 
 class LiveWidgets(Preprocessor):
@@ -44,7 +42,7 @@ def _view(view: dict, data: dict) -> str:
         picture = f'<img alt="{alt}" src="data:image/png;base64,{data["image/png"].strip()}">'
         still = f'<div class="attnkit-fallback">{picture}</div>'
     else:
-        still = f"<noscript><p>{STAND_IN}</p></noscript>"
+        still = NO_PICTURE
     script = f'<script type="{VIEW_MIME}">{inert(view)}</script>'
     return f'<div class="attnkit-view">{script}{still}</div>'
 

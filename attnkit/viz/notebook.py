@@ -36,6 +36,9 @@ STAND_IN = (
 )
 """What the committed notebook holds in place of the module's source."""
 
+NO_PICTURE = "<noscript><p>This control needs JavaScript.</p></noscript>"
+"""What a page holds in place of a widget that has no picture."""
+
 
 def leave_out_module(traits: dict) -> None:
     """Put a one-line stand-in for its module into a saved widget's traits, and drop its style.

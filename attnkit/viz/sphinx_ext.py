@@ -50,7 +50,7 @@ from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from attnkit.viz.live_translator import page
-from attnkit.viz.notebook import STATE_MIME, VIEW_MIME, WIDGETS
+from attnkit.viz.notebook import NO_PICTURE, STATE_MIME, VIEW_MIME, WIDGETS
 from attnkit.viz.widget import source
 
 _SETTING = re.compile(r"#([a-z][a-z0-9-]*)=(.+)")
@@ -142,7 +142,7 @@ def _is_view(node: nodes.Node) -> bool:
 def _picture(siblings: dict[str, nodes.Element]) -> list[nodes.Node]:
     """The fallback picture, with the view's description as its alt text; a line when none."""
     if "image/png" not in siblings:
-        return [_html("<noscript><p>This control needs JavaScript.</p></noscript>")]
+        return [_html(NO_PICTURE)]
     image = next(siblings["image/png"].findall(nodes.image)).deepcopy()
     if not image.get("alt") and "text/plain" in siblings:
         image["alt"] = siblings["text/plain"].astext().strip()
