@@ -569,8 +569,8 @@ def test_grouped_heads_shows_the_counted_bytes(capsys):
 
 
 def test_growing_cache_shows_the_example(capsys):
-    names = ("imports", "by-hand", "as-loop-code", "as-matmul-code", "as-attnkit-code")
-    run = cells("13", *names)
+    loop = ("as-loop-code", "as-loop-count")
+    run = cells("13", "imports", "by-hand", *loop, "as-matmul-code", "as-attnkit-code")
     text = capsys.readouterr().out
     (kept,) = re.findall(r"with_cache: \[(.*)\]", text)
     (again,) = re.findall(r"everything_again: \[(.*)\]", text)
@@ -757,7 +757,7 @@ def test_online_softmax_shows_the_example(capsys):
 def test_mask_axes_show_the_example(capsys):
     from attnbook.drawings import bugs
 
-    cells("16", "imports", "as-loop-code")
+    cells("16", "imports", "as-loop-code", "as-loop-shown")
     printed = dict(
         re.findall(r"^(\w+, over \w+) +([\d. |]+)$", capsys.readouterr().out, re.MULTILINE)
     )
