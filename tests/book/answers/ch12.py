@@ -2,40 +2,41 @@
 
 CHAPTER = "12_the_cost_of_attention.ipynb"
 CHECKS = {
-    1: "check_count",
+    1: "check_costs",
     2: "check_online",
     3: "check_join",
     4: "check_backward",
-    5: "check_lean",
-    6: "check_fits",
+    5: "check_fits",
 }
 
 WRONG = {
     (1, "numbers, not bytes"): (
-        "lambda f, B, H, L, E: bytes_kept(f, B, H, L, E) // 4",
+        "lambda *a: (costs(*a)[0] // 4, costs(*a)[1])",
         "by hand, B=1, H=1, L=64, E=8: autograd keeps 16,384 bytes, not 4,096",
     ),
     (1, "forgets the logsumexp"): (
-        "lambda f, B, H, L, E: 4 * B * H * L * E if f == 'fused' else bytes_kept(f, B, H, L, E)",
+        "lambda f, B, H, L, E: (4 * B * H * L * E, 7) if f == 'fused' else costs(f, B, H, L, E)",
         "fused, B=1, H=1, L=64, E=8: autograd keeps",
     ),
-    (1, "forgets the heads"): (
-        "lambda f, B, H, L, E: bytes_kept(f, B, 1, L, E)",
-        "H=4",
-    ),
-    (1, "additive without its weights"): (
-        "lambda f, B, H, L, E: 4 * B * H * L * L * (E if f == 'additive' else 1) "
-        "if f != 'fused' else bytes_kept(f, B, H, L, E)",
-        "additive",
-    ),
+    (1, "forgets the heads"): ("lambda f, B, H, L, E: costs(f, B, 1, L, E)", "H=4"),
     (1, "scores as well as weights"): (
-        "lambda f, B, H, L, E: bytes_kept(f, B, H, L, E) * (2 if f == 'by hand' else 1)",
+        "lambda f, *a: (costs(f, *a)[0] * (2 if f == 'by hand' else 1), costs(f, *a)[1])",
         "by hand",
     ),
     (1, "counts the inputs"): (
-        "lambda f, B, H, L, E: bytes_kept(f, B, H, L, E) + 12 * B * H * L * E",
+        "lambda f, B, H, L, E: (costs(f, B, H, L, E)[0] + 12 * B * H * L * E, 6)",
         "not 22,528",
     ),
+    (1, "the backward pass as long as the forward pass"): (
+        "lambda *a: (costs(*a)[0], costs(*a)[1] - 2)",
+        "by hand, B=1, H=1, L=64, E=8: PyTorch counts 6 products, not 4",
+    ),
+    (1, "the whole forward pass again"): (
+        "lambda f, *a: (costs(f, *a)[0], 6 if f == 'by hand' else 8)",
+        "checkpointed, B=1, H=1, L=64, E=8: PyTorch counts 7 products, not 8",
+    ),
+    (1, "nothing done twice"): ("lambda *a: (costs(*a)[0], 6)", "counts 7 products, not 6"),
+    (1, "the bytes alone"): ("lambda *a: costs(*a)[0]", "expected two numbers"),
     (2, "never mends"): ("lambda b: online(b, 'never mends')", "blocks of 4: output: off"),
     (2, "mends only the sum"): ("lambda b: online(b, 'only the sum')", "output: off"),
     (2, "no maximum"): ("lambda b: online(b, 'no maximum')", "scores of thousands: output"),
@@ -94,34 +95,9 @@ WRONG = {
         "gradient of key: expected shape",
     ),
     (4, "the last block left out"): ("last_block_left_out", "gradient of query: off"),
-    (5, "plain"): (
-        "lambda q, k, v, w, n: plain_additive(q, k, v, w)",
-        "autograd keeps",
-    ),
-    (5, "rows, all of them kept"): (
-        "lambda q, k, v, w, n: torch.cat([plain_additive(x, k, v, w) for x in q.split(n)])",
-        "autograd keeps",
-    ),
-    (5, "one checkpoint round the whole"): (
-        "lambda q, k, v, w, n: checkpoint(plain_additive, q, k, v, w, use_reentrant=False)",
-        "numbers, with 8 rows at a time",
-    ),
-    (5, "no gradient"): (
-        "lambda q, k, v, w, n: lean_additive(*(x.detach() for x in (q, k, v, w)), n)",
-        "no gradient comes back",
-    ),
-    (5, "queries left out of the graph"): (
-        "lambda q, k, v, w, n: lean_additive(q.detach(), k, v, w, n)",
-        "gradient of query",
-    ),
-    (5, "softmax over the queries"): ("softmax_over_queries", "output: off"),
-    (5, "attnkit's"): (
-        "lambda q, k, v, w, n: attnkit.efficient.tiled_additive_attention(q, k, v, w).output",
-        "a ready-made function",
-    ),
-    (6, "no form fits longer"): ("lambda: (1024, 1024, 1024)", "full, fused: got 1024"),
-    (6, "by hand, one length too many"): ("lambda: (2048, 8192, 8192)", "full, by hand: got 2048"),
-    (6, "fused stops with the table"): ("lambda: (1024, 8192, 4096)", "flash in PyTorch: got 4096"),
+    (5, "no form fits longer"): ("lambda: (1024, 1024, 1024)", "full, fused: got 1024"),
+    (5, "by hand, one length too many"): ("lambda: (2048, 8192, 8192)", "full, by hand: got 2048"),
+    (5, "fused stops with the table"): ("lambda: (1024, 8192, 4096)", "flash in PyTorch: got 4096"),
 }
 
 HELPERS = """
@@ -198,7 +174,4 @@ def last_block_left_out(query, key, value, output, logsumexp, grad, size):
     n = (len(key) - 1) // size * size or len(key) - 1
     return backward(query, key[:n], value[:n], output, logsumexp, grad, size)
 
-
-def softmax_over_queries(query, key, v, value, rows):
-    return torch.tanh(query[:, None] + key).matmul(v).softmax(0) @ value
 """
