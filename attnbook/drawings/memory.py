@@ -125,7 +125,8 @@ def look_back(narrow: bool) -> Sheet:
             if last or not row:
                 sheet.item("query" if row else "state", x, y, w, h, "state")
             else:
-                sheet.item("key", x, y, w, h, "state")
+                found = LIST[place][0] == "Ben"
+                sheet.item("key", x, y, w, h, "state", style="d-new" if found else "d-box")
             if place:
                 sheet.arrow([(x - pitch + w + 3, y + h / 2), (x - 4, y + h / 2)], "state")
     x = left + len(LIST) * pitch + w / 2
