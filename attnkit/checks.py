@@ -24,6 +24,15 @@ def fail(name: str, expected: str, got: str, kind: type[Exception] = ValueError)
     raise kind(f"{name}: expected {expected}, got {got}")
 
 
+def described(value: Any) -> str:
+    """The type of `value` and the value in one short line, of a tensor or an array its shape."""
+    if getattr(value, "shape", ()):
+        return f"{type(value).__name__} of shape {shape(value)}"
+    text, name = " ".join(repr(value).split()), f"{type(value).__name__} "
+    text = text if len(text) <= 60 else text[:59] + "…"
+    return text if text.startswith(name.strip() + "(") else name + text  # it may say its type
+
+
 def tensor(name: str, value: Any) -> Tensor:
     """Check that `value` is a tensor."""
     if not isinstance(value, Tensor):
@@ -85,7 +94,7 @@ def integer(
     """Check that `value` is an int (NumPy's too, but not a bool) within the bounds given."""
     if type(value) is not int and not isinstance(value, torch.SymInt):
         if isinstance(value, bool) or not isinstance(value, Integral):
-            fail(name, "an int", f"{type(value).__name__} {value!r}", TypeError)
+            fail(name, "an int", described(value), TypeError)
         value = int(value)
     if minimum is not None and value < minimum:
         fail(name, f"an int of at least {minimum}", str(value))
@@ -98,7 +107,7 @@ def number(name: str, value: Any) -> float:
     """Check that `value` is a finite real number, NumPy's too."""
     if type(value) not in (float, int) and not isinstance(value, torch.SymFloat | torch.SymInt):
         if isinstance(value, bool) or not isinstance(value, Real):
-            fail(name, "a number", f"{type(value).__name__} {value!r}", TypeError)
+            fail(name, "a number", described(value), TypeError)
         value = float(value)
     if not -math.inf < value < math.inf:
         fail(name, "a finite number", str(value))
@@ -124,7 +133,7 @@ def probability(name: str, value: Any) -> float:
 def flag(name: str, value: Any) -> bool:
     """Check that `value` is True or False."""
     if not isinstance(value, bool):
-        fail(name, "True or False", f"{type(value).__name__} {value!r}", TypeError)
+        fail(name, "True or False", described(value), TypeError)
     return value
 
 
@@ -155,18 +164,36 @@ def same_dtype(**tensors: Tensor) -> None:
         fail(name, f"dtype {tensors[first].dtype} (that of {first})", f"{value.dtype}", TypeError)
 
 
-def broadcasts_to(name: str, value: Tensor, target: Sequence[int], layout: str) -> Tensor:
-    """Check that `value` broadcasts to exactly `target`, without enlarging it."""
+def broadcasts_to(
+    name: str,
+    value: Tensor,
+    target: Sequence[int],
+    layout: str,
+    hint: Callable[[Tensor, Sequence[int]], str] = lambda value, target: "",
+) -> Tensor:
+    """Check that `value` broadcasts to exactly `target`, without enlarging it.
+
+    `hint` says of a shape that does not fit how it would.
+    """
     if value.dim() == 2 and value.shape == target[-2:]:  # of queries and keys alone, the usual one
         return value
     fits = value.dim() <= len(target)
     for have, want in zip(reversed(value.shape), reversed(target), strict=False):
         fits = fits and (have == 1 or have == want)
     if not fits:
-        fail(
-            name, f"a shape that broadcasts to {layout} = {tuple(target)}", f"shape {shape(value)}"
-        )
+        expected = f"a shape that broadcasts to {layout} = {tuple(target)}"
+        fail(name, expected, f"shape {shape(value)}{hint(value, target)}")
     return value
+
+
+def _missing_dims(value: Tensor, target: Sequence[int]) -> str:
+    """How a mask such as (B, S), or (B, L, S) where there are heads, gets the shape it lacks."""
+    missing = len(target) - value.dim()
+    if missing < 1 or value.dim() < 2 or value.shape[0] not in (1, target[0]):
+        return ""
+    rest = zip(value.shape[1:], target[1 + missing :], strict=True)
+    fits = all(have in (1, want) for have, want in rest)
+    return f" (pass mask[{':' + ', None' * missing}])" if fits else ""
 
 
 def leading_dims(**tensors: Tensor) -> torch.Size:
@@ -195,7 +222,7 @@ def mask(value: Any, target: Sequence[int], *, device: torch.device) -> Tensor:
         fail("mask", expected, str(value.dtype), TypeError)
     if value.device != device:
         fail("mask", f"device {device} (that of query)", f"device {value.device}")
-    broadcasts_to("mask", value, target, "(..., L, S)")
+    broadcasts_to("mask", value, target, "(..., L, S)", _missing_dims)
     return value if value.dim() > 1 else torch.atleast_2d(value)
 
 

@@ -255,6 +255,11 @@ def _as_lengths(lengths: Tensor | Sequence[int]) -> Tensor:
             checks.fail("lengths", "a tensor or a sequence of ints", repr(lengths), TypeError)
         lengths = [checks.integer(f"lengths[{n}]", length) for n, length in enumerate(lengths)]
         lengths = torch.tensor(lengths, dtype=torch.long)
+    if lengths.dtype == torch.bool and lengths.dim() == 2:
+        expected = (
+            "an integer tensor (a boolean (B, S), True = real, is itself the mask: [:, None])"
+        )
+        checks.fail("lengths", expected, "torch.bool", TypeError)
     _integers("lengths", lengths)
     if lengths.dim() != 1:
         checks.fail("lengths", "shape (B,)", f"shape {checks.shape(lengths)}")

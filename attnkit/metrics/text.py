@@ -124,4 +124,4 @@ def _plain(name: str, texts: Sequence[str]) -> None:
         checks.fail(name, "a list of strings, one a sentence", "one string", TypeError)
     for text in texts:
         if not isinstance(text, str):
-            checks.fail(name, "plain strings", f"{type(text).__name__} {text!r}", TypeError)
+            checks.fail(name, "plain strings", checks.described(text), TypeError)

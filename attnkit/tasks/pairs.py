@@ -1,6 +1,6 @@
 """Pairs of source and target with their gold alignment, and batches of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -198,11 +198,15 @@ def text_pairs(lines: Sequence[tuple[str, str]]) -> list[Pair]:
     """Tokenize (source, target) lines of text, such as those of `multi30k`; no gold links.
 
     Raises:
-        TypeError: something is not a string.
+        TypeError: something is not a string, or `lines` not a sequence of pairs of them.
 
     >>> text_pairs([("Ein Hund.", "A dog.")])[0].target
     ('a', 'dog', '.')
     """
+    lines = list(lines)
+    for line in lines:
+        if isinstance(line, str) or not isinstance(line, Sized) or len(line) != 2:
+            checks.fail("lines", "pairs (source, target)", checks.described(line), TypeError)
     return [Pair(tuple(tokenize(source)), tuple(tokenize(target))) for source, target in lines]
 
 
@@ -229,7 +233,8 @@ def _check_pairs(pairs: object) -> None:
         checks.fail("pairs", "a sequence of Pair", type(pairs).__name__, TypeError)
     for pair in pairs:
         if not isinstance(pair, Pair):
-            checks.fail("pairs", "Pair objects", f"{type(pair).__name__} {pair!r}", TypeError)
+            expected = "Pair objects (text_pairs makes them of lines of text)"
+            checks.fail("pairs", expected, checks.described(pair), TypeError)
         if not pair.source:
             checks.fail("pairs", "sources of at least one token", "an empty source")
 

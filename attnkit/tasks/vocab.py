@@ -39,7 +39,7 @@ class Vocab:
         self.ids = {token: number for number, token in enumerate(SPECIAL)}
         for token in tokens:
             if not isinstance(token, str):
-                checks.fail("tokens", "strings", f"{type(token).__name__} {token!r}", TypeError)
+                checks.fail("tokens", "strings", checks.described(token), TypeError)
             if token in self.ids:
                 checks.fail("tokens", "every token once, none of them special", repr(token))
             self.ids[token] = len(self.tokens)
@@ -166,7 +166,7 @@ def tokenize(text: str) -> list[str]:
     ['the', 'dog', "'s", 'well-known', 'ball', ',', '3.5', 'm']
     """
     if not isinstance(text, str):
-        checks.fail("text", "a string", f"{type(text).__name__} {text!r}", TypeError)
+        checks.fail("text", "a string", checks.described(text), TypeError)
     return _TOKEN.findall(text.lower().replace("’", "'"))
 
 
@@ -194,4 +194,4 @@ _TOKEN = re.compile(rf"\b{_ELIDED}|'\w+|\d+(?:[.,]\d+)*(?!\w)|\w+(?:-\w+)*|[^\w\
 
 def check_tokens(name: str, value: object) -> None:
     if isinstance(value, str | bytes) or not isinstance(value, Sequence):
-        checks.fail(name, "sequences of tokens", f"{type(value).__name__} {value!r}", TypeError)
+        checks.fail(name, "sequences of tokens", checks.described(value), TypeError)

@@ -184,8 +184,9 @@ def adapt(
     """
     if isinstance(attention, Adapted):
         return attention
-    if not callable(attention):
-        checks.fail("attention", "a module or a function", type(attention).__name__, TypeError)
+    if not callable(attention) or isinstance(attention, type):
+        got = f"the class {attention.__name__}" if callable(attention) else type(attention).__name__
+        checks.fail("attention", "a module or a function", got, TypeError)
     is_module = isinstance(attention, nn.Module) or _is_keras(attention)
     asks_weights, takes_mask, alone = False, True, False
     if call is not None:
@@ -355,7 +356,10 @@ def _dims(
         embed_dim = 8
     if not isinstance(embed_dim, int):
         names = ", ".join(WIDTHS)
-        checks.fail("embed_dim", f"a number, or a module with one of {names}", "neither")
+        expected = (
+            f"a number, as in adapt(attention, embed_dim=16), or a module with one of {names}"
+        )
+        checks.fail("embed_dim", expected, "neither")
     key = getattr(attention, "kdim", None) or getattr(attention, "key_dim", None)
     key = key if isinstance(key, int) and is_module and not _is_keras(attention) else embed_dim
     value = getattr(attention, "vdim", None)

@@ -98,7 +98,8 @@ def likely(expected: Tensor, found: Tensor, mask_given: bool) -> str:
     if torch.equal(expected, masks.causal(queries, keys, offset=keys - queries)):
         for shift in range(-keys, keys):
             if torch.equal(found, masks.causal(queries, keys, offset=keys - queries + shift)):
-                return f"a causal mask off by one: its diagonal is shifted by {shift}."
+                where = "off by one" if abs(shift) == 1 else "in the wrong place"
+                return f"a causal mask {where}: its diagonal is shifted by {shift}."
     if not found.any(-1).all():
         return "some queries see nothing at all: is the mask broadcast over the wrong axis?"
     extra, missing = (found & ~expected).any(), (expected & ~found).any()

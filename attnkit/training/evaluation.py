@@ -66,6 +66,7 @@ def next_token_loss(model: nn.Module, tokens: Tensor) -> Tensor:
         (N,), one loss in nats for each of the N tokens that have one before them.
 
     Raises:
+        TypeError: `tokens` is not a tensor.
         TypeError, ValueError: as the model does.
 
     Example:
@@ -75,6 +76,7 @@ def next_token_loss(model: nn.Module, tokens: Tensor) -> Tensor:
         >>> next_token_loss(model, torch.tensor([[5, 6, 7], [8, 9, 0]])).shape
         torch.Size([3])
     """
+    checks.instance("tokens", tokens, Tensor, "a tensor of ids (B, L)")
     logits, target = model(tokens[:, :-1]), tokens[:, 1:]  # (B, L - 1, V), (B, L - 1)
     losses = F.cross_entropy(logits.float().transpose(1, 2), target, reduction="none")
     pad = getattr(model, "pad", None)

@@ -232,7 +232,8 @@ _GUESSES = {
 
 
 def _check(model: Any, train: Any, valid: Any, steps: int) -> None:
-    checks.instance("model", model, nn.Module, "an nn.Module")
+    inner = isinstance(getattr(model, "model", None), nn.Module)  # of a Translator
+    checks.instance("model", model, nn.Module, "an nn.Module" + " (its .model is one)" * inner)
     checks.integer("steps", steps, minimum=0)
     given = {"train": train} if valid is None else {"train": train, "valid": valid}
     for name, batches in given.items():

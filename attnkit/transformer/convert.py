@@ -68,7 +68,8 @@ def layer_to_torch(layer: nn.Module, kind: type[Module]) -> Module:
 
 def stack_from_torch(cls: type[Module], module: nn.Module, kind: type[nn.Module]) -> Module:
     """Build `cls`, one of our stacks, as a copy of `module`, which must be of torch's `kind`."""
-    checks.instance("module", module, kind, f"an nn.{kind.__name__}")
+    part = " (its encoder or decoder)" if isinstance(module, nn.Transformer) else ""
+    checks.instance("module", module, kind, f"an nn.{kind.__name__}{part}")
     layers = [cls.layer_type.from_torch(layer) for layer in module.layers]
     new = cls.__new__(cls)
     nn.Module.__init__(new)

@@ -60,6 +60,8 @@ class PositionScheme(nn.Module):
         elif kind == "learned":
             self.table = LearnedPositions(max_len, embed_dim)
         elif kind == "rotary":
+            if checks.integer("embed_dim", embed_dim, minimum=1) % num_heads:
+                checks.fail("num_heads", f"a divisor of embed_dim ({embed_dim})", str(num_heads))
             self.rotary = Rotary(embed_dim // num_heads)
         elif kind == "relative":
             self.relative = BucketedRelativeBias(num_heads, bidirectional=bidirectional)

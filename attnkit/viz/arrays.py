@@ -15,6 +15,7 @@ def floats(name: str, value) -> np.ndarray:
 
     Raises TypeError, naming the argument, when `value` does not hold real numbers.
     """
+    given = value
     try:
         if not isinstance(value, torch.Tensor):
             # torch warns of arrays that it may not write to and of lists of arrays, and refuses
@@ -22,7 +23,7 @@ def floats(name: str, value) -> np.ndarray:
             value = np.array(value)
         tensor = torch.as_tensor(value).detach()
     except (TypeError, ValueError, RuntimeError):
-        checks.fail(name, "a tensor or an array of numbers", type(value).__name__, TypeError)
+        checks.fail(name, "a tensor or an array of numbers", type(given).__name__, TypeError)
     if tensor.dtype == torch.bool or tensor.is_complex():
         checks.fail(name, "real numbers", str(tensor.dtype), TypeError)
     return tensor.to("cpu", torch.float32).contiguous().numpy()
@@ -52,7 +53,7 @@ def strings(name: str, value, count: int | None = None) -> list[str]:
     naming the argument.
     """
     if isinstance(value, str) or not isinstance(value, Sequence):
-        checks.fail(name, "a list of strings", f"{type(value).__name__} {value!r:.40}", TypeError)
+        checks.fail(name, "a list of strings", checks.described(value), TypeError)
     for place, item in enumerate(value):
         if not isinstance(item, str):
             checks.fail(f"{name}[{place}]", "a string", f"{type(item).__name__}", TypeError)
@@ -107,9 +108,8 @@ def token_traits(rows, columns, tokens, query_tokens, key_tokens) -> dict[str, l
 def frames_by_length(frames: Mapping[int, object]) -> dict[int, np.ndarray]:
     """The frames as arrays (H, L, S), shortest first, all with the same number of heads."""
     if not isinstance(frames, Mapping) or not frames:
-        checks.fail(
-            "frames", "a mapping length -> weights, not empty", repr(frames)[:60], TypeError
-        )
+        expected = "a mapping length -> weights, such as {weights.shape[-1]: weights}"
+        checks.fail("frames", expected, checks.described(frames), TypeError)
     for length in frames:
         checks.integer("a length in frames", length, minimum=1)
     arrays = {

@@ -362,7 +362,9 @@ def test_what_cannot_be_asked_says_why():
 def test_what_cannot_be_adapted_is_refused():
     with pytest.raises(TypeError, match="attention: expected a module or a function, got int"):
         testing.adapt(3)
-    with pytest.raises(ValueError, match="embed_dim: expected a number, or a module with"):
+    with pytest.raises(TypeError, match="a module or a function, got the class Plain"):
+        testing.adapt(Plain)
+    with pytest.raises(ValueError, match=r"embed_dim: expected a number, as in adapt\(attention, "):
         testing.adapt(nn.Linear(3, 3))
 
 

@@ -61,6 +61,13 @@ MASKS = [
         "at least one length when max_len is omitted",
         "none",
     ),
+    Wrong(
+        lambda: masks.padding(torch.ones(2, 3, dtype=torch.bool)),
+        TypeError,
+        "lengths",
+        "an integer tensor (a boolean (B, S), True = real, is itself the mask: [:, None])",
+        "torch.bool",
+    ),
     Wrong(lambda: masks.padding([1, 2.0]), TypeError, "lengths[1]", "an int", "float 2.0"),
     Wrong(lambda: masks.padding(3), TypeError, "lengths", "a tensor or a sequence of ints", "3"),
     Wrong(

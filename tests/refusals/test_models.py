@@ -534,6 +534,20 @@ def generate(tokens=SOURCE, most=3, of_model=None, **options):
 
 
 LANGUAGE = [
+    Wrong(
+        lambda: LanguageModel(11, embed_dim=30, num_heads=4),
+        V,
+        "num_heads",
+        "a divisor of embed_dim (30)",
+        "4",
+    ),
+    Wrong(
+        lambda: TransformerEncoder.from_torch(nn.Transformer(8, 2, 1, 1, 8)),
+        TypeError,
+        "module",
+        "an nn.TransformerEncoder (its encoder or decoder)",
+        "Transformer",
+    ),
     Wrong(lambda: LanguageModel(0), V, "vocab_size", "an int of at least 1", "0"),
     Wrong(lambda: language(pad=11), V, "pad", "an int of at most 10", "11"),
     Wrong(lambda: language(tie_embeddings=1), T, "tie_embeddings", "True or False", "int 1"),

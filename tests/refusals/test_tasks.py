@@ -1,6 +1,7 @@
 """Wrong calls of tasks, metrics, intervals, regularizers, training and checkpoint."""
 
 import datetime
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -227,10 +228,24 @@ VOCAB = [
         lambda: tasks.collate(PAIRS[0], *VOCABS), TypeError, "pairs", "a sequence of Pair", "Pair"
     ),
     Wrong(
+        lambda: tasks.text_pairs("Go. Va."),
+        TypeError,
+        "lines",
+        "pairs (source, target)",
+        "str 'G'",
+    ),
+    Wrong(
+        lambda: tasks.text_pairs([("Go.", "Va.", "Bouge.")]),
+        TypeError,
+        "lines",
+        "pairs (source, target)",
+        "tuple ('Go.', 'Va.', 'Bouge.')",
+    ),
+    Wrong(
         lambda: tasks.collate([("a", "b")], *VOCABS),
         TypeError,
         "pairs",
-        "Pair objects",
+        "Pair objects (text_pairs makes them of lines of text)",
         "tuple ('a', 'b')",
     ),
     Wrong(
@@ -475,6 +490,20 @@ SCORES = [
 
 FIT = [
     Wrong(fit(model=squared), TypeError, "model", "an nn.Module", "function"),
+    Wrong(
+        fit(model=SimpleNamespace(model=nn.Linear(1, 1))),
+        TypeError,
+        "model",
+        "an nn.Module (its .model is one)",
+        "SimpleNamespace",
+    ),
+    Wrong(
+        lambda: training.next_token_loss(nn.Linear(1, 1), (ONES, ONES)),
+        TypeError,
+        "tokens",
+        "a tensor of ids (B, L)",
+        "tuple",
+    ),
     Wrong(fit(model=nn.Identity()), ValueError, "model", "a module with parameters", "none"),
     Wrong(
         fit(train=iter(ONES)),

@@ -241,6 +241,18 @@ def test_a_mechanism_without_a_score_says_so():
         ScoredAttention(2, 2)(torch.randn(1, 2, 2))
 
 
+def test_scores_of_a_wrong_shape_are_refused():
+    class Summed(ScoredAttention):
+        def scores(self, query, key):
+            return (query @ key.mT).sum(-1)  # (..., L): it would broadcast without an error
+
+    for shape in ((1, 3, 2), (3, 3, 2)):
+        with pytest.raises(
+            ValueError, match=r"scores: expected shape \(\.\.\., L, S\) = \(.*3, 3\)"
+        ):
+            Summed(2, 2)(torch.randn(shape))
+
+
 def test_the_base_class_projects_nothing():
     base, x = ScoredAttention(2, 3), torch.randn(1, 2, 3)
     assert base.project_key(x) is x
