@@ -9,6 +9,7 @@ import html
 
 from nbconvert.preprocessors import Preprocessor
 
+from attnkit.viz.host import host, module_script, shown, styles
 from attnkit.viz.notebook import NO_PICTURE, STATE_MIME, VIEW_MIME, closed, inert, states
 
 
@@ -50,8 +51,6 @@ def _view(view: dict, data: dict) -> str:
 def _head(state: dict) -> str:
     """The state of all widgets, their styles and modules, and the host, which starts when the page
     is read."""
-    from attnkit.viz.sphinx_ext import host, module_script, shown, styles
-
     modules = "".join(
         f"<script>{closed(module_script(id_))}</script>" for id_ in shown(state.values())
     )

@@ -49,35 +49,12 @@ from sphinx.errors import ExtensionError
 from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
+from attnkit.viz.host import host, module_script, shown, styles
 from attnkit.viz.live_translator import page
 from attnkit.viz.notebook import NO_PICTURE, STATE_MIME, VIEW_MIME, WIDGETS
-from attnkit.viz.widget import source
 
 _SETTING = re.compile(r"#([a-z][a-z0-9-]*)=(.+)")
 HOST, STYLE = "attnkit-host.js", "attnkit-widgets.css"
-
-
-def host() -> str:
-    """The script that brings the widgets of a page to life; it comes after those of the widgets."""
-    return (
-        f"(() => {{\n{source('stand_in.js', 'arrive.js', 'near.js', 'host.js')}\nhost();\n}})();\n"
-    )
-
-
-def module_script(id_: str) -> str:
-    """The script that carries the module of this widget of attnkit, by its `_anywidget_id`.
-
-    A source travels as a string and is imported from a Blob URL, because a page opened from
-    `file:` may not import an ES module by its path.
-    """
-    carried = json.dumps({"widget": id_, "source": WIDGETS[id_]._esm})
-    return f"Object.assign(document.currentScript.dataset, {carried});\n"
-
-
-def shown(models: Iterable[dict]) -> list[str]:
-    """The `_anywidget_id`s of attnkit's widgets among saved models, in one order."""
-    found = {model.get("state", {}).get("_anywidget_id") for model in models}
-    return [id_ for id_ in WIDGETS if id_ in found]
 
 
 def script_names(models: Iterable[dict]) -> list[str]:
@@ -87,20 +64,6 @@ def script_names(models: Iterable[dict]) -> list[str]:
 
 def _script_name(id_: str) -> str:
     return f"attnkit-{id_.split('.')[-2]}.js"
-
-
-def styles() -> str:
-    """The style sheet of the built pages: those of all widgets."""
-    return source(
-        "explorer/explorer.css",
-        "roles.css",
-        "head_switch/switch.css",
-        "cost_curves/curves.css",
-        "live_translator/translator.css",
-        "gate_slider/gate.css",
-        "query_plane/plane.css",
-        "cache_scrubber/scrubber.css",
-    )
 
 
 class ShowMeLinks(SphinxTransform):

@@ -117,6 +117,18 @@ def test_a_chapter_is_converted_without_an_option(tmp_path, open_page):
     wait_for_widgets(page, count)
 
 
+def test_conversion_needs_no_sphinx():
+    """The package asks for neither, so a reader who only installed it may have neither."""
+    script = """
+import sys
+sys.modules.update(sphinx=None, docutils=None)
+from attnkit.viz.nbconvert import LiveWidgets, _head
+assert "function host(" in _head({})
+"""
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_setting_is_installed_with_the_package():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     installed = project["tool"]["setuptools"]["data-files"]["etc/jupyter"]
