@@ -160,7 +160,7 @@ def _grid(heads: int, rows: int, columns: int, queries: Sequence[str], keys: Seq
     across = 2 if heads == 4 else min(heads, 4 if heads > 6 else 3)
     down = math.ceil(heads / across)
     cell = min(0.42, 6.4 / (across * columns), 7.0 / rows)
-    left, top = (0.075 * max(len(_cut(text)) for text in names) for names in (queries, keys))
+    left, top = (0.083 * max(len(_cut(text)) for text in names) for names in (queries, keys))
     width = across * max(columns * cell + 0.35, 1.2) + left + 1.5
     height = down * max(rows * cell + 0.55, 1.2) + 0.75 * top + 0.8
     figure = Picture(figsize=(width, height), layout="constrained")
@@ -188,12 +188,13 @@ def _draw(ax, values, visible, queries, keys, step, name, norm, cmap):
     ax.plot(*np.nonzero(bad)[::-1], linestyle="none", marker="x", color=palette.NAN, zorder=3)
     ax.xaxis.tick_top()
     ax.xaxis.set_label_position("top")
-    ax.tick_params(length=0, labelsize=8)
+    ax.tick_params(length=0, labelsize=9)
     _name_ticks(ax.yaxis, queries, range(0, rows, step))
     _name_ticks(ax.xaxis, keys, range(0, columns, step))
     for label in ax.get_xticklabels():
         label.set(rotation=45, ha="left", rotation_mode="anchor")
-    ax.set(xlabel="key", ylabel="query")
+    ax.set_xlabel("key", fontsize=9)
+    ax.set_ylabel("query", fontsize=9)
     if name:
         ax.set_title(name, fontsize=9, parse_math=False)
     return image
@@ -219,5 +220,5 @@ def _legend(figure, array, visible) -> None:
         entries.append(Patch(color=palette.NAN, label="not a number"))
     if entries:
         figure.legend(
-            handles=entries, loc="outside lower right", fontsize=8, frameon=False, ncols=2
+            handles=entries, loc="outside lower right", fontsize=9, frameon=False, ncols=2
         )
