@@ -41,7 +41,7 @@ def observe(**tensors: Tensor | None) -> None:
 
 
 class Call(dict[str, Tensor]):
-    """The tensors of one attention call, by name, detached copies on the device of the model.
+    """The tensors of one attention call: a dict of detached copies on the device of the model.
 
     `scores` (..., L, S) before the mask, `masked_scores` (..., L, S) with -inf where the mask
     hides, `weights` (..., L, S) before dropout, `output` (..., L, Ev) before any projection.
@@ -60,7 +60,8 @@ def record(module: nn.Module | None = None) -> Iterator[list[Call]]:
     PyTorch's own calls are recorded too: `F.scaled_dot_product_attention` and
     `nn.MultiheadAttention` (whose fast path is disabled while recording, so its output may differ
     in the last bits). Their scores include a float mask, as attnkit's include `bias`. A compiled
-    model runs uncompiled while it is recorded. Calls in other threads are not recorded.
+    model runs uncompiled while it is recorded. Calls in other threads are not recorded, nor is an
+    attention that is written out, as a product, a softmax and a product: it is no call.
 
     Args:
         module: names the calls by their place in it; calls outside it are recorded too.
@@ -80,6 +81,21 @@ def record(module: nn.Module | None = None) -> Iterator[list[Call]]:
         >>> calls[0]["scores"], weights
         (tensor([[1., 0.],
                 [0., 1.]]), None)
+
+        Every layer of a model, here one of PyTorch's, as a picture and as an explorer:
+
+        >>> from attnkit import viz
+        >>> layer = torch.nn.TransformerEncoderLayer(8, 2, batch_first=True)
+        >>> model = torch.nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        >>> with record(model) as calls:
+        ...     _ = model(torch.randn(1, 3, 8))
+        >>> for call in calls:
+        ...     weights = call["weights"][0]  # (H, L, S) of the first sequence
+        ...     picture = viz.heatmap(weights, tokens=list("abc"), title=call.module)
+        ...     explorer = viz.AttentionExplorer.from_frames({3: weights}, tokens=list("abc"))
+        ...     print(call.module)
+        layers.0.self_attn
+        layers.1.self_attn
     """
     if module is not None:
         checks.instance("module", module, nn.Module, "an nn.Module")

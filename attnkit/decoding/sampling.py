@@ -16,7 +16,7 @@ def sample(
     top_p: float | None = None,
     generator: torch.Generator | None = None,
 ) -> Tensor:
-    r"""Draw a token for each row from :math:`\mathrm{softmax}(z / T)`, or from its likely part.
+    """Draw a token for each row from softmax(z / T), or from its likely part.
 
     Args:
         logits: z (..., V).

@@ -64,7 +64,7 @@ def rotary(
 
 
 class Rotary(nn.Module):
-    """`rotary` as a module, to hand to `MultiHeadAttention(..., rotate=...)`.
+    """`rotary` as a module, for the calls of a `MultiHeadAttention`: `attention(x, rotate=...)`.
 
     (..., L, head_dim) to the same shape (Su et al. 2021). No parameters.
 

@@ -227,7 +227,7 @@ class LuongDecoder(_AttentionDecoder):
 
     @property
     def parallel(self) -> bool:
-        """Whether a whole target can be read in one go: without input feeding."""
+        """Whether a whole target can be read in one go, as it can without input feeding."""
         return not self.input_feeding
 
     def start(self, memory: Encoded) -> State:

@@ -1,6 +1,8 @@
 """Text in, text out; and the same after saving and loading."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 import torch
@@ -299,3 +301,12 @@ def translate(texts=("the cat",), **options):
 )
 def test_wrong_calls(wrong):
     assert_refused(wrong)
+
+
+def test_the_example_of_the_reference_runs(tmp_path, monkeypatch):
+    page = Path(__file__).parents[3] / "appendices" / "api" / "applications.md"
+    (example,) = re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.M | re.S)
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(example, names)
+    assert names["translator"].translate(["You see me."])[0].text == "tu me vois."
