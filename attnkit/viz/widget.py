@@ -1,4 +1,4 @@
-"""What the widgets share: modules made of files, and a picture and words beside the view."""
+"""What the widgets share: modules made of files, checked settings, and a picture and words."""
 
 import pathlib
 import re
@@ -26,6 +26,18 @@ def _lean(text: str) -> str:
     without = re.sub(r"^ */\*\*.*?\*/\n", "", text, flags=re.MULTILINE | re.DOTALL)
     lines = (line.strip() for line in without.splitlines())
     return "".join(f"{line}\n" for line in lines if line and not line.startswith("//"))
+
+
+class SettingError(t.TraitError, ValueError):
+    """A value that a setting of a widget cannot take."""
+
+
+def expect(proposal, expected: str, fits: bool):
+    """The value proposed for a trait of a widget, or a `SettingError` where it does not fit."""
+    if not fits:
+        name = proposal.trait.name
+        raise SettingError(f"{name}: expected {expected}, got {proposal.value!r}")
+    return proposal.value
 
 
 class Widget(anywidget.AnyWidget):

@@ -7,9 +7,8 @@ from matplotlib.figure import Figure
 
 from attnkit import checks
 from attnkit.viz import arrays as inputs
-from attnkit.viz.explorer.settings import SettingError
 from attnkit.viz.heatmap import plain_axes
-from attnkit.viz.widget import Widget, source
+from attnkit.viz.widget import Widget, expect, source
 
 _PROVENANCE = (
     "Counted, not measured. Attention only; the pairs that the mask hides are counted, since a "
@@ -99,18 +98,14 @@ class CacheScrubber(Widget):
 
     @t.validate("kv_heads")
     def _valid_kv_heads(self, proposal):
-        if proposal.value not in self.choices():
-            raise SettingError(
-                f"kv_heads: expected one of {self.choices()}, divisors of num_heads, "
-                f"got {proposal.value!r}"
-            )
-        return proposal.value
+        choices = self.choices()
+        expected = f"one of {choices}, divisors of num_heads"
+        return expect(proposal, expected, proposal.value in choices)
 
     @t.validate("step")
     def _valid_step(self, proposal):
-        if not 1 <= proposal.value <= len(self.words):
-            raise SettingError(f"step: expected 1 to {len(self.words)}, got {proposal.value!r}")
-        return proposal.value
+        last = len(self.words)
+        return expect(proposal, f"1 to {last}", 1 <= proposal.value <= last)
 
     def choices(self) -> list[int]:
         """The numbers of key heads that the query heads can share, the most first."""

@@ -7,9 +7,8 @@ from matplotlib.figure import Figure
 
 from attnkit import checks
 from attnkit.viz import arrays as inputs
-from attnkit.viz.explorer.settings import expect
 from attnkit.viz.heatmap import plain_axes
-from attnkit.viz.widget import Widget, source
+from attnkit.viz.widget import Widget, expect, source
 
 MOST_FORMS = 6
 """How many lines keep a mark, a dash and a colour of their own."""

@@ -23,8 +23,8 @@ from attnkit import checks
 from attnkit.viz import arrays as inputs
 from attnkit.viz.explorer import compute
 from attnkit.viz.explorer import data as held
-from attnkit.viz.explorer.settings import CONTROLS, READER, SettingError, Settings, expect
-from attnkit.viz.widget import Widget, source
+from attnkit.viz.explorer.settings import CONTROLS, READER, Settings
+from attnkit.viz.widget import SettingError, Widget, expect, source
 
 _PROVENANCE = {
     "qk": "Computed here from the model's queries and keys, for the settings above.",

@@ -4,6 +4,8 @@ import math
 
 import traitlets as t
 
+from attnkit.viz.widget import expect
+
 MASKS = ("none", "causal", "padding", "window", "prefix")
 VIEWS = ("map", "lines")
 COMPARED = (
@@ -13,10 +15,6 @@ COMPARED = (
 STAGES = ("scores", "masked scores", "weights")
 CONTROLS = ("length", "head", "mask", "scale", "temperature", "stage", "view", "hide", "compare")
 _ONE_SEQUENCE = ("causal", "window", "prefix")
-
-
-class SettingError(t.TraitError, ValueError):
-    """A value that a setting of a widget cannot take."""
 
 
 class Settings(t.HasTraits):
@@ -131,11 +129,3 @@ def _is_cell(value, counts, sizes: tuple[int, ...]) -> bool:
     """Whether `value` has one of these sizes, and its places are below the counts."""
     below = all(0 <= n < most for n, most in zip(value, counts, strict=False))
     return len(value) in sizes and below
-
-
-def expect(proposal, expected: str, fits: bool):
-    """The value proposed for a trait of a widget, or a `SettingError` where it does not fit."""
-    if not fits:
-        name = proposal.trait.name
-        raise SettingError(f"{name}: expected {expected}, got {proposal.value!r}")
-    return proposal.value

@@ -9,9 +9,8 @@ from matplotlib.figure import Figure
 
 from attnkit import checks
 from attnkit.viz import arrays as _arrays
-from attnkit.viz.explorer.settings import expect
 from attnkit.viz.heatmap import plain_axes
-from attnkit.viz.widget import Widget, source
+from attnkit.viz.widget import Widget, expect, source
 
 BIASES = (-2.0, 7.0)
 """From a gate of 0.12 to one of 0.999."""

@@ -12,9 +12,8 @@ import traitlets as t
 
 from attnkit import checks
 from attnkit.viz import arrays as inputs
-from attnkit.viz.explorer.settings import expect
 from attnkit.viz.heatmap import heatmap
-from attnkit.viz.widget import Widget, source
+from attnkit.viz.widget import Widget, expect, source
 
 _PROVENANCE = (
     "Rows are queries, columns keys. Recorded: the weights, and what each word adds to each answer "

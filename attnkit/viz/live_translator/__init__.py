@@ -9,12 +9,11 @@ from attnkit import checks
 from attnkit.applications import Translator
 from attnkit.tasks.vocab import EOS
 from attnkit.viz import arrays as inputs
-from attnkit.viz.explorer.settings import expect
 from attnkit.viz.live_translator import picture, shown
 from attnkit.viz.live_translator.familiar import Familiar, familiar
 from attnkit.viz.live_translator.shown import Shown
 from attnkit.viz.live_translator.weights import PRECISIONS, description, payload
-from attnkit.viz.widget import Widget, source
+from attnkit.viz.widget import Widget, expect, source
 
 __all__ = ["LiveTranslator", "Shown"]
 

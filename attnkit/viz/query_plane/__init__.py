@@ -8,9 +8,8 @@ from matplotlib.figure import Figure
 
 from attnkit import checks
 from attnkit.viz import arrays as inputs
-from attnkit.viz.explorer.settings import expect
 from attnkit.viz.heatmap import Picture
-from attnkit.viz.widget import Widget, source
+from attnkit.viz.widget import Widget, expect, source
 
 _PROVENANCE = "Weights and output are computed in your browser: softmax of the dot products."
 

@@ -11,7 +11,7 @@ from traitlets import TraitError
 
 from attnkit import masked_softmax, masks
 from attnkit.viz import AttentionExplorer
-from attnkit.viz.explorer.settings import MASKS, SettingError
+from attnkit.viz.explorer.settings import MASKS
 from attnkit.viz.notebook import (
     EXPLORER_ID,
     STAND_IN,
@@ -19,7 +19,7 @@ from attnkit.viz.notebook import (
     VIEW_MIME,
     strip_modules,
 )
-from attnkit.viz.widget import HERE
+from attnkit.viz.widget import HERE, SettingError
 from booktools import weigh
 
 L, S, E, H = 6, 6, 4, 2
