@@ -77,7 +77,7 @@ class Seq2Seq(SequenceModel):
             teacher_forcing: probability of reading the right token; see `Decoder.forward`.
 
         Returns:
-            (B, T, V); row t depends on `target_in[:, :t + 1]` alone.
+            (B, T, V); row t depends on `target_in` up to token t alone.
 
         Raises:
             TypeError: ids or lengths are not integers.

@@ -154,7 +154,7 @@ class Transformer(SequenceModel):
             target_in: token ids (B, T), the first symbol first.
 
         Returns:
-            (B, T, target_vocab); row t depends on `target_in[:, :t + 1]` alone. Rows of padded
+            (B, T, target_vocab); row t depends on `target_in` up to token t alone. Rows of padded
             targets are meaningless.
 
         Raises:
