@@ -240,6 +240,9 @@ def check(
     if enable_gqa:
         _check_grouped_heads(query, key, value)
     elif not lead == key.shape[:-2] == value.shape[:-2]:
+        if query.dim() == key.dim() > 3 and 1 < key.shape[-3] < query.shape[-3]:
+            expected = f"the query's {query.shape[-3]} heads (or fewer, with enable_gqa=True)"
+            checks.fail("key", expected, f"shape {checks.shape(key)}")
         lead = checks.leading_dims(query=query, key=key, value=value)
     target = (*lead, query.shape[-2], key.shape[-2])
     if mask is not None:

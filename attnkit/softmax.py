@@ -134,9 +134,10 @@ def repeat_heads(x: Tensor, heads: int) -> Tensor:
 
 def any_visible(mask: Tensor) -> Tensor:
     """Whether a query may see any key: mask (..., L, S) -> boolean (..., L, 1)."""
-    if mask.shape[-1] == 0:
+    if mask.shape[-1] == 0 or torch.compiler.is_compiling():
         return mask.any(-1, keepdim=True)
-    # A maximum over bytes, which on a CPU is up to 25 times faster than any() over booleans.
+    # A maximum over bytes, which on a CPU is up to 25 times faster than any() over booleans; but
+    # the C++ that Inductor writes for it does not compile (PyTorch 2.13).
     return mask.view(torch.uint8).amax(-1, keepdim=True).view(torch.bool)
 
 

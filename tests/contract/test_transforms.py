@@ -1,6 +1,7 @@
 """PyTorch's transforms on every mechanism, with a mask and without (contract, point 8)."""
 
 import copy
+from shutil import which
 
 import pytest
 import torch
@@ -87,6 +88,25 @@ def test_changing_batches_and_lengths_make_three_graphs_at_most(mechanism, maske
         output = compiled(tensors, mask)
     assert len(graphs) <= 3
     close(output, module(*tensors, mask=mask).output, 1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(which("g++") is None, reason="Inductor needs a C++ compiler")
+def test_the_default_compiler_takes_a_mask_made_inside(mechanism):
+    """Of maxima over bytes that are booleans Inductor writes C++ that does not compile."""
+    module = make(mechanism, dtype=torch.float32)
+    tensors, _ = draw(mechanism, queries=6, keys=6)
+    tensors = [x.requires_grad_() for x in tensors]
+
+    def call(*tensors):
+        return module(*tensors, mask=masks.causal(6)).output
+
+    compiled = torch.compile(call, fullgraph=True)(*tensors)
+    plain = call(*tensors)
+    close(compiled, plain, 1e-5)
+    ours, expected = (torch.autograd.grad(x.sum(), tensors) for x in (compiled, plain))
+    for mine, right in zip(ours, expected, strict=True):
+        close(mine, right, 1e-4)
 
 
 class Call(nn.Module):

@@ -280,6 +280,13 @@ SDPA = [
         "query (2, 2, 5, 8), key (2, 3, 7, 8), value (2, 3, 7, 4)",
     ),
     Wrong(
+        sdpa(key=K[:, :2], value=V[:, :2]),
+        ValueError,
+        "key",
+        "the query's 3 heads (or fewer, with enable_gqa=True)",
+        "shape (2, 2, 7, 8)",
+    ),
+    Wrong(
         sdpa(mask=torch.zeros(5, 7)),
         TypeError,
         "mask",
