@@ -1,6 +1,6 @@
 """What attention among sentences is worth to a summarizer, and where its choice fails.
 
-    python -m experiments.summaries            10 runs, about 3 minutes of one core
+    python -m experiments.summaries            10 runs, about a minute of one core
     python -m experiments.summaries --quick    a few updates, to see that it runs
 
 The documents of `tasks.salient`: three of 10 to 16 sentences matter, those which report an event in
@@ -213,7 +213,7 @@ def settings(quick: bool) -> list[dict]:
 
 
 def summarise(runs: Sequence[dict]) -> list[dict]:
-    """One row for each number of layers, over seeds."""
+    """One row for each number of layers, over seeds; and each run's numbers."""
     rows = []
     for same, group in record.grouped(runs, ("layers",)):
         row = {
@@ -224,7 +224,7 @@ def summarise(runs: Sequence[dict]) -> list[dict]:
                 name: record.median_intervals([run["sureness"][name] for run in group])
                 for name in SURE
             },
-            "curves": [run["curve"] for run in group],
+            "runs": group,
         }
         if same["layers"]:
             row["looks"] = record.median_intervals([run["looks"] for run in group])
