@@ -59,7 +59,10 @@ def fast_dtype(device: torch.device | str | None = None) -> torch.dtype:
 
 
 def describe(device: torch.device | str | None = None) -> str:
-    """Describe the device, for captions and results files: its model, threads or memory.
+    """Describe the device, for captions and results files: its model, and memory or threads.
+
+    A CPU's line also names the instructions that PyTorch uses there, such as AVX2 or AVX512: the
+    last digits of a sum depend on them, and with them what a training ends at.
 
     Example:
         >>> describe("cpu")  # doctest: +ELLIPSIS
@@ -69,8 +72,10 @@ def describe(device: torch.device | str | None = None) -> str:
     if device.type == "cuda":
         properties = torch.cuda.get_device_properties(device)
         return f"{properties.name} ({properties.total_memory / 2**30:.0f} GiB)"
+    if device.type != "cpu":
+        return f"{_processor()} (MPS)"
     threads = f"{torch.get_num_threads()} thread{'s' * (torch.get_num_threads() != 1)}"
-    return f"{_processor()} ({threads})" if device.type == "cpu" else f"{_processor()} (MPS)"
+    return f"{_processor()} ({threads}, {torch.backends.cpu.get_cpu_capability()})"
 
 
 def sdpa_backend(call: Callable[[], object]) -> str:

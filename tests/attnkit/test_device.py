@@ -41,11 +41,12 @@ def test_bfloat16_where_the_hardware_has_it(monkeypatch, capability, dtype):
     assert device.fast_dtype() == dtype
 
 
-def test_the_cpu_is_described_with_its_threads(monkeypatch):
+def test_the_cpu_is_described_with_its_threads_and_instructions(monkeypatch):
+    kernels = torch.backends.cpu.get_cpu_capability()
     monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
-    assert device.describe("cpu").endswith("(1 thread)")
+    assert device.describe("cpu").endswith(f"(1 thread, {kernels})")
     monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
-    assert device.describe("cpu").endswith("(3 threads)")
+    assert device.describe("cpu").endswith(f"(3 threads, {kernels})")
 
 
 def test_the_backend_that_ran_is_named():
