@@ -215,7 +215,8 @@ def mask(value: Any, target: Sequence[int], *, device: torch.device) -> Tensor:
     """
     if isinstance(value, np.ndarray) and value.dtype == bool:
         value = torch.tensor(value, device=device)
-    tensor("mask", value)
+    if not isinstance(value, Tensor):
+        tensor("mask", value)
     if value.dtype != torch.bool:
         hint = " (add a float tensor with bias=)" if value.is_floating_point() else ""
         expected = f"a boolean tensor, True where the query may attend{hint}"

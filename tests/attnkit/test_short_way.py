@@ -82,8 +82,8 @@ def test_more_keys_than_queries(shape, calls):
         (lambda: MultiHeadAttention(16, 4), {"need_weights": True}, 28, 5),
         (lambda: MultiHeadAttention(16, 4), {"mask": masks.causal(6)}, 33, 7),
         (lambda: MultiHeadAttention(16, 4, num_kv_heads=2), {"mask": masks.causal(6)}, 35, 7),
-        (lambda: AdditiveAttention(16, 16, 8), {}, 26, 4),
-        (lambda: LuongAttention(16, 16), {"mask": masks.causal(6)}, 34, 6),
+        (lambda: AdditiveAttention(16, 16, 8), {}, 27, 4),
+        (lambda: LuongAttention(16, 16), {"mask": masks.causal(6)}, 35, 6),
     ],
 )
 @torch.no_grad()

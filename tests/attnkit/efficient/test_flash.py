@@ -391,9 +391,9 @@ WRONG = [
     Wrong(
         call(key=K[:, :2], value=V[:, :2]),
         ValueError,
-        "value",
-        "leading dimensions that broadcast with the others",
-        "query (2, 4, 5, 8), key (2, 2, 7, 8), value (2, 2, 7, 3)",
+        "key",
+        "the query's 4 heads (or fewer, with enable_gqa=True)",
+        "shape (2, 2, 7, 8)",
     ),
     Wrong(teach(block_size=0), ValueError, "block_size", "an int of at least 1", "0"),
     Wrong(teach(block_size=1.5), TypeError, "block_size", "an int", "float 1.5"),
