@@ -116,7 +116,8 @@ class Call:
             if flat:
                 output = output.view(*lead, *output.shape[-2:])
                 weights = weights.view(*lead, *weights.shape[-2:])
-            output = narrow(output, self.dtype)
+            if output.dtype != self.dtype:
+                output = output.to(self.dtype)
         else:
             bias = None if bias is None else bias.to(query.dtype)
             output = softmax.fused_attention(

@@ -54,7 +54,11 @@ class ScoredAttention(nn.Module):
         query, key, value = widen(call.query, call.key, call.value)
         with without_autocast(value):
             scores = self.scores(query, key)  # (..., L, S)
-            _check_scores(scores, query, key)
+            pairs = (query.shape[-2], key.shape[-2])
+            if scores.dim() < max(query.dim(), key.dim()) or scores.shape[-2:] != pairs:
+                # A subclass's, which would broadcast: a wrong number without an error.
+                expected = f"shape (..., L, S) = (..., {pairs[0]}, {pairs[1]})"
+                checks.fail("scores", expected, f"shape {checks.shape(scores)}")
             weights = masked_softmax(scores, call.mask)
             output = weights @ value  # (..., L, Ev)
         call.record(output, weights, lambda: self.scores(query, key))
@@ -109,17 +113,6 @@ class ScoredAttention(nn.Module):
 
     def extra_repr(self) -> str:
         return f"query_dim={self.query_dim}, key_dim={self.key_dim}"
-
-
-def _check_scores(scores: Tensor, query: Tensor, key: Tensor) -> None:
-    """Refuse what a subclass's `scores` returns in a shape that would only broadcast."""
-    pairs = (query.shape[-2], key.shape[-2])
-    if scores.dim() < max(query.dim(), key.dim()) or scores.shape[-2:] != pairs:
-        checks.fail(
-            "scores",
-            f"shape (..., L, S) = (..., {pairs[0]}, {pairs[1]})",
-            f"shape {checks.shape(scores)}",
-        )
 
 
 def _check_projected(projected_key: Tensor, key: Tensor) -> None:

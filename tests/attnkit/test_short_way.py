@@ -58,10 +58,10 @@ def three(*shape):
         ((2, 4, 6, 8), {"mask": masks.causal(6)}, 9, 1),
         ((2, 6, 8), {"mask": masks.causal(6)}, 24, 8),
         ((2, 4, 6, 8), {"mask": masks.causal(6)[None, None]}, 9, 1),
-        ((2, 4, 6, 8), {"need_weights": True}, 22, 6),
-        ((2, 6, 8), {"need_weights": True}, 22, 6),
-        ((2, 4, 6, 8), {"mask": masks.causal(6), "need_weights": True}, 29, 8),
-        ((2, 6, 8), {"mask": masks.causal(6), "need_weights": True}, 29, 8),
+        ((2, 4, 6, 8), {"need_weights": True}, 21, 6),
+        ((2, 6, 8), {"need_weights": True}, 21, 6),
+        ((2, 4, 6, 8), {"mask": masks.causal(6), "need_weights": True}, 28, 8),
+        ((2, 6, 8), {"mask": masks.causal(6), "need_weights": True}, 28, 8),
     ],
 )
 def test_a_usual_call_of_the_function(shape, options, calls, checks):
@@ -82,8 +82,8 @@ def test_more_keys_than_queries(shape, calls):
         (lambda: MultiHeadAttention(16, 4), {"need_weights": True}, 28, 5),
         (lambda: MultiHeadAttention(16, 4), {"mask": masks.causal(6)}, 33, 7),
         (lambda: MultiHeadAttention(16, 4, num_kv_heads=2), {"mask": masks.causal(6)}, 35, 7),
-        (lambda: AdditiveAttention(16, 16, 8), {}, 27, 4),
-        (lambda: LuongAttention(16, 16), {"mask": masks.causal(6)}, 35, 6),
+        (lambda: AdditiveAttention(16, 16, 8), {}, 26, 4),
+        (lambda: LuongAttention(16, 16), {"mask": masks.causal(6)}, 34, 6),
     ],
 )
 @torch.no_grad()
@@ -137,3 +137,17 @@ def test_empty_rows_are_looked_for_where_a_gradient_is_wanted(monkeypatch, wante
         inputs[wanted].requires_grad_()
     sdpa(*inputs, mask=masks.causal(6))
     assert len(looked) == (wanted is not None)
+
+
+@torch.no_grad()
+def test_heads_with_weights_are_made_by_one_copy_and_multiplied_as_one_batch(monkeypatch):
+    seen, attention = [], softmax.attention
+
+    def note(query, key, value, *rest):
+        seen.extend((query, key, value))
+        return attention(query, key, value, *rest)
+
+    monkeypatch.setattr(softmax, "attention", note)
+    MultiHeadAttention(16, 4)(torch.randn(2, 6, 16), need_weights=True)
+    assert [tuple(x.shape) for x in seen] == [(8, 6, 4)] * 3
+    assert len({x.untyped_storage().data_ptr() for x in seen}) == 1
