@@ -11,7 +11,7 @@ import pytest
 from jupyter_client.provisioning import local_provisioner
 from nbval.plugin import IPyNbCell
 
-from attnkit import pretrained
+from attnlab import pretrained
 from booktools import forked
 from booktools.notebooks import SAME_NUMBERS
 

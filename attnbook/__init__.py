@@ -3,8 +3,8 @@
 It ships with attnkit, since Colab installs one thing, and attnkit knows nothing of it.
 """
 
-from attnbook import arithmetic, exercises, recorded
+from attnbook import arithmetic, exercises, machines, recorded
 
 arithmetic.hold_in_notebooks()
 
-__all__ = ["exercises", "recorded"]
+__all__ = ["exercises", "machines", "recorded"]

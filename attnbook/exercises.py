@@ -59,7 +59,7 @@ def _called_of_attnkit() -> str:
     # Outwards from where torch was called; what called the reader's code is this module.
     name, frame = "", inspect.currentframe().f_back.f_back
     while frame and (module := frame.f_globals.get("__name__", "")) != __name__:
-        if module.split(".")[0] == "attnkit":
+        if module.split(".")[0] in ("attnkit", "attnlab"):
             name = f"{module}.{frame.f_code.co_qualname}"
         frame = frame.f_back
     return name

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 from torch import nn
 
 from attnkit import checks
-from attnkit.decoding import SequenceModel
-from attnkit.rnn import seq2seq
-from attnkit.tasks.vocab import SPECIAL, Vocab
-from attnkit.training import storage
-from attnkit.transformer import Transformer
+from attnlab.decoding import SequenceModel
+from attnlab.rnn import seq2seq
+from attnlab.tasks.vocab import SPECIAL, Vocab
+from attnlab.training import storage
+from attnlab.transformer import Transformer
 
 _CHECKOUT = Path(__file__).resolve().parent.parent
 _INSTALLED = Path(sysconfig.get_path("data"), "share", "attnkit")

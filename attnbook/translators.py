@@ -3,8 +3,8 @@
 from typing import Any
 
 from attnbook import recorded
-from attnkit import Translator, tasks
-from attnkit.viz import LiveTranslator
+from attnbook.machines import LiveTranslator
+from attnlab import Translator, tasks
 
 MODELS = {"GRU with additive attention": "additive", "Transformer": "transformer"}
 SENTENCES = (

@@ -1,7 +1,7 @@
 """Widgets for the pages that are no notebooks, as the directive `attention-widget` takes them."""
 
 from attnbook.drawings.lookup import PHONE_BOOK
-from attnkit.viz import QueryPlane
+from attnbook.machines import QueryPlane
 
 
 def phone_book() -> QueryPlane:

@@ -15,10 +15,10 @@ from collections.abc import Callable, Sequence
 from playwright.sync_api import Page, sync_playwright
 
 from attnbook import translators
-from attnkit import Translator, tasks
-from attnkit.viz.live_translator import ENGINE
-from attnkit.viz.live_translator.weights import payload
+from attnbook.machines.live_translator import ENGINE
+from attnbook.machines.live_translator.weights import payload
 from attnkit.viz.widget import source
+from attnlab import Translator, tasks
 from booktools import chromium
 
 WORDS, SENTENCES, REPEATS, LONGEST = 10, 10, 8, 40

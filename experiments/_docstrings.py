@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from attnkit import tasks
+from attnlab import tasks
 
 PACKAGES = ("matplotlib", "networkx", "nltk", "numpy", "sympy", "torch")
 LEAST_SENTENCES, MOST_SENTENCES, LEAST_WORDS = 5, 20, 50

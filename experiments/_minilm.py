@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from attnkit import pretrained
-from attnkit.pretrained import Bert, Reader
-from attnkit.pretrained.bert import States
-from attnkit.transformer.layers import EncoderLayer
+from attnlab import pretrained
+from attnlab.pretrained import Bert, Reader
+from attnlab.pretrained.bert import States
+from attnlab.transformer.layers import EncoderLayer
 
 NAME = "all-MiniLM-L6-v2"
 LAYERS, HEADS = 6, 12

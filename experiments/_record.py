@@ -21,9 +21,9 @@ import torch
 from tqdm import tqdm
 
 import attnkit
-from attnkit.metrics import intervals
-from attnkit.training import processes
-from attnkit.training.storage import replace_file
+from attnlab.metrics import intervals
+from attnlab.training import processes
+from attnlab.training.storage import replace_file
 
 RESULTS = Path(__file__).resolve().parent.parent / "results"
 INTERVAL = (
@@ -187,7 +187,7 @@ def write(
 
 
 def median_interval(values: Sequence[float | None]) -> dict:
-    """`attnkit.metrics.intervals.median_interval` for a results file, missing values included.
+    """`attnlab.metrics.intervals.median_interval` for a results file, missing values included.
 
     `coverage` is how surely the interval holds the true median, and n the number of values. None
     stands for "not reached" and counts as more than any number, so the median of five runs of

@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Sequence
 
-from attnkit import metrics
-from attnkit.tasks import Pair
+from attnlab import metrics
+from attnlab.tasks import Pair
 
 
 def exact(predicted: Sequence[Sequence[str]], pairs: Sequence[Pair]) -> list[bool]:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
-from attnkit import training
-from attnkit.tasks import Batches
+from attnlab import training
+from attnlab.tasks import Batches
 
 
 def cosine(steps: int, warm_up: int = 50) -> Callable[[int], float]:

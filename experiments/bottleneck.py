@@ -18,10 +18,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnkit import tasks
-from attnkit.decoding.predictions import predict
-from attnkit.rnn import Seq2Seq, seq2seq
-from attnkit.tasks import PAD, Batches, Pair
+from attnlab import tasks
+from attnlab.decoding.predictions import predict
+from attnlab.rnn import Seq2Seq, seq2seq
+from attnlab.tasks import PAD, Batches, Pair
 from experiments import _record as record
 from experiments._scoring import exact, reaches
 from experiments._training import fit

@@ -19,11 +19,11 @@ from functools import lru_cache, partial
 import torch
 
 from attnbook import recorded
-from attnkit import tasks
-from attnkit.decoding import SequenceModel
-from attnkit.decoding.predictions import align, predict
-from attnkit.metrics.intervals import wilson
-from attnkit.tasks import Batches, Pair
+from attnlab import tasks
+from attnlab.decoding import SequenceModel
+from attnlab.decoding.predictions import align, predict
+from attnlab.metrics.intervals import wilson
+from attnlab.tasks import Batches, Pair
 from experiments import _record as record
 from experiments._scoring import error_rate, exact, reaches
 from experiments._training import fit, parameters

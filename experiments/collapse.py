@@ -18,7 +18,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attnkit.metrics import collapse
+from attnlab.metrics import collapse
 from experiments import _record as record
 
 SEEDS = (0, 1, 2, 3, 4)

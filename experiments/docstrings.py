@@ -29,10 +29,11 @@ from statistics import fmean
 
 import torch
 
-from attnkit import Summarizer, scaled_dot_product_attention, tasks, training
-from attnkit.applications import summary_loss
-from attnkit.pretrained import Reader
-from attnkit.tasks import Document, DocumentBatches, Vocab, tokenize
+from attnkit import scaled_dot_product_attention
+from attnlab import Summarizer, tasks, training
+from attnlab.applications import summary_loss
+from attnlab.pretrained import Reader
+from attnlab.tasks import Document, DocumentBatches, Vocab, tokenize
 from experiments import _docstrings as docstrings
 from experiments import _minilm as minilm
 from experiments import _record as record

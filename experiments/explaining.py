@@ -18,7 +18,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnkit.pretrained import Reader
+from attnlab.pretrained import Reader
 from experiments import _minilm as minilm
 from experiments import _record as record
 from experiments import reference

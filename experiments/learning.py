@@ -14,13 +14,13 @@ from collections.abc import Sequence
 
 import torch
 
-from attnkit import tasks
-from attnkit.decoding import SequenceModel
-from attnkit.decoding.predictions import align, predict
-from attnkit.metrics.intervals import wilson
-from attnkit.rnn import seq2seq
-from attnkit.tasks import Batches, Pair
-from attnkit.transformer import Transformer
+from attnlab import tasks
+from attnlab.decoding import SequenceModel
+from attnlab.decoding.predictions import align, predict
+from attnlab.metrics.intervals import wilson
+from attnlab.rnn import seq2seq
+from attnlab.tasks import Batches, Pair
+from attnlab.transformer import Transformer
 from experiments import _record as record
 from experiments._scoring import error_rate, exact
 from experiments._training import fit

@@ -16,12 +16,12 @@ from functools import lru_cache, partial
 import torch
 
 from attnbook import recorded
-from attnkit import tasks
-from attnkit.decoding import SequenceModel
-from attnkit.decoding.predictions import predict
-from attnkit.metrics.intervals import wilson
-from attnkit.tasks import Batches, Pair, Vocab
-from attnkit.training.quantization import pack, round_to_eight_bits
+from attnlab import tasks
+from attnlab.decoding import SequenceModel
+from attnlab.decoding.predictions import predict
+from attnlab.metrics.intervals import wilson
+from attnlab.tasks import Batches, Pair, Vocab
+from attnlab.training.quantization import pack, round_to_eight_bits
 from experiments import _record as record
 from experiments._scoring import exact
 from experiments._training import fit, parameters

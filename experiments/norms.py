@@ -15,9 +15,9 @@ from collections.abc import Sequence
 
 import torch
 
-from attnkit import tasks, training
-from attnkit.tasks import Batches
-from attnkit.transformer import Transformer
+from attnlab import tasks, training
+from attnlab.tasks import Batches
+from attnlab.transformer import Transformer
 from experiments import _record as record
 from experiments._training import fit
 

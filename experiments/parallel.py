@@ -21,7 +21,7 @@ from pathlib import Path
 import torch
 from torch import distributed, multiprocessing
 
-from attnkit.efficient import ring_attention, split_sequence
+from attnlab.parallel import ring_attention, split_sequence
 from benchmarks import _peak as peak
 from experiments import _record as record
 from experiments import plan

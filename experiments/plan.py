@@ -4,7 +4,7 @@
     python -m experiments.plan --length 131072 --devices 8 --link 12.5 --kv-heads 8
 
 One layer of causal self-attention over a sequence that is divided among devices as
-`attnkit.efficient.ring_attention` divides it. The time of a pass is at least that of its arithmetic
+`attnlab.parallel.ring_attention` divides it. The time of a pass is at least that of its arithmetic
 and at least that of its messages; they overlap, so the bound is the larger of the two, and the
 longest part of a sequence for which messages take longer follows. `experiments.parallel` measures
 small runs, and its results file holds the plan beside them.

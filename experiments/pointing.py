@@ -16,10 +16,10 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
-from attnkit import tasks
 from attnkit.functional import Attended
-from attnkit.rnn import Seq2Seq, seq2seq
-from attnkit.tasks import Batch, Batches
+from attnlab import tasks
+from attnlab.rnn import Seq2Seq, seq2seq
+from attnlab.tasks import Batch, Batches
 from experiments import _record as record
 from experiments._training import fit, parameters
 

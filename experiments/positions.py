@@ -32,7 +32,7 @@ from torch import Tensor, nn
 
 from attnkit import masks
 from attnkit.positions import ClippedRelativeBias
-from attnkit.transformer import Encoder, PositionScheme
+from attnlab.transformer import Encoder, PositionScheme
 from experiments import _record as record
 from experiments._training import cosine
 

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attnkit.pretrained import Reader
+from attnlab.pretrained import Reader
 from experiments import _minilm as minilm
 from experiments import _record as record
 

@@ -17,8 +17,8 @@ from collections import defaultdict
 import torch
 from torch import Tensor
 
-from attnkit import pretrained, tasks
-from attnkit.pretrained.reader import mean_of_real
+from attnlab import pretrained, tasks
+from attnlab.pretrained.reader import mean_of_real
 from experiments import _minilm as minilm
 from experiments import _record as record
 

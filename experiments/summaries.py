@@ -25,10 +25,10 @@ from statistics import fmean
 import torch
 from torch import Tensor
 
-from attnkit import Summarizer, metrics, tasks, training
-from attnkit.applications import summary_loss
-from attnkit.tasks import Document, DocumentBatches, Vocab
-from attnkit.tasks.salient import NAMES, DocumentBatch
+from attnlab import Summarizer, metrics, tasks, training
+from attnlab.applications import summary_loss
+from attnlab.tasks import Document, DocumentBatches, Vocab
+from attnlab.tasks.salient import NAMES, DocumentBatch
 from experiments import _record as record
 
 SEEDS, LAYERS = (0, 1, 2, 3, 4), (0, 1)

@@ -41,12 +41,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 import attnkit
-from attnkit import Translator, metrics, tasks, training
-from attnkit.applications.translator import MODELS as SHIPPED
-from attnkit.decoding import SequenceModel
-from attnkit.decoding.predictions import predict
-from attnkit.tasks import PAD, Batch, Batches, Pair, Subwords
-from attnkit.training import processes, storage
+from attnlab import Translator, metrics, tasks, training
+from attnlab.applications.translator import MODELS as SHIPPED
+from attnlab.decoding import SequenceModel
+from attnlab.decoding.predictions import predict
+from attnlab.tasks import PAD, Batch, Batches, Pair, Subwords
+from attnlab.training import processes, storage
 from experiments import _record as record
 from experiments._training import parameters
 

@@ -16,7 +16,7 @@ from collections.abc import Callable
 import torch
 
 from attnbook import recorded
-from attnkit import tasks, training
+from attnlab import tasks, training
 from benchmarks import _harness as harness
 from experiments import _record as record
 from experiments import by_length

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from attnkit import pretrained
+from attnlab import pretrained
 
 ROOT = Path(__file__).resolve().parents[1]
-# What the pages are made from; `attnkit` and `attnbook` hold the docstrings of the reference.
+# What the pages are made from; the packages hold the docstrings of the reference.
 SOURCES = ("*.md", "*.yml", "*.bib", "pyproject.toml", "chapters/*.ipynb", "appendices/**/*",
-           "_static/**/*", "booktools/**/*", "attnkit/**/*", "attnbook/**/*", "models/*",
-           "results/*")  # fmt: skip
+           "_static/**/*", "booktools/**/*", "attnkit/**/*", "attnlab/**/*", "attnbook/**/*",
+           "models/*", "results/*")  # fmt: skip
 
 if not torch.cuda.is_available():
     # Triton decides at its import whether its kernels are compiled or interpreted.

@@ -8,7 +8,7 @@ import torch
 from attnbook import recorded
 from attnbook.drawings.drawing import Drawing
 from attnbook.drawings.sheet import NARROW, WIDE, Sheet
-from attnkit.tasks.vocab import SPECIAL
+from attnlab.tasks.vocab import SPECIAL
 
 SOURCE = ("the", "black", "cat")
 RIGHT = ("le", "chat", "noir")

@@ -2,7 +2,7 @@
 
 from attnbook.drawings.drawing import Drawing
 from attnbook.drawings.sheet import NARROW, Sheet
-from attnkit.efficient.parallel import shards
+from attnlab.parallel.placement import shards
 
 DEVICES = 4
 CHUNKS = 2 * DEVICES

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from attnbook.drawings.drawing import Drawing
 from attnbook.drawings.sheet import NARROW, Sheet, number
-from attnkit.tasks import Pair, tatoeba_aligned
+from attnlab.tasks import Pair, tatoeba_aligned
 
 # -- links ---------------------------------------------------------------------------------------
 

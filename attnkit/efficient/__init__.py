@@ -11,12 +11,6 @@ from attnkit.efficient.linear import (
     linear_attention_segment,
 )
 from attnkit.efficient.online_softmax import online_attention
-from attnkit.efficient.parallel import (
-    join_sequence,
-    ring_attention,
-    split_sequence,
-    ulysses_attention,
-)
 from attnkit.efficient.recompute import checkpointed_layers
 from attnkit.efficient.tiled_additive import tiled_additive_attention, tiled_additive_scores
 from attnkit.efficient.window import sliding_window_attention
@@ -30,16 +24,12 @@ __all__ = [
     "elu_features",
     "flash_attention",
     "flash_with_logsumexp",
-    "join_sequence",
     "linear_attention",
     "linear_attention_recurrent",
     "linear_attention_segment",
     "local_and_global_blocks",
     "online_attention",
-    "ring_attention",
     "sliding_window_attention",
-    "split_sequence",
     "tiled_additive_attention",
     "tiled_additive_scores",
-    "ulysses_attention",
 ]

@@ -36,13 +36,4 @@ def shown(models: Iterable[dict]) -> list[str]:
 
 def styles() -> str:
     """The style sheet of the built pages: those of all widgets."""
-    return source(
-        "explorer/explorer.css",
-        "roles.css",
-        "head_switch/switch.css",
-        "cost_curves/curves.css",
-        "live_translator/translator.css",
-        "gate_slider/gate.css",
-        "query_plane/plane.css",
-        "cache_scrubber/scrubber.css",
-    )
+    return source(*dict.fromkeys(name for widget in WIDGETS.values() for name in widget._styles))

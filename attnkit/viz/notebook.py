@@ -4,30 +4,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from attnkit.viz.cache_scrubber import CacheScrubber
-from attnkit.viz.cost_curves import CostCurves
-from attnkit.viz.explorer import AttentionExplorer
-from attnkit.viz.gate_slider import GateSlider
-from attnkit.viz.head_switch import HeadSwitch
-from attnkit.viz.live_translator import LiveTranslator
-from attnkit.viz.query_plane import QueryPlane
+from attnkit.viz.widget import WIDGETS
 
 STATE_MIME = "application/vnd.jupyter.widget-state+json"
 VIEW_MIME = "application/vnd.jupyter.widget-view+json"
-
-WIDGETS = {
-    f"{widget.__module__}.{widget.__name__}": widget
-    for widget in (
-        AttentionExplorer,
-        HeadSwitch,
-        CostCurves,
-        LiveTranslator,
-        GateSlider,
-        QueryPlane,
-        CacheScrubber,
-    )
-}
-"""The widgets of this package by `_anywidget_id`."""
 
 EXPLORER_ID = "attnkit.viz.explorer.AttentionExplorer"
 
@@ -35,6 +15,9 @@ STAND_IN = (
     "export default{render({el}){el.textContent='Run this cell to bring the explorer to life.'}}"
 )
 """What the committed notebook holds in place of the module's source."""
+
+STILL = '<p class="attnkit-still">With JavaScript, this picture is a control to try out.</p>'
+"""What a page says below the picture of a widget where no script runs."""
 
 NO_PICTURE = "<noscript><p>This control needs JavaScript.</p></noscript>"
 """What a page holds in place of a widget that has no picture."""

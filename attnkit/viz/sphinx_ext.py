@@ -13,29 +13,6 @@ which carries its module, and `attnkit-widgets.css`, their styles. To a page wit
 host, style and the scripts of the widgets that are there, once and deferred. In those pages the
 notebook's picture stands beside the view until the reader comes near and the widget has drawn, so
 that readers without JavaScript keep it. A view without saved state fails the build.
-
-A live translator needs no notebook. Name the models, by the function that returns them::
-
-    sphinx:
-      config:
-        live_translators:
-          toy-french: attnbook.translators:toy_french
-
-and place the directive, with a sentence to choose from on each line::
-
-    ```{live-translator} toy-french
-    :title: Type a sentence
-
-    the black cat did not sleep
-    ```
-
-The weights, in eight bits, are written to `_static/live-translator/`; a page reads them when its
-reader comes near the widget. So does the page of a notebook whose widget was given the name, as
-`LiveTranslator(..., files="toy-french")`. Another widget comes to such a page by the function that
-makes it::
-
-    ```{attention-widget} attnbook.widgets:phone_book
-    ```
 """
 
 import json
@@ -50,8 +27,7 @@ from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from attnkit.viz.host import host, module_script, shown, styles
-from attnkit.viz.live_translator import page
-from attnkit.viz.notebook import NO_PICTURE, STATE_MIME, VIEW_MIME, WIDGETS
+from attnkit.viz.notebook import NO_PICTURE, STATE_MIME, STILL, VIEW_MIME, WIDGETS
 
 _SETTING = re.compile(r"#([a-z][a-z0-9-]*)=(.+)")
 HOST, STYLE = "attnkit-host.js", "attnkit-widgets.css"
@@ -111,7 +87,7 @@ def _picture(siblings: dict[str, nodes.Element]) -> list[nodes.Node]:
         image["alt"] = siblings["text/plain"].astext().strip()
     # The script removes the picture: nobody should wait for it.
     image["loading"] = "lazy"
-    return [_html('<div class="attnkit-fallback">'), image, _html(page.STILL + "</div>")]
+    return [_html('<div class="attnkit-fallback">'), image, _html(STILL + "</div>")]
 
 
 def _html(text: str) -> nodes.raw:
@@ -161,7 +137,6 @@ def write_files(app: Sphinx) -> None:
         folder = Path(app.outdir) / "_static"
         folder.mkdir(parents=True, exist_ok=True)
         write_static(folder)
-        page.write_models(folder, app.config.live_translators)
 
 
 def write_static(folder: Path) -> None:
@@ -203,9 +178,6 @@ def _saved_state(app: Sphinx, page: str | None = None) -> dict:
 def setup(app: Sphinx) -> dict[str, bool | str]:
     app.add_transform(ShowMeLinks)
     app.add_post_transform(KeepPicture)
-    app.add_config_value("live_translators", {}, "html", dict)
-    app.add_directive("live-translator", page.LiveTranslatorDirective)
-    app.add_directive("attention-widget", page.WidgetDirective)
     app.connect("builder-inited", write_files)
     app.connect("doctree-read", check_state)
     app.connect("html-page-context", add_files)

@@ -12,7 +12,7 @@ from attnkit.viz.heatmap import png
 HERE = pathlib.Path(__file__).parent
 
 
-def source(*names: str) -> str:
+def source(*names: str | pathlib.Path) -> str:
     """The text of these files of this folder, one after another.
 
     So one ES module is made of what the widgets share and of a widget's own source: a page opened
@@ -40,8 +40,19 @@ def expect(proposal, expected: str, fits: bool):
     return proposal.value
 
 
+WIDGETS: dict[str, type["Widget"]] = {}
+"""Every widget that was defined, by `_anywidget_id`; a subclass enters by itself."""
+
+
 class Widget(anywidget.AnyWidget):
     """A widget whose output also holds a picture and its alt text, for where no view can be."""
+
+    _styles: tuple[str | pathlib.Path, ...] = ()
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        # The first wins, since anywidget makes a class for each instance.
+        WIDGETS.setdefault(f"{cls.__module__}.{cls.__name__}", cls)
 
     title = t.Unicode().tag(sync=True)
     note = t.Unicode().tag(sync=True)  # caption and provenance

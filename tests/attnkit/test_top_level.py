@@ -6,16 +6,18 @@ import sys
 import pytest
 
 import attnkit
+import attnlab
 
 
 def test_what_users_reach_for_is_at_the_top():
-    from attnkit import efficient, tasks, training, transformer, viz
+    from attnkit import efficient, viz
+    from attnlab import tasks, training, transformer
 
     assert attnkit.KVCache is efficient.KVCache
-    assert attnkit.Transformer is transformer.Transformer
-    assert attnkit.LanguageModel is transformer.LanguageModel
-    assert attnkit.Vocab is tasks.Vocab
-    assert attnkit.fit is training.fit
+    assert attnlab.Transformer is transformer.Transformer
+    assert attnlab.LanguageModel is transformer.LanguageModel
+    assert attnlab.Vocab is tasks.Vocab
+    assert attnlab.fit is training.fit
     assert attnkit.viz is viz
     assert attnkit.heatmap is viz.heatmap
     assert attnkit.AttentionExplorer is viz.AttentionExplorer
@@ -27,20 +29,6 @@ def test_drawing_is_imported_only_when_it_is_asked_for():
     code += "attnkit.viz; print('attnkit.viz' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.split() == ["False", "False", "True"]
-
-
-@pytest.mark.parametrize(
-    "name, place",
-    [
-        ("flash_attention", "attnkit.efficient.flash_attention"),
-        ("beam_search", "attnkit.decoding.beam_search"),
-        ("EncoderLayer", "attnkit.transformer.EncoderLayer"),
-        ("BahdanauAttention", "attnkit.AdditiveAttention"),
-    ],
-)
-def test_a_name_that_is_elsewhere_says_where(name, place):
-    with pytest.raises(AttributeError, match=place):
-        getattr(attnkit, name)
 
 
 def test_a_name_that_is_nowhere_is_python_s_own_error():

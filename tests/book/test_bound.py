@@ -5,7 +5,7 @@ import math
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from attnkit.tasks import toy_french
+from attnlab.tasks import toy_french
 from booktools import bound, gates, normal_form
 
 # What no cell shows: by chapter, the number and the arithmetic that gives it, or a function if it

@@ -42,10 +42,11 @@ from attnbook.drawings import (
 )
 from attnbook.drawings.drawing import HERE, Drawing, style_sheet
 from attnbook.drawings.sheet import Sheet, number, vector
-from attnkit import Translator
-from attnkit.tasks import salient
-from attnkit.viz import HeadSwitch, palette
+from attnbook.machines import HeadSwitch
+from attnkit.viz import palette
 from attnkit.viz.palette import ROLES, contrast
+from attnlab import Translator
+from attnlab.tasks import salient
 from booktools import claims, gates, normal_form
 from tests.browser.explorer_page import saved_arrays, saved_models
 
@@ -359,8 +360,8 @@ def test_encoder_decoder_shows_what_the_model_writes():
     import torch
 
     from attnbook import recorded
-    from attnkit.decoding.predictions import predict
-    from attnkit.tasks import Batches, Pair
+    from attnlab.decoding.predictions import predict
+    from attnlab.tasks import Batches, Pair
 
     kept = recorded.model("toy_french_fixed_gru")
     pair = Pair(list(encoder_decoder.SOURCE), list(encoder_decoder.RIGHT))

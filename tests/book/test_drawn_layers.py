@@ -21,7 +21,7 @@ from attnbook.drawings.combined_masks import STEPS, WORDS
 from attnbook.drawings.sheet import number, vector
 from attnkit import masks, trace
 from attnkit.efficient import linear_attention_recurrent
-from attnkit.tasks import BOS
+from attnlab.tasks import BOS
 from booktools import claims, gates, normal_form
 from tests.book.test_drawings import cells, printed, words
 

@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from attnbook import recorded
-from attnkit import tasks
-from attnkit.tasks import Vocab
-from attnkit.training import storage
+from attnlab import tasks
+from attnlab.tasks import Vocab
+from attnlab.training import storage
 from experiments import _record as record
 
 ARGUMENTS = {

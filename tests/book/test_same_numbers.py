@@ -12,7 +12,7 @@ from torch import nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from attnbook import arithmetic
-from attnkit.training.loop import make_optimizer
+from attnlab.training.loop import make_optimizer
 from booktools import normal_form
 from booktools.notebooks import SAME_NUMBERS, execute
 

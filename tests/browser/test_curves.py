@@ -5,7 +5,7 @@ import math
 import pytest
 
 from attnbook import recorded
-from attnkit.viz import CostCurves
+from attnbook.machines import CostCurves
 from tests.browser import explorer_page as pages
 
 pytestmark = pytest.mark.browser

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from attnkit.viz import CacheScrubber, CostCurves, GateSlider, HeadSwitch, QueryPlane
+from attnbook.machines import CacheScrubber, CostCurves, GateSlider, HeadSwitch, QueryPlane
 from tests.browser.explorer_page import (
     ATTACK,
     THEMES_AND_WIDTHS,

@@ -30,7 +30,7 @@ explorer.seq_len, explorer.mask = 3, "causal"
 print("set", abs(explorer.values()).sum().round(3))
 """
 CURVES = """
-from attnkit.viz import CostCurves
+from attnbook.machines import CostCurves
 measured = {"whole": {1: 1.0, 2: 4.0}, "tiled": {1: 1.0}}
 curves = CostCurves({"memory": measured}, units={"memory": "MiB"})
 curves

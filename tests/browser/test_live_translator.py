@@ -5,11 +5,11 @@ import base64
 import pytest
 
 from attnbook import translators
-from attnkit.tasks.vocab import EOS
-from attnkit.viz import LiveTranslator
-from attnkit.viz.live_translator import page as book_page
-from attnkit.viz.live_translator import shown
-from attnkit.viz.live_translator.weights import payload
+from attnbook.machines import LiveTranslator
+from attnbook.machines.live_translator import page as book_page
+from attnbook.machines.live_translator import shown
+from attnbook.machines.live_translator.weights import payload
+from attnlab.tasks.vocab import EOS
 from tests.browser.conftest import serving
 from tests.browser.explorer_page import (
     ATTACK,

@@ -9,17 +9,17 @@ import pytest
 import torch
 
 from attnbook import recorded, translators
-from attnkit import Translator, tasks
-from attnkit.tasks.vocab import EOS, UNK
-from attnkit.viz.live_translator import ENGINE as MODULES
-from attnkit.viz.live_translator import shown
-from attnkit.viz.live_translator.weights import payload
+from attnbook.machines.live_translator import ENGINE as MODULES
+from attnbook.machines.live_translator import HERE, shown
+from attnbook.machines.live_translator.weights import payload
 from attnkit.viz.widget import source
+from attnlab import Translator, tasks
+from attnlab.tasks.vocab import EOS, UNK
 from experiments import live_translator
 
 pytestmark = pytest.mark.browser
 
-ENGINE = source(*(f"live_translator/{name}" for name in MODULES))
+ENGINE = source(*(HERE / name for name in MODULES))
 LOAD = """(data) => {
     const letters = atob(data), bytes = new Uint8Array(letters.length);
     for (let i = 0; i < bytes.length; i++) bytes[i] = letters.charCodeAt(i);
@@ -382,7 +382,7 @@ def test_signs_that_the_model_never_read_are_left_out(browser, kept):
 
 
 def test_kept_models_are_the_rounded_ones(kept):
-    from attnkit.training.quantization import pack, unpack
+    from attnlab.training.quantization import pack, unpack
 
     for name in translators.MODELS.values():
         weights = recorded.model(f"live_translator_{name}").model.state_dict()

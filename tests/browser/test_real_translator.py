@@ -5,10 +5,10 @@ import math
 import pytest
 
 from attnbook import translators
-from attnkit import tasks
-from attnkit.viz.live_translator import page as book_page
-from attnkit.viz.live_translator import shown
-from attnkit.viz.live_translator.familiar import count_sentences
+from attnbook.machines.live_translator import page as book_page
+from attnbook.machines.live_translator import shown
+from attnbook.machines.live_translator.familiar import count_sentences
+from attnlab import tasks
 from tests.browser.conftest import serving
 from tests.browser.explorer_page import ATTACK, THEMES_AND_WIDTHS, complaints, settle, write_page
 

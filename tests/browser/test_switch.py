@@ -5,7 +5,8 @@ import itertools
 import pytest
 import torch
 
-from attnkit.viz import AttentionExplorer, HeadSwitch
+from attnbook.machines import HeadSwitch
+from attnkit.viz import AttentionExplorer
 from tests.browser.conftest import ROOT
 from tests.browser.explorer_page import (
     ATTACK,

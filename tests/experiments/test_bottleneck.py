@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from attnkit import tasks
+from attnlab import tasks
 from experiments import bottleneck
 from experiments._scoring import reaches
 

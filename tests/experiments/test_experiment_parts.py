@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from attnkit import tasks, training
+from attnlab import tasks, training
 from experiments import _scoring, _training
 
 

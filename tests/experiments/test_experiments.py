@@ -30,7 +30,7 @@ from experiments import (
     score_cost,
     score_rates,
 )
-from tests.attnkit.efficient.parallel import processes
+from tests.attnlab.parallel import processes
 
 FILES_OF_CODE = Path(experiments.__file__).parent.glob("[a-z]*.py")
 # `plan` only computes what another one measures, and `seeds` runs chapters.

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from attnbook import recorded
-from attnkit.pretrained import Bert
+from attnlab.pretrained import Bert
 from experiments import _minilm, collapse, explaining, real_sentence, reference, similar
 from experiments import _minilm as minilm
 

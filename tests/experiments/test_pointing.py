@@ -7,10 +7,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from attnkit import tasks
-from attnkit.decoding import Stepped
 from attnkit.functional import Attended
-from attnkit.tasks import Batches
+from attnlab import tasks
+from attnlab.decoding import Stepped
+from attnlab.tasks import Batches
 from experiments import pointing
 
 CPU, SYMBOLS = torch.device("cpu"), 30

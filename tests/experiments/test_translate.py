@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from attnkit import Translator, tasks, training
-from attnkit.applications import shipped
-from attnkit.training import storage
+from attnlab import Translator, tasks, training
+from attnlab.applications import shipped
+from attnlab.training import storage
 from booktools.address import ROOT
 from experiments import _record as record
 from experiments import translate
@@ -44,7 +44,7 @@ def trained(vocab, folder, made):
     return translator.model.state_dict(), history
 
 
-@pytest.mark.slow  # five programs; tests/attnkit/training/test_processes.py has small ones
+@pytest.mark.slow  # five programs; tests/attnlab/training/test_processes.py has small ones
 def test_two_processes_train_as_one(tmp_path):
     curves = []
     for start in (

@@ -7,9 +7,9 @@ import torch
 from torch import nn
 
 from attnkit import AdditiveAttention, MultiHeadAttention, positions
-from attnkit.decoding import Stepped, beam_search, greedy_search, sample, select, tokens
 from attnkit.efficient import KVCache
-from attnkit.rnn import (
+from attnlab.decoding import Stepped, beam_search, greedy_search, sample, select, tokens
+from attnlab.rnn import (
     BahdanauDecoder,
     Encoder,
     FixedVectorDecoder,
@@ -17,7 +17,7 @@ from attnkit.rnn import (
     Seq2Seq,
     seq2seq,
 )
-from attnkit.transformer import (
+from attnlab.transformer import (
     Decoder,
     DecoderLayer,
     EncoderLayer,
@@ -25,7 +25,7 @@ from attnkit.transformer import (
     PositionScheme,
     Transformer,
 )
-from attnkit.transformer import Encoder as TransformerEncoder
+from attnlab.transformer import Encoder as TransformerEncoder
 from tests.refusals.wrong_calls import Wrong, assert_refused
 
 X = torch.randn(2, 5, 8)

@@ -7,12 +7,12 @@ import pytest
 import torch
 from torch import nn
 
-from attnkit import metrics, tasks, training
-from attnkit.metrics import collapse as regularizers
-from attnkit.metrics import intervals
-from attnkit.tasks import Batches, Choices, Pair, Subwords, Vocab
-from attnkit.tasks.dates import date_pair, ordinal_ending
-from attnkit.training import storage
+from attnlab import metrics, tasks, training
+from attnlab.metrics import collapse as regularizers
+from attnlab.metrics import intervals
+from attnlab.tasks import Batches, Choices, Pair, Subwords, Vocab
+from attnlab.tasks.dates import date_pair, ordinal_ending
+from attnlab.training import storage
 from tests.refusals.wrong_calls import Wrong, assert_refused
 
 PAIRS = tasks.reverse(10)

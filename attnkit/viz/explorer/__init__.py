@@ -114,7 +114,8 @@ class AttentionExplorer(Settings, Widget):
         ),
     )
     _esm = source(*_modules)
-    _css = source("explorer/explorer.css")
+    _styles = ("explorer/explorer.css",)
+    _css = source(*_styles)
 
     kind = t.Enum(("qk", "scores", "frames"), "qk").tag(sync=True)
     shape = t.List(t.Int()).tag(sync=True)  # H, L, S and, for q.k, E

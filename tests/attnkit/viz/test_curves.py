@@ -2,10 +2,9 @@
 
 import pytest
 
-from attnkit.viz import CostCurves
-from attnkit.viz.cost_curves import COLOURS, MOST_FORMS
+from attnbook.machines import CostCurves
+from attnbook.machines.cost_curves import COLOURS, HERE, MOST_FORMS
 from attnkit.viz.notebook import VIEW_MIME
-from attnkit.viz.widget import HERE
 
 MEASURES = {
     "time": {"whole": {256: 1.0, 512: 4.0}, "tiled": {256: 1.5, 1024: 6.0}},
@@ -72,7 +71,7 @@ def test_the_picture_draws_the_points_that_were_measured():
 
 
 def test_page_and_picture_share_their_colours():
-    style = (HERE / "cost_curves/curves.css").read_text("utf-8")
+    style = (HERE / "curves.css").read_text("utf-8")
     assert len(COLOURS) == MOST_FORMS
     for place, colour in enumerate(COLOURS):
         assert f".ac-form-{place}{{--ac-hue:{colour}}}" in style

@@ -8,10 +8,10 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 from traitlets import TraitError
 
+from attnbook.machines import CacheScrubber, GateSlider, QueryPlane
 from attnkit import LuongAttention, MultiHeadAttention, masks, scaled_dot_product_attention
 from attnkit.efficient import KVCache
-from attnkit.rnn import Encoder
-from attnkit.viz import CacheScrubber, GateSlider, QueryPlane
+from attnlab.rnn import Encoder
 
 WORDS = ["one", "two", "three", "four"]
 BITS = [1, 0, 1, 1]

@@ -10,11 +10,12 @@ import torch
 from safetensors.torch import load
 from traitlets import TraitError
 
-from attnkit import Translator, tasks
-from attnkit.training.quantization import pack, quantize, round_to_eight_bits, unpack
-from attnkit.viz import AttentionExplorer, LiveTranslator, QueryPlane
-from attnkit.viz.live_translator import page, shown
-from attnkit.viz.live_translator.weights import payload
+from attnbook.machines import LiveTranslator, QueryPlane
+from attnbook.machines.live_translator import page, shown
+from attnbook.machines.live_translator.weights import payload
+from attnkit.viz import AttentionExplorer
+from attnlab import Translator, tasks
+from attnlab.training.quantization import pack, quantize, round_to_eight_bits, unpack
 
 PAIRS = tasks.toy_french(300)
 KINDS = {
@@ -119,9 +120,9 @@ def test_a_setting_out_of_range_is_refused_and_nothing_changes(translator, trait
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"translator": "en-fr"}, TypeError, "translator: expected an attnkit.Translator"),
+        ({"translator": "en-fr"}, TypeError, "translator: expected an attnlab.Translator"),
         ({"translator": {}}, ValueError, "translator: expected at least one"),
-        ({"translator": {"a": 3}}, TypeError, r"translator\['a'\]: expected an attnkit"),
+        ({"translator": {"a": 3}}, TypeError, r"translator\['a'\]: expected an attnlab"),
         ({"sentences": "the cat"}, TypeError, "sentences: expected a list of strings"),
         ({"precision": "int4"}, ValueError, "precision: expected"),
         ({"longest": 0}, ValueError, "longest: expected"),
@@ -424,7 +425,7 @@ def test_the_view_of_a_page_brings_its_state_and_a_picture(translator):
     view = json.loads(tag.split(">", 1)[1].rsplit("<", 1)[0])
     state = view["state"]["state"]
     assert view["model_id"] == live.model_id
-    assert state["_anywidget_id"] == "attnkit.viz.live_translator.LiveTranslator"
+    assert state["_anywidget_id"] == "attnbook.machines.live_translator.LiveTranslator"
     assert state["files"] == ["live-translator/toy-0.safetensors"]
     assert state["text"] == live.text
     assert not {"_esm", "_css"} & set(state)
@@ -435,7 +436,7 @@ def test_another_widget_comes_to_a_page_with_its_state():
     _, tag, end = page.view(plane)
     view = json.loads(tag.split(">", 1)[1].rsplit("<", 1)[0])
     assert view["state"]["state"] == {
-        "_anywidget_id": "attnkit.viz.query_plane.QueryPlane",
+        "_anywidget_id": "attnbook.machines.query_plane.QueryPlane",
         "title": "Ask",
         "note": plane.note,
         **{name: getattr(plane, name) for name in ("key", "value", "query", "names", "scale")},

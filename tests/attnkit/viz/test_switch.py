@@ -5,8 +5,8 @@ import pytest
 import torch
 from traitlets import TraitError
 
+from attnbook.machines import HeadSwitch
 from attnkit import MultiHeadAttention
-from attnkit.viz import HeadSwitch
 
 WORDS = ["one", "two", "three", "four"]
 LABELS = ["a", "b", "c"]

@@ -6,10 +6,7 @@ import re
 import pytest
 import torch
 
-from attnkit import Translator
-from attnkit.tasks import Vocab
-from attnkit.viz import (
-    AttentionExplorer,
+from attnbook.machines import (
     CacheScrubber,
     CostCurves,
     GateSlider,
@@ -17,9 +14,12 @@ from attnkit.viz import (
     LiveTranslator,
     QueryPlane,
 )
+from attnkit.viz import AttentionExplorer
 from attnkit.viz.notebook import STAND_IN, STATE_MIME, WIDGETS, strip_modules
 from attnkit.viz.sphinx_ext import host, module_script, styles
 from attnkit.viz.widget import HERE, source
+from attnlab import Translator
+from attnlab.tasks import Vocab
 from booktools import weigh
 
 ONE = torch.ones(1, 1, 1)
@@ -34,20 +34,11 @@ MADE = {
     "plane": QueryPlane([[1, 0]], query=[1, 1], names=["a"]),
     "cache": CacheScrubber(["a"], embed_dim=4, num_heads=2),
 }
-STYLES = {
-    "explorer": "explorer/explorer.css",
-    "switch": "head_switch/switch.css",
-    "curves": "cost_curves/curves.css",
-    "translator": "live_translator/translator.css",
-    "gate": "gate_slider/gate.css",
-    "plane": "query_plane/plane.css",
-    "cache": "cache_scrubber/scrubber.css",
-}
 every_widget = pytest.mark.parametrize("name", MADE)
 
 
 def test_every_widget_is_known_to_notebooks_and_pages():
-    assert [widget._anywidget_id for widget in MADE.values()] == list(WIDGETS)
+    assert {widget._anywidget_id for widget in MADE.values()} == set(WIDGETS)
 
 
 @every_widget
@@ -77,7 +68,7 @@ def test_the_pages_get_module_and_style_once_and_the_notebook_neither(name):
     widget = MADE[name]
     assert module_script(widget._anywidget_id).count(json.dumps(widget._esm)) == 1
     assert json.dumps(widget._esm) not in host()
-    assert styles().count(source(STYLES[name])) == 1
+    assert all(styles().count(source(style)) == 1 for style in widget._styles)
     traits = widget.get_state(["_anywidget_id", "_esm", "_css"])
     notebook = {"metadata": {"widgets": {STATE_MIME: {"state": {"x": {"state": traits}}}}}}
     strip_modules(notebook)

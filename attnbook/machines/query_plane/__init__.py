@@ -1,0 +1,147 @@
+"""A query that the reader drags in the plane: the weights of the keys and the output follow."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import traitlets as t
+from matplotlib.figure import Figure
+
+from attnkit import checks
+from attnkit.viz import arrays as inputs
+from attnkit.viz.heatmap import Picture
+from attnkit.viz.widget import Widget, expect, source
+
+HERE = Path(__file__).parent
+
+_PROVENANCE = "Weights and output are computed in your browser: softmax of the dot products."
+
+
+class QueryPlane(Widget):
+    r"""Keys as arrows in a plane, a query to drag, the weights and the output.
+
+    .. math::
+
+        \mathrm{weights} = \mathrm{softmax}(\mathrm{scale} \cdot q^\top W K^\top), \qquad
+        \mathrm{output} = \mathrm{weights}\, V
+
+    where W is the identity until the query is turned: then it is `matrix`, and the score is Luong
+    et al.'s *general* (2015). The output is an average, so it stays within the hull of the values.
+
+    Args:
+        key: (S, 2).
+        value: (S, 1), drawn on a line, or (S, 2), drawn among the keys; the keys when left out.
+        query: (2,); a trait: set it and the page follows, drag it and it follows.
+        names: S strings.
+        scale: what the dot products are multiplied by.
+        matrix: (2, 2), or None for a plane without the choice of turning the query.
+        turned: whether the query meets the matrix first; a trait.
+        title, caption: plain text above and below.
+
+    Raises:
+        TypeError: an array that holds no real numbers, names that are no strings.
+        ValueError: shapes that do not fit, `scale` not above 0, `turned` without a matrix.
+
+    Example:
+        >>> plane = QueryPlane([[1, 0], [0, 1]], [[10], [20]], query=[0, 0], names=["a", "b"])
+        >>> plane.weights(), plane.output()
+        (array([0.5, 0.5]), array([15.]))
+    """
+
+    _modules = ("common.js", "maps.js", HERE / "plane.js")
+    _esm = source(*_modules)
+    _styles = (
+        "explorer/explorer.css",
+        HERE.parent / "roles.css",
+        HERE / "plane.css",
+    )
+    _css = source(*_styles)
+
+    key = t.List(t.List(t.Float())).tag(sync=True)
+    value = t.List(t.List(t.Float())).tag(sync=True)
+    query = t.List(t.Float()).tag(sync=True)
+    names = t.List(t.Unicode()).tag(sync=True)
+    scale = t.Float(1.0).tag(sync=True)
+    matrix = t.List(t.List(t.Float()), allow_none=True, default_value=None).tag(sync=True)
+    turned = t.Bool(False).tag(sync=True)
+
+    def __init__(
+        self,
+        key: inputs.Array,
+        value: inputs.Array | None = None,
+        *,
+        query: Sequence[float],
+        names: Sequence[str],
+        scale: float = 1.0,
+        matrix: inputs.Array | None = None,
+        turned: bool = False,
+        title: str = "",
+        caption: str = "",
+    ):
+        key = inputs.floats("key", key)
+        if key.ndim != 2 or key.shape[1] != 2 or not len(key):
+            checks.fail("key", "shape (S, 2)", f"{key.shape}")
+        value = key if value is None else inputs.floats("value", value)
+        if value.shape not in ((len(key), 1), (len(key), 2)):
+            checks.fail("value", f"shape ({len(key)}, 1) or ({len(key)}, 2)", f"{value.shape}")
+        if matrix is not None:
+            matrix = inputs.floats("matrix", matrix)
+            if matrix.shape != (2, 2):
+                checks.fail("matrix", "shape (2, 2)", f"{matrix.shape}")
+            matrix = matrix.tolist()
+        super().__init__(
+            key=key.tolist(),
+            value=value.tolist(),
+            query=inputs.floats("query", query).tolist(),
+            names=inputs.strings("names", names, len(key)),
+            scale=checks.positive("scale", scale),
+            matrix=matrix,
+            turned=checks.flag("turned", turned),
+            title=title,
+            note=inputs.note(caption, _PROVENANCE),
+        )
+
+    @t.validate("query")
+    def _valid_query(self, proposal):
+        fits = len(proposal.value) == 2 and np.isfinite(proposal.value).all()
+        return expect(proposal, "2 finite numbers", fits)
+
+    @t.validate("turned")
+    def _valid_turned(self, proposal):
+        fits = self.matrix is not None or not proposal.value
+        return expect(proposal, "False, since there is no matrix", fits)
+
+    def asked(self) -> np.ndarray:
+        """The query as it meets the keys, float64 (2,): turned by the matrix, or as it is."""
+        query = np.array(self.query)
+        return query @ np.array(self.matrix) if self.turned else query
+
+    def weights(self) -> np.ndarray:
+        """The weights of the keys, float64 (S,)."""
+        scores = self.scale * np.array(self.key) @ self.asked()
+        shares = np.exp(scores - scores.max())
+        return shares / shares.sum()
+
+    def output(self) -> np.ndarray:
+        """The average of the values, float64 (Ev,)."""
+        return self.weights() @ np.array(self.value)
+
+    def figure(self) -> Figure:
+        figure = Picture(figsize=(4.6, 4.2), layout="constrained")
+        ax = figure.subplots()
+        arrow = {"arrowstyle": "->", "linewidth": 2}
+        for name, key, weight in zip(self.names, self.key, self.weights(), strict=True):
+            ax.annotate("", key, (0, 0), arrowprops=arrow | {"color": "#86157a"})
+            ax.annotate(f"{name} {weight:.2f}", key, fontsize=9, ha="center", va="bottom")
+        ax.annotate("", self.asked(), (0, 0), arrowprops=arrow | {"color": "#b34700"})
+        ax.annotate("query", self.asked(), fontsize=9, color="#b34700")
+        reach = 1.25 * max(np.abs(self.key).max(), np.abs(self.asked()).max())
+        ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+        ax.set_title(self.title or "A query among its keys", parse_math=False, fontsize=11)
+        return figure
+
+    def _words(self) -> str:
+        return (
+            f"{len(self.names)} keys as arrows in a plane, {', '.join(self.names)}, and a query "
+            f"that can be dragged; beside them the weights and the output."
+        )

@@ -1,6 +1,0 @@
-"""One `fit` for every model, its losses, and safetensors files."""
-
-from attnkit.training.evaluation import evaluate, next_token_loss, sequence_loss
-from attnkit.training.loop import Fit, fit
-
-__all__ = ["Fit", "evaluate", "fit", "next_token_loss", "sequence_loss"]

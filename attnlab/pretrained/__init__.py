@@ -1,0 +1,24 @@
+"""Published models, opened: their weights in attnkit's own layers, to read with.
+
+reader = attnlab.pretrained.load("all-MiniLM-L6-v2")
+reading = reader.read("The animal didn't cross the street because it was too tired.")
+reading.tokens       # L strings
+reading.weights      # (layers, H, L, L)
+"""
+
+from attnlab.pretrained.bert import Bert, States, bert_model
+from attnlab.pretrained.files import available
+from attnlab.pretrained.gpt2 import gpt2_model
+from attnlab.pretrained.reader import Reader, Reading, from_folder, load
+
+__all__ = [
+    "Bert",
+    "Reader",
+    "Reading",
+    "States",
+    "available",
+    "bert_model",
+    "from_folder",
+    "gpt2_model",
+    "load",
+]

@@ -1,0 +1,6 @@
+"""One `fit` for every model, its losses, and safetensors files."""
+
+from attnlab.training.evaluation import evaluate, next_token_loss, sequence_loss
+from attnlab.training.loop import Fit, fit
+
+__all__ = ["Fit", "evaluate", "fit", "next_token_loss", "sequence_loss"]

