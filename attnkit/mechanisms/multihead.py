@@ -43,9 +43,11 @@ class MultiHeadAttention(nn.Module):
     layout. One product then projects all three for self-attention.
 
     Args:
-        embed_dim: features E of query and output, a multiple of `num_heads`.
+        embed_dim: features E of query and output, a multiple of `num_heads` unless `head_dim` is
+            given.
         num_heads: heads H, at least 1.
         num_kv_heads: heads of key and value, a divisor of `num_heads`, the same when omitted.
+        head_dim: features D of a head; embed_dim / num_heads when omitted.
         kdim: features of a key; `embed_dim` when omitted.
         vdim: features of a value; `embed_dim` when omitted.
         bias: add a learned bias in all four projections.
@@ -77,6 +79,7 @@ class MultiHeadAttention(nn.Module):
         num_heads: int,
         *,
         num_kv_heads: int | None = None,
+        head_dim: int | None = None,
         kdim: int | None = None,
         vdim: int | None = None,
         bias: bool = True,
@@ -84,25 +87,27 @@ class MultiHeadAttention(nn.Module):
     ):
         super().__init__()
         self.embed_dim = embed_dim = checks.integer("embed_dim", embed_dim, minimum=1)
-        self.num_heads = num_heads = _divisor("num_heads", num_heads, "embed_dim", embed_dim)
+        if head_dim is None:
+            head_dim = embed_dim // _divisor("num_heads", num_heads, "embed_dim", embed_dim)
+        self.num_heads = num_heads = checks.integer("num_heads", num_heads, minimum=1)
+        self.head_dim = checks.integer("head_dim", head_dim, minimum=1)
         kv_heads = num_heads if num_kv_heads is None else num_kv_heads
         self.num_kv_heads = _divisor("num_kv_heads", kv_heads, "num_heads", num_heads)
         self.kdim = embed_dim if kdim is None else checks.integer("kdim", kdim, minimum=1)
         self.vdim = embed_dim if vdim is None else checks.integer("vdim", vdim, minimum=1)
         checks.flag("bias", bias)
         self.dropout = checks.probability("dropout", dropout)
-        self.head_dim = embed_dim // num_heads
-        kv_size = self.num_kv_heads * self.head_dim
-        self.sizes = [embed_dim, kv_size, kv_size]
+        query_size, kv_size = num_heads * self.head_dim, self.num_kv_heads * self.head_dim
+        self.sizes = [query_size, kv_size, kv_size]
         self.head_counts = [num_heads, self.num_kv_heads, self.num_kv_heads]
         self.packed = self.kdim == self.vdim == embed_dim
         if self.packed:
             self.in_proj = nn.Linear(embed_dim, sum(self.sizes), bias=bias)
         else:
-            self.query_proj = nn.Linear(embed_dim, embed_dim, bias=bias)
+            self.query_proj = nn.Linear(embed_dim, query_size, bias=bias)
             self.key_proj = nn.Linear(self.kdim, kv_size, bias=bias)
             self.value_proj = nn.Linear(self.vdim, kv_size, bias=bias)
-        self.out_proj = nn.Linear(embed_dim, embed_dim, bias=bias)
+        self.out_proj = nn.Linear(query_size, embed_dim, bias=bias)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -160,11 +165,15 @@ class MultiHeadAttention(nn.Module):
         when all three are.
 
         Raises:
-            ValueError: key and value have fewer heads than the queries.
+            ValueError: key and value have fewer heads than the queries, or `head_dim` is not
+                embed_dim / num_heads.
         """
         if self.num_kv_heads != self.num_heads:
             expected = f"{self.num_heads} (num_heads), for torch has no grouped heads"
             checks.fail("num_kv_heads", expected, str(self.num_kv_heads))
+        if self.sizes[0] != self.embed_dim:
+            expected = f"{self.embed_dim} (embed_dim) / {self.num_heads} (num_heads), as torch has"
+            checks.fail("head_dim", expected, str(self.head_dim))
         *inputs, output = self.children()
         new = nn.MultiheadAttention(
             self.embed_dim,
@@ -301,8 +310,8 @@ class MultiHeadAttention(nn.Module):
     def extra_repr(self) -> str:
         return (
             f"embed_dim={self.embed_dim}, num_heads={self.num_heads}, "
-            f"num_kv_heads={self.num_kv_heads}, kdim={self.kdim}, vdim={self.vdim}, "
-            f"dropout={self.dropout}"
+            f"num_kv_heads={self.num_kv_heads}, head_dim={self.head_dim}, kdim={self.kdim}, "
+            f"vdim={self.vdim}, dropout={self.dropout}"
         )
 
 

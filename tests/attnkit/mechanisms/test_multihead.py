@@ -663,9 +663,45 @@ def test_self_attention_parameters():
     assert biased["key_proj.bias"] == biased["query_proj.bias"] == (3,)
 
 
+@pytest.mark.parametrize("kv_heads", [4, 2, 1])
+@pytest.mark.parametrize("head_dim", [1, 3, 8])
+@pytest.mark.parametrize("kdim", [None, 6])
+def test_heads_of_any_size_are_those_computed_one_by_one(head_dim, kv_heads, kdim):
+    module = build(num_kv_heads=kv_heads, head_dim=head_dim, kdim=kdim)
+    query, key, value = tensors()
+    key = key[..., : kdim or E]
+    assert module.out_proj.weight.shape == (E, H * head_dim)
+    heads = []
+    for head in range(H):
+        group, parts = head // (H // kv_heads), projected(module, query, key, value)
+        q, k, v = (
+            x[..., place * head_dim : (place + 1) * head_dim]
+            for x, place in zip(parts, (head, group, group), strict=True)
+        )
+        heads.append((q @ k.mT / math.sqrt(head_dim)).softmax(-1) @ v)
+    expected = module.out_proj(torch.cat(heads, -1))
+    for need_weights in (False, True):
+        output, _ = module(query, key, value, need_weights=need_weights)
+        assert_close(output, expected, atol=1e-6, rtol=1e-5)
+    if kdim is None:  # one product for all three, and one for two
+        for same in ((query,), (query, key)):
+            whole = module(*same).output
+            assert_close(whole, module(*same, *(same[-1].clone(),) * (3 - len(same))).output)
+
+
+def projected(module, query, key, value):
+    if module.packed:
+        return [
+            rows.split(module.sizes, -1)[place]
+            for place, rows in enumerate(map(module.in_proj, (query, key, value)))
+        ]
+    return module.query_proj(query), module.key_proj(key), module.value_proj(value)
+
+
 def test_what_the_modules_say_of_themselves():
     text = repr(MultiHeadAttention(E, H, num_kv_heads=2, kdim=6, dropout=0.1))
-    assert "embed_dim=8, num_heads=4, num_kv_heads=2, kdim=6, vdim=8, dropout=0.1" in text
+    sizes = "embed_dim=8, num_heads=4, num_kv_heads=2, head_dim=2, kdim=6, vdim=8, dropout=0.1"
+    assert sizes in text
     assert "embed_dim=8, head_dim=3, dropout=0.2" in repr(SelfAttention(E, 3, dropout=0.2))
 
 
