@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks import _harness as harness
 
-SECTIONS = ["additive", "dot_product", "multihead", "long", "decoding", "kernels"]
+SECTIONS = ["additive", "dot_product", "multihead", "long", "decoding"]
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -11,7 +11,7 @@ each block of weights anew from it (algorithm 4):
     dS = P \circ (dP - \mathrm{rowsum}(dO \circ O))
 
 Blocks that a causal mask, a window or a boolean mask hides entirely are skipped. This is PyTorch,
-to be read and run anywhere; on a GPU with Triton, `triton.flash` is the same in a kernel.
+to be read and run anywhere. On a GPU the kernel behind `scaled_dot_product_attention` is faster.
 """
 
 import math
@@ -23,10 +23,8 @@ from torch import Tensor
 
 from attnkit.call import Attended, Call, check
 from attnkit.dtypes import HALF, values_unavailable, without_autocast
-from attnkit.efficient import triton as kernels
 from attnkit.efficient.key_ranges import KeyRanges, key_ranges
 from attnkit.efficient.online_softmax import finish, finite_or_zero, start, update
-from attnkit.softmax import four_dims
 
 # Queries and keys of a block. On a CPU these keep a block of one head's scores in cache.
 ROWS, KEYS = 128, 512
@@ -94,7 +92,7 @@ def flash_attention(
     plain = need_weights or values_unavailable(query)  # before a length is read
     if plain or (query.is_cpu and query.shape[-2] * key.shape[-2] <= SHORT**2):
         return call.finish(*call.dot_product(scale, need_weights=need_weights))
-    output, _ = _blockwise(call, scale, options)
+    output, _ = _blockwise(call, scale)
     call.record(output, None, lambda: call.dot_scores(scale))
     return call.finish(output)
 
@@ -129,7 +127,7 @@ def flash_with_logsumexp(
     """
     options = {"causal": causal, "window": window, "offset": offset}
     call, scale = _open(query, key, value, mask, options, scale, enable_gqa)
-    output, logsumexp = _blockwise(call, scale, options)
+    output, logsumexp = _blockwise(call, scale)
     return Flash(call.finish(output).output, logsumexp)
 
 
@@ -153,29 +151,17 @@ def _open(
     return Call(query, key, value, mask, lead=lead, ranges=ranges, grouped=enable_gqa), scale
 
 
-def _blockwise(call: Call, scale: float, options: dict[str, object]) -> tuple[Tensor, Tensor]:
-    """Output (..., L, Ev) and logsumexp (..., L), by a Triton kernel or in PyTorch."""
+def _blockwise(call: Call, scale: float) -> tuple[Tensor, Tensor]:
+    """Output (..., L, Ev) and logsumexp (..., L), block by block."""
     query, key, value, mask = call.query, call.key, call.value, call.mask
-    length, keys = query.shape[-2], key.shape[-2]
-    kernel = kernels.find("flash", query, key, value) if mask is None else None
+    length, keys, lead = query.shape[-2], key.shape[-2], call.lead
+    mask = mask if mask is None else mask.expand(*mask.shape[:-2], length, keys)
+    if call.grouped:
+        query, key, value, mask = _grouped(query, key, value, mask)
+        lead = query.shape[:-2]
+    query, key, value = (x.expand(*lead, *x.shape[-2:]) for x in (query, key, value))
     with without_autocast(query):
-        if kernel is not None:
-            lead, kv_lead = call.lead, key.shape[:-2] if call.grouped else call.lead
-            output, logsumexp = kernel.attend(
-                four_dims(query, lead),
-                four_dims(key, kv_lead),
-                four_dims(value, kv_lead),
-                scale=scale,
-                **{**options, "offset": options["offset"] or 0},
-            )
-        else:
-            mask = mask if mask is None else mask.expand(*mask.shape[:-2], length, keys)
-            lead = call.lead
-            if call.grouped:
-                query, key, value, mask = _grouped(query, key, value, mask)
-                lead = query.shape[:-2]
-            query, key, value = (x.expand(*lead, *x.shape[-2:]) for x in (query, key, value))
-            output, logsumexp = _Flash.apply(query, key, value, mask, call.ranges, scale)
+        output, logsumexp = _Flash.apply(query, key, value, mask, call.ranges, scale)
     rows = (*call.lead, length)
     return output.reshape(*rows, value.shape[-1]), logsumexp.reshape(rows)
 

@@ -9,6 +9,7 @@ linear in the lengths: the output and one logsumexp for each query.
 
 import math
 from collections.abc import Callable
+from importlib.util import find_spec
 
 import torch
 from torch import Tensor
@@ -16,7 +17,6 @@ from torch import Tensor
 from attnkit import checks
 from attnkit.call import Attended, Call
 from attnkit.dtypes import values_unavailable, widen, without_autocast
-from attnkit.efficient import triton as kernels
 from attnkit.efficient.additive_tiles import PairGrads, PairTanh, dot
 from attnkit.scores import pair_scores
 from attnkit.softmax import masked_softmax
@@ -26,6 +26,7 @@ from attnkit.softmax import masked_softmax
 WORTH_TILING = 1 << 22
 # With fewer pairs for each query and key, as in a decoder's step, there is little to save.
 FEW_PAIRS = 8
+WIDEST_VALUE = 128  # features, for the Triton kernel
 
 
 def worth_tiling(query: Tensor, key: Tensor) -> bool:
@@ -152,10 +153,22 @@ def _fused(
     query, key, value = (_batched(x, lead) for x in (query, key, value))
     if mask is not None:
         mask = _batched(mask.expand(*mask.shape[:-2], query.shape[1], key.shape[1]), lead)
-    kernel = kernels.find("additive", value)
-    function = kernel.Attention if kernel else _Attention
-    output = function.apply(query, key, v, value, mask)  # (N, L, Ev)
+    output = _function(value).apply(query, key, v, value, mask)  # (N, L, Ev)
     return output.reshape(*lead, *output.shape[1:])
+
+
+def _function(value: Tensor) -> type[torch.autograd.Function]:
+    """What computes: `_Attention`, or on a GPU a Triton kernel where there is one."""
+    if not value.is_cuda or not fits_kernel(value) or find_spec("triton") is None:
+        return _Attention
+    from attnkit.efficient.additive_triton import Attention
+
+    return Attention
+
+
+def fits_kernel(value: Tensor) -> bool:
+    """Whether the kernel takes the dtype, and a program's share of the chip holds a row."""
+    return value.dtype == torch.float32 and value.shape[-1] <= WIDEST_VALUE
 
 
 class _Scores(torch.autograd.Function):

@@ -5,12 +5,11 @@ import subprocess
 import sys
 
 import pytest
-import torch
 
 from benchmarks import __main__ as command
 from benchmarks import _harness as harness
 from benchmarks import _peak as peak
-from benchmarks import additive, kernels
+from benchmarks import additive
 
 
 def test_ratios_are_taken_round_by_round():
@@ -66,19 +65,6 @@ def test_a_form_that_fails_is_left_out_with_its_reason(capsys):
     assert "no such form" in found["no such form"]["failed"]
     harness.table("a case", found, "mib")
     assert "left out" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("backward", [False, True])
-def test_the_calls_of_the_kernel_benchmark_agree(backward):
-    results = []
-    for form in (kernels.OURS, kernels.THEIRS):
-        torch.manual_seed(0)
-        options = {"length": 24, "causal": True, "backward": backward, "heads": 2}
-        found = kernels.build(form, **options, device="cpu")()
-        results.append(found if backward else [found])
-    for mine, theirs in zip(*results, strict=True):
-        assert (mine.float() - theirs.float()).abs().max() < 0.05
-    assert kernels.speed(quick=True, device="cpu") == {"left out": "no GPU"}
 
 
 def test_the_long_run_of_additive_attention_leaves_its_setting_beside_its_peaks(monkeypatch):

@@ -1,5 +1,9 @@
 """Additive attention as Triton kernels, forward and backward: no tensor of L * S is ever made.
 
+Triton is optional: it comes with PyTorch's CUDA builds, and `tiled_additive` imports this file when
+a kernel is first used. `TRITON_INTERPRET=1`, set before Triton is imported, runs the kernels on the
+CPU, slowly, which is how they are tested where there is no GPU.
+
 A program holds a block of scores and walks the hidden features one by one, so that the hidden layer
 of a pair lives in a register for as long as it is needed. Queries and keys come transposed, which
 makes a feature's loads lie side by side. The backward pass takes each block of scores on its own,
