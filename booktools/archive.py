@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import fnmatch
+import os
+import subprocess
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,47 +15,45 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 NAME = "attention-measured"
-CONTENTS = [
-    ".ci",
-    ".github",
-    "CITATION.cff",
-    "CONTRIBUTING.md",
-    "LICENSE",
-    "Makefile",
-    "README.md",
-    "_config.yml",
-    "_static",
-    "_toc.yml",
-    "appendices",
-    "assets",
-    "attnbook",
-    "attnkit",
-    "benchmarks",
-    "booktools",
-    "chapters",
-    "conftest.py",
-    "constraints.txt",
-    "experiments",
-    "index.md",
-    "models",
-    "pyproject.toml",
-    "references.bib",
-    "requirements.txt",
-    "requirements-alone.txt",
-    "results",
-    "tests",
-]
 DATE = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip file can hold, so that two builds are alike
 
 
 def files(folder: Path) -> Iterator[Path]:
-    """The files of the project in ``folder``, without what was built from them."""
-    for name in CONTENTS:
-        top = folder / name
-        for path in sorted(top.rglob("*")) if top.is_dir() else [top]:
-            made = {"__pycache__", ".ipynb_checkpoints"} & set(path.parts)
-            if path.is_file() and not made:
-                yield path
+    """The files of the project in ``folder``: what git tracks there.
+
+    A list by hand would go out of date. What lies in the folder and is not tracked, a note or a
+    key, is nobody's. In a folder that git does not know, which the unpacked archive is, they are
+    the files that ``.gitignore`` leaves.
+    """
+    for name in sorted(_tracked(folder) or _not_ignored(folder)):
+        if (folder / name).is_file():  # it may have been removed since
+            yield folder / name
+
+
+def _tracked(folder: Path) -> list[str]:
+    """The names of the files that git tracks in ``folder``; none where it tracks nothing."""
+    try:
+        listed = subprocess.run(
+            ["git", "ls-files", "-z"], cwd=folder, capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):  # no git, no repository, or another's
+        return []
+    return [name for name in listed.stdout.split("\0") if name]
+
+
+def _not_ignored(folder: Path) -> Iterator[str]:
+    """The names of the files in ``folder`` whose path has no part that ``.gitignore`` names."""
+    rules = folder / ".gitignore"
+    lines = rules.read_text("utf8").split() if rules.is_file() else []
+    ignored = [".git", *(line.strip("/") for line in lines)]
+
+    def keep(name: str) -> bool:
+        return not any(fnmatch.fnmatchcase(name, pattern) for pattern in ignored)
+
+    for top, folders, names in os.walk(folder):
+        folders[:] = filter(keep, folders)
+        here = Path(top).relative_to(folder)
+        yield from ((here / name).as_posix() for name in filter(keep, names))
 
 
 def write(folder: Path, target: Path) -> None:
@@ -62,7 +63,9 @@ def write(folder: Path, target: Path) -> None:
         for path in files(folder):
             name = f"{NAME}/{path.relative_to(folder).as_posix()}"
             entry = zipfile.ZipInfo(name, DATE)
-            entry.external_attr = path.stat().st_mode << 16  # .ci/run stays executable
+            # .ci/run stays executable; who may read the rest is not up to this machine's umask.
+            mode = 0o755 if path.stat().st_mode & 0o100 else 0o644
+            entry.external_attr = (0o100000 | mode) << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, path.read_bytes())
 
