@@ -8,4 +8,4 @@ COPY --chown=$NB_UID . .
 RUN pip install --no-cache-dir -r requirements.txt jupyterhub==5.5.0
 RUN pip install --no-cache-dir --no-deps -r requirements-alone.txt
 USER $NB_USER
-CMD ["jupyter", "lab", "--ip=0.0.0.0", "--no-browser", "chapters"]
+CMD ["jupyter", "lab", "--ip=0.0.0.0", "--no-browser", "--preferred-dir", "chapters"]

@@ -1,16 +1,9 @@
 """The widgets in a live JupyterLab: the page and the kernel move each other."""
 
-import contextlib
-import json
-import os
-import subprocess
-import sys
-import time
-import urllib.request
-
 import nbformat
 import pytest
 
+from tests import jupyter
 from tests.browser.explorer_page import control, move, snapshot
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -51,32 +44,8 @@ def lab(tmp_path_factory):
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
     nbformat.write(notebook, folder / "live.ipynb")
-    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--port=0",
-               "--IdentityProvider.token=", "--ServerApp.disable_check_xsrf=True",
-               "--LabApp.collaborative=False", f"--ServerApp.root_dir={folder}"]  # fmt: skip
-    environment = os.environ | {"JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
-                                "JUPYTERLAB_SETTINGS_DIR": str(folder / "settings"),
-                                "JUPYTERLAB_WORKSPACES_DIR": str(folder / "spaces")}  # fmt: skip
-    with open(folder / "log", "w") as log:
-        server = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
-    try:
-        yield _address(folder, server)
-    finally:
-        server.terminate()
-        server.wait(timeout=20)
-
-
-def _address(folder, server, seconds: float = 90.0) -> str:
-    """Wait until the server answers; its address is in a file that it writes."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end and server.poll() is None:
-        for path in (folder / "runtime").glob("jpserver-*.json"):
-            with contextlib.suppress(OSError, json.JSONDecodeError):
-                address = json.loads(path.read_text())["url"]
-                urllib.request.urlopen(address + "api", timeout=5).read()
-                return address
-        time.sleep(0.2)
-    raise AssertionError("JupyterLab did not start:\n" + (folder / "log").read_text()[-2000:])
+    with jupyter.lab(folder, f"--ServerApp.root_dir={folder}") as address:
+        yield address
 
 
 def run_cell(page, index: int, result: str) -> str:
