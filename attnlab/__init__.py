@@ -1,14 +1,16 @@
 """The laboratory: models to put attention into, data whose answers are known, training, measures.
 
-metrics         accuracy, alignment, BLEU and ROUGE, entropy, intervals
-tasks           data with known answers, vocabularies, batches
-decoding        greedy and beam search, sampling
-rnn             recurrent encoders, and decoders with attention
-transformer     layers, stacks, the translation model, the language model
-training        fit, evaluate, save and load
-parallel        attention over a sequence that is divided among processes
-pretrained      published models in these layers, with their tokenizers
-applications    a translator and a summarizer
+The map, from the bottom up; a file imports only from those above it here and from its own package.
+
+    metrics         accuracy, alignment, BLEU and ROUGE, entropy, intervals
+    tasks           data with known answers, vocabularies, batches
+    decoding        greedy and beam search, sampling
+    rnn             recurrent encoders, and decoders with attention
+    transformer     layers, stacks, the translation model, the language model
+    training        fit, evaluate, save and load
+    parallel        attention over a sequence that is divided among processes
+    pretrained      published models in these layers, with their tokenizers
+    applications    a translator and a summarizer
 """
 
 from attnlab import (

@@ -1,7 +1,8 @@
 """Start a chapter: what ``make chapter N=10 NAME=translation`` runs.
 
-It writes a notebook that passes the gates, the module with the wrong answers to its exercise, and
-the lines in ``_toc.yml`` and ``index.md``. The notebook still has to be executed.
+It writes a notebook that passes the gates, the modules with the check of its exercise and with
+wrong answers to it, and the lines in ``_toc.yml`` and ``index.md``. The notebook still has to be
+executed.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from booktools import colab, normal_form
 from booktools.address import ROOT, read_address
 
-CHECKERS = """\
+CHECKS = '''\
+"""Checks of the exercises of chapter {number}."""
+
 import torch
 
 from attnbook.exercises import ask, checker, compare
@@ -30,7 +33,7 @@ def check_average(answer):
         got = ask(answer, weights, value)
         if problem := compare(got, weights @ value, 1e-6, "two queries"):
             return problem
-"""
+'''
 
 MEASURE = """\
 import torch
@@ -142,13 +145,11 @@ def skeleton(number: str, title: str) -> NotebookNode:
         ),
         new_markdown_cell(
             f"## Exercises\n\n{install} this chapter\nand its checks. For the exercise alone, run "
-            "the folded cell below, then yours.",
+            "the cell below, then yours.",
             id="exercises",
         ),
         new_code_cell(
-            CHECKERS.rstrip(),
-            id="exercise-checkers",
-            metadata=_folded("How are the answers checked?", "exercise-checkers"),
+            f"from attnbook.checks.ch{number} import check_average", id="exercise-checkers"
         ),
         new_markdown_cell(
             "### Exercise 1 · an average · easy\n\nReturn the average of `value` (S, Ev) with "
@@ -206,6 +207,7 @@ def create(folder: Path, number: str, name: str) -> list[Path]:
     contents, index = folder / "_toc.yml", folder / "index.md"
     texts = {
         folder / "chapters" / f"{stem}.ipynb": normal_form.dumps(book),
+        folder / "attnbook" / "checks" / f"ch{number}.py": CHECKS.format(number=number),
         folder / "tests" / "book" / "answers" / f"ch{number}.py": ANSWERS.format(
             number=number, stem=stem
         ),

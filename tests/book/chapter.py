@@ -30,9 +30,9 @@ class Chapter:
 
     @cached_property
     def book(self) -> dict[str, Any]:
-        """What the folded cell of checks defines, without the rest of the chapter; solutions."""
-        names: dict[str, Any] = {"__name__": "__main__"}
-        exec(self.cells["exercise-checkers"].source, names)
+        """The module of the chapter's checks, without the rest of the chapter; solutions."""
+        checks = importlib.import_module(f"attnbook.checks.{self.data.__name__.split('.')[-1]}")
+        names: dict[str, Any] = {**vars(checks), "__name__": "__main__"}
         for number in self.data.CHECKS:
             exec(self.solution(number), names)
         return names

@@ -19,12 +19,15 @@ def copy(tmp_path):
         shutil.copy(ROOT / name, tmp_path)
     (tmp_path / "chapters").mkdir()
     (tmp_path / "tests" / "book" / "answers").mkdir(parents=True)
+    shutil.copytree(ROOT / "attnbook", tmp_path / "attnbook")
+    (tmp_path / "results").symlink_to(ROOT / "results")
     return tmp_path
 
 
 @pytest.mark.build
-def test_the_skeleton_passes_the_gates(copy):
+def test_the_skeleton_passes_the_gates(copy, monkeypatch):
     path = new_chapter.create(copy, "10", "machine_translation")[0]
+    monkeypatch.setenv("PYTHONPATH", str(copy), prepend=":")  # its check is found there
     book = normal_form.read(path)
     assert gates.faults(book, None), "a notebook that was never executed is stale"
     notebooks.execute(book, path.parent)
@@ -44,7 +47,7 @@ def test_its_exercise_holds_its_solution_and_refuses_its_wrong_answers(copy, cap
     names: dict = {}
     exec((copy / "tests/book/answers/ch10.py").read_text("utf8"), names)
     assert names["CHAPTER"] == "10_machine_translation.ipynb"
-    exec(new_chapter.CHECKERS, names)
+    exec((copy / "attnbook/checks/ch10.py").read_text("utf8"), names)
     exec(new_chapter.HELP.split("```python\n")[1].split("```")[0], names)
     names["check_average"](names["average"])
     assert capsys.readouterr().out.strip() == "Exercise 1: right."

@@ -1,0 +1,106 @@
+"""Checks of the exercises of chapter 16."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+
+from attnbook.exercises import ask as answered
+from attnbook.exercises import checker
+from attnkit import masks, testing
+
+SYMPTOMS = {
+    "all the weight on the padding, in equal shares": "-1e4, scores below it",
+    "all the weight on the padding, in unequal shares": "mask flipped",
+    "real words' rows right, padding's rows flat": "row with nothing to see",
+    "the full stop gives coffee 0.66, where 0.90 is right": "the model's width",
+}
+
+
+@checker(1)
+def check_names(answer):
+    for symptom, name in SYMPTOMS.items():
+        said = answered(answer, symptom)
+        if said != name:
+            return f'"{symptom}" is another exhibit than {said!r}.'
+
+
+@checker(2)
+def check_mended(answer):
+    """Silent checks, in the order in which they say most."""
+    inputs = torch.randn(3, 1, 2, 3, 8)
+    if not isinstance(answered(answer, *inputs), torch.Tensor):
+        return "Expected the output alone, (B, H, L, Ev)."
+    # Called as it is from here on, so that what it does to its arguments shows.
+    attention = testing.adapt(lambda query, key, value, mask=None: answer(query, key, value, mask))
+    for check in (
+        testing.assert_inputs_unchanged,
+        testing.assert_rows_sum_to_one,
+        testing.assert_scale,
+        testing.assert_causal,
+        testing.assert_padding_invariant,
+        testing.assert_masked_values_ignored,
+        testing.assert_half_precision,
+        testing.assert_empty_rows_see_nothing,
+    ):
+        try:
+            check(attention)
+        except AssertionError as error:
+            return str(error).splitlines()[0]
+
+
+def _plain(query, key, value, mask=None, scale=None):
+    scores = query @ key.mT * (scale or query.shape[-1] ** -0.5)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    return scores.softmax(-1) @ value
+
+
+def _leaks_far(query, key, value, mask=None):
+    seen = mask
+    if mask is not None and query.shape[-2] > 4:
+        seen = mask.clone()
+        seen[..., 0, -1] = True
+    return _plain(query, key, value, seen)
+
+
+def _leaks_by_the_sum(query, key, value, mask=None):
+    weights = (query @ key.mT / query.shape[-1] ** 0.5).softmax(-1)
+    return (weights if mask is None else weights * mask) @ value
+
+
+def _leaks_the_key(query, key, value, mask=None):
+    output = _plain(query, key, value, mask)
+    return output + 0.1 * key.mean(-2, keepdim=True)
+
+
+GOOD = {
+    "the plain one": _plain,
+    "PyTorch's": lambda q, k, v, mask=None: F.scaled_dot_product_attention(q, k, v, mask),
+    "a sharper one": lambda q, k, v, mask=None: _plain(q, k, v, mask, 1.0),
+}
+LEAKS = {
+    "ignores its mask": lambda q, k, v, mask=None: _plain(q, k, v),
+    "masks after the softmax": _leaks_by_the_sum,
+    "sees one key too many": lambda q, k, v, mask=None: _plain(
+        q,
+        k,
+        v,
+        None if mask is None else mask | masks.causal(mask.shape[-1], offset=1),
+    ),
+    "leaks with more than four queries": _leaks_far,
+    "lets the keys through beside the values": _leaks_the_key,
+}
+
+
+@checker(3)
+def check_detector(answer):
+    for name, function in GOOD.items():
+        verdict = answered(answer, function)
+        if not isinstance(verdict, bool):
+            return f"Expected True or False, got {type(verdict).__name__}."
+        if verdict:
+            return f"Your detector finds a leak in {name}, which has none."
+    for name, function in LEAKS.items():
+        if not answered(answer, function):
+            return f"Your detector misses an attention that {name}."
