@@ -8,7 +8,7 @@ from torch import Tensor
 
 from attnlab import pretrained
 from attnlab.pretrained import Bert, Reader
-from attnlab.pretrained.bert import States
+from attnlab.transformer import States
 from attnlab.transformer.layers import EncoderLayer
 
 NAME = "all-MiniLM-L6-v2"

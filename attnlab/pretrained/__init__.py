@@ -6,7 +6,7 @@ reading.tokens       # L strings
 reading.weights      # (layers, H, L, L)
 """
 
-from attnlab.pretrained.bert import Bert, States, bert_model
+from attnlab.pretrained.bert import Bert, bert_model
 from attnlab.pretrained.files import available
 from attnlab.pretrained.gpt2 import gpt2_model
 from attnlab.pretrained.reader import Reader, Reading, from_folder, load
@@ -15,7 +15,6 @@ __all__ = [
     "Bert",
     "Reader",
     "Reading",
-    "States",
     "available",
     "bert_model",
     "from_folder",

@@ -1,7 +1,7 @@
 """BERT's form of encoder (Devlin et al. 2019), on attnkit's own layers."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -9,17 +9,9 @@ from torch import Tensor, nn
 from attnkit import checks
 from attnlab.decoding.tokens import check_tokens, source_mask
 from attnlab.training import storage
-from attnlab.transformer import Encoder
+from attnlab.transformer import Encoder, States
 
 ACTIVATIONS = {"gelu": "gelu", "relu": "relu", "gelu_new": "gelu_tanh"}
-
-
-class States(NamedTuple):
-    """What a model computed: `states` (B, layers + 1, L, E), the embeddings first, and `weights`
-    (B, layers, H, L, L)."""
-
-    states: Tensor
-    weights: Tensor
 
 
 class Bert(nn.Module):
@@ -108,7 +100,7 @@ class Bert(nn.Module):
                 to whom in every layer, beside the padding.
 
         Returns:
-            `States`. Rows of padding are meaningless.
+            `transformer.States`. Rows of padding are meaningless.
 
         Raises:
             TypeError, ValueError: as `embed` and `MultiHeadAttention`.
@@ -122,17 +114,7 @@ class Bert(nn.Module):
         """
         if mask is not None:
             real = mask & (real[:, None] if mask.dim() == 4 else real)
-        return states_of(self.encoder.layers, x, real)
-
-
-def states_of(layers: nn.ModuleList, x: Tensor, mask: Tensor) -> States:
-    """All that a stack of layers computes of its input x (B, L, E)."""
-    states, weights = [x], []
-    for layer in layers:
-        x, looked = layer(x, mask=mask, need_weights=True)  # (B, L, E), (B, H, L, L)
-        states.append(x)
-        weights.append(looked)
-    return States(torch.stack(states, 1), torch.stack(weights, 1))
+        return self.encoder.states(x, mask=real)
 
 
 def bert_model(tensors: Mapping[str, Tensor], config: Mapping[str, Any]) -> Bert:

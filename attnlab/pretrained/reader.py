@@ -11,10 +11,10 @@ from torch import Tensor, nn
 
 from attnkit import checks, masks
 from attnlab.pretrained import files
-from attnlab.pretrained.bert import Bert, States, bert_model, states_of
+from attnlab.pretrained.bert import Bert, bert_model
 from attnlab.pretrained.gpt2 import gpt2_model
 from attnlab.training import storage
-from attnlab.transformer import LanguageModel
+from attnlab.transformer import LanguageModel, States
 
 BUILDERS = {"bert": bert_model, "gpt2": gpt2_model}
 
@@ -42,7 +42,7 @@ class Reader:
     Args:
         model: a `Bert`, or a `LanguageModel` in the form of GPT-2.
         tokenizer: a `tokenizers.Tokenizer`.
-        longest: tokens that a text is cut to; default the model's `max_len`.
+        longest: tokens that a text is cut to; default the model's `max_len`, or None for no end.
 
     Raises:
         TypeError: `model` is neither of the two.
@@ -58,10 +58,15 @@ class Reader:
     def __init__(self, model: nn.Module, tokenizer: Any, longest: int | None = None):
         checks.instance("model", model, (Bert, LanguageModel), "a Bert or a LanguageModel")
         self.model, self.tokenizer = model, tokenizer
-        table = model.max_len if isinstance(model, Bert) else model.positions.table.max_len
-        self.longest = checks.integer("longest", longest or table, minimum=1, maximum=table)
+        if longest is not None or model.max_len is not None:
+            longest = model.max_len if longest is None else longest
+            checks.integer("longest", longest, minimum=1, maximum=model.max_len)
+        self.longest = longest
         tokenizer.no_padding()
-        tokenizer.enable_truncation(self.longest)
+        if longest is None:
+            tokenizer.no_truncation()
+        else:
+            tokenizer.enable_truncation(longest)
 
     def batch(self, texts: Sequence[str]) -> tuple[Tensor, list[int]]:
         """The token ids (B, L) of texts, padded on the right with 0, and the length of each.
@@ -133,10 +138,8 @@ class Reader:
     def _run(self, tokens: Tensor, lengths: list[int]) -> States:
         if isinstance(self.model, Bert):
             return self.model(tokens, lengths)
-        # A token of GPT-2 sees those before it; padding on the right is behind every real one.
-        model, mask = self.model, masks.causal(tokens.shape[1], device=tokens.device)
-        x = model.positions.add(model.embedding(tokens))  # (B, L, E)
-        return states_of(model.stack.layers, x, mask)
+        # A token sees those before it, and padding on the right is behind every real one.
+        return self.model.states(tokens)
 
     def _words(self, ids: list[int]) -> list[str]:
         if isinstance(self.model, LanguageModel):  # its own names stand for bytes

@@ -8,7 +8,7 @@ from attnlab.transformer.language_model import LanguageModel
 from attnlab.transformer.layers import DecoderAttended, DecoderLayer, EncoderLayer
 from attnlab.transformer.model import Memory, Predicted, Transformer, Weights
 from attnlab.transformer.positions import POSITION_SCHEMES, PositionScheme
-from attnlab.transformer.stacks import Decoder, Encoder
+from attnlab.transformer.stacks import Decoder, Encoder, States
 
 __all__ = [
     "POSITION_SCHEMES",
@@ -21,6 +21,7 @@ __all__ = [
     "Memory",
     "PositionScheme",
     "Predicted",
+    "States",
     "Transformer",
     "Weights",
 ]

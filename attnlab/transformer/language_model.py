@@ -1,6 +1,7 @@
 """A decoder-only Transformer: the next token from the tokens before it."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -10,7 +11,7 @@ from attnkit.efficient.cache import KVCache
 from attnlab.decoding import Decoded, evaluating, sample
 from attnlab.decoding.tokens import Lengths, check_tokens, source_mask
 from attnlab.transformer.positions import PositionScheme
-from attnlab.transformer.stacks import Encoder, after_caches
+from attnlab.transformer.stacks import Encoder, States, after_caches
 
 
 class LanguageModel(nn.Module):
@@ -19,8 +20,10 @@ class LanguageModel(nn.Module):
     .. math:: p(y_{t+1} \mid y_{\le t}) = \mathrm{softmax}(W_o\, \mathrm{LN}(h_t))
 
     with :math:`h` from pre-norm layers of self-attention under a causal mask, which is GPT-2's
-    form (Radford et al. 2019); rotary positions and grouped heads are those of Llama. Train it
-    with `training.fit(..., loss=training.next_token_loss)`.
+    form (Radford et al. 2019). Llama's (Touvron et al. 2023) has rotary positions, norms by the
+    root mean square, a gated feed-forward network and no biases: `norm="rms"`, `gated=True`,
+    `activation="silu"`, `bias=False`. Train it with
+    `training.fit(..., loss=training.next_token_loss)`.
 
     Args:
         vocab_size: number of token ids V.
@@ -30,12 +33,15 @@ class LanguageModel(nn.Module):
         hidden_dim: of the feed-forward networks; default 4 * embed_dim.
         num_kv_heads: heads of key and value; default `num_heads`.
         dropout: probability of each dropout, on the embeddings too.
-        activation: "relu", "gelu" or "gelu_tanh".
+        activation: "relu", "gelu", "gelu_tanh" or "silu".
         positions: a kind of `PositionScheme`.
         max_len: longest text, for "learned" positions alone.
+        rotary_base, rotary_layout: of "rotary" positions, as `positions.rotary` takes them.
         window: let a token see only this many tokens, itself included; None for all before it.
         tie_embeddings: use the embedding as W_o too (Press and Wolf 2017).
         pad: id of padding, which the loss skips and which fills finished texts; None for none.
+        options: further arguments of `EncoderLayer`: `head_dim`, `gated`, `norm`, `norm_eps` and
+            `bias`.
 
     Shapes: tokens (B, L) -> logits (B, L, V). See `forward` and `generate`.
 
@@ -67,9 +73,12 @@ class LanguageModel(nn.Module):
         activation: str = "gelu",
         positions: str = "rotary",
         max_len: int = 512,
+        rotary_base: float = 10000.0,
+        rotary_layout: str = "interleaved",
         window: int | None = None,
         tie_embeddings: bool = True,
         pad: int | None = None,
+        **options: Any,
     ):
         super().__init__()
         self.vocab_size = checks.integer("vocab_size", vocab_size, minimum=1)
@@ -81,7 +90,14 @@ class LanguageModel(nn.Module):
         self.embedding = nn.Embedding(vocab_size, embed_dim)
         nn.init.normal_(self.embedding.weight, std=0.02)
         self.positions = PositionScheme(
-            positions, embed_dim, num_heads, max_len=max_len, bidirectional=False
+            positions,
+            embed_dim,
+            num_heads,
+            max_len=max_len,
+            bidirectional=False,
+            head_dim=options.get("head_dim"),
+            base=rotary_base,
+            layout=rotary_layout,
         )
         self.dropout = nn.Dropout(dropout)
         self.stack = Encoder(
@@ -93,6 +109,7 @@ class LanguageModel(nn.Module):
             dropout=dropout,
             activation=activation,
             norm_first=True,
+            **options,
         )
         self.output = nn.Linear(embed_dim, vocab_size, bias=False)
         if checks.flag("tie_embeddings", tie_embeddings):
@@ -112,12 +129,33 @@ class LanguageModel(nn.Module):
             ValueError: a shape does not fit, an id is out of range, or the caches are not those
                 of this model.
         """
-        hidden, _ = self._run(tokens, caches, need_weights=False)  # (B, L, E)
-        return self.output(hidden)  # (B, L, V)
+        x, attending = self._embed(tokens, caches)
+        return self.output(self.stack(x, caches=caches, **attending).output)  # (B, L, V)
 
     def weights(self, tokens: Tensor) -> Tensor:
         """The attention weights (B, layers, H, L, L) behind `forward(tokens)`."""
-        return self._run(tokens, None, need_weights=True)[1]
+        x, attending = self._embed(tokens, None)
+        return self.stack(x, need_weights=True, **attending).weights
+
+    def states(
+        self,
+        tokens: Tensor,
+        *,
+        caches: Sequence[KVCache] | None = None,
+        need_weights: bool = True,
+    ) -> States:
+        """The state before the first layer and after each, and all weights, behind `forward`.
+
+        `states` (B, layers + 1, L, E) and `weights` (B, layers, H, L, S), or None unless asked for;
+        the logits are `output(stack.norm(states[:, -1]))`. Arguments and errors as in `forward`.
+        """
+        x, attending = self._embed(tokens, caches)
+        return self.stack.states(x, caches=caches, need_weights=need_weights, **attending)
+
+    @property
+    def max_len(self) -> int | None:
+        """The longest text, where positions are "learned"; None where they end nowhere."""
+        return self.positions.table.max_len if self.positions.kind == "learned" else None
 
     def new_caches(self) -> list[KVCache]:
         """An empty `KVCache` for each layer."""
@@ -200,13 +238,14 @@ class LanguageModel(nn.Module):
         new = lengths[:, None] + torch.arange(int(written.max()), device=text.device)  # (B, N)
         return Decoded(text.gather(1, new), written, scores, None)
 
-    def _run(
-        self, tokens: Tensor, caches: Sequence[KVCache] | None, *, need_weights: bool
-    ) -> tuple[Tensor, Tensor | None]:
+    def _embed(
+        self, tokens: Tensor, caches: Sequence[KVCache] | None
+    ) -> tuple[Tensor, dict[str, Any]]:
+        """The first state (B, L, E), and the mask and positions that every layer takes."""
         check_tokens("tokens", tokens, self.vocab_size)
         x = self.embedding(tokens)  # (B, L, E)
-        x, options = after_caches(x, self.positions, caches, self.window)
-        return self.stack(self.dropout(x), caches=caches, need_weights=need_weights, **options)
+        x, attending = after_caches(x, self.positions, caches, self.window)
+        return self.dropout(x), attending
 
     def _check_prompts(self, tokens: Tensor, lengths: Lengths, max_new_tokens: int) -> Tensor:
         check_tokens("tokens", tokens, self.vocab_size)
@@ -215,9 +254,9 @@ class LanguageModel(nn.Module):
         lengths = real.sum(-1)  # (B,)
         if not lengths.all():
             checks.fail("lengths", "at least 1 token in each prompt", str(lengths.tolist()))
-        longest, table = int(lengths.max()), self.positions.kind == "learned"
-        if table and longest + max_new_tokens > self.positions.table.max_len:
-            most = self.positions.table.max_len - longest
+        longest = int(lengths.max())
+        if self.max_len is not None and longest + max_new_tokens > self.max_len:
+            most = self.max_len - longest
             expected = f"at most {most}, for learned positions end there"
             checks.fail("max_new_tokens", expected, str(max_new_tokens))
         return lengths

@@ -17,7 +17,18 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
     "gelu": F.gelu,
     "gelu_tanh": partial(F.gelu, approximate="tanh"),
+    "silu": F.silu,
 }
+NORMS = ("layer", "rms")
+
+
+def make_norm(kind: str, features: int, *, eps: float = 1e-5, bias: bool = True) -> nn.Module:
+    """A layer norm, or for "rms" one by the root mean square alone (Zhang and Sennrich 2019),
+    which subtracts no mean and has no bias."""
+    checks.positive("norm_eps", eps)
+    if checks.choice("norm", kind, NORMS) == "rms":
+        return nn.RMSNorm(features, eps)
+    return nn.LayerNorm(features, eps, bias=bias)
 
 
 class Layer(nn.Module):
@@ -36,18 +47,21 @@ class Layer(nn.Module):
         hidden_dim: int,
         *,
         num_kv_heads: int | None = None,
+        head_dim: int | None = None,
         dropout: float = 0.1,
         activation: str = "relu",
+        gated: bool = False,
         norm_first: bool = False,
-        bias: bool = True,
+        norm: str = "layer",
         norm_eps: float = 1e-5,
+        bias: bool = True,
     ):
         super().__init__()
         checks.integer("hidden_dim", hidden_dim, minimum=1)
         self.norm_first = checks.flag("norm_first", norm_first)
         self.activation = checks.choice("activation", activation, tuple(ACTIVATIONS))
-        checks.positive("norm_eps", norm_eps)
-        heads = {"num_kv_heads": num_kv_heads, "bias": bias, "dropout": dropout}
+        heads = {"num_kv_heads": num_kv_heads, "head_dim": head_dim}
+        heads |= {"bias": bias, "dropout": dropout}
         # Drawn first and registered last: recorded results depend on both orders.
         attentions = {
             name: MultiHeadAttention(embed_dim, num_heads, **heads) for name in self.attentions
@@ -55,14 +69,19 @@ class Layer(nn.Module):
         self.linear1 = nn.Linear(embed_dim, hidden_dim, bias=bias)
         self.linear2 = nn.Linear(hidden_dim, embed_dim, bias=bias)
         for number in range(1, len(attentions) + 2):
-            self.add_module(f"norm{number}", nn.LayerNorm(embed_dim, norm_eps, bias=bias))
+            self.add_module(f"norm{number}", make_norm(norm, embed_dim, eps=norm_eps, bias=bias))
         self.dropout = nn.Dropout(checks.probability("dropout", dropout))
         for name, attention in attentions.items():
             self.add_module(name, attention)
+        self.gate = None
+        if checks.flag("gated", gated):
+            self.gate = nn.Linear(embed_dim, hidden_dim, bias=bias)
 
     def feed_forward(self, x: Tensor) -> Tensor:
-        """W_2 f(W_1 x + b_1) + b_2, with dropout after f."""
-        hidden = ACTIVATIONS[self.activation](self.linear1(x))  # (B, L, hidden_dim)
+        """W_2 f(W_1 x + b_1) + b_2, or with a gate W_2 (f(G x + c) * (W_1 x + b_1)) + b_2; dropout
+        comes before W_2."""
+        function, inner = ACTIVATIONS[self.activation], self.linear1(x)  # (B, L, hidden_dim)
+        hidden = function(inner) if self.gate is None else function(self.gate(x)) * inner
         return self.linear2(self.dropout(hidden))  # (B, L, E)
 
     def extra_repr(self) -> str:
@@ -81,19 +100,24 @@ class EncoderLayer(Layer):
         & \mathrm{FFN}(x) = W_2\, f(W_1 x + b_1) + b_2
 
     Vaswani et al. (2017), section 3.1, is post-norm with f = ReLU; pre-norm is analysed by Xiong
-    et al. (2020). Dropout acts where `nn.TransformerEncoderLayer` has it: on the weights, on what
-    each of the two adds to the residual, and after f.
+    et al. (2020). With `gated` :math:`f(Gx + c) \odot (W_1 x + b_1)` takes the place of
+    :math:`f(W_1 x + b_1)`: SwiGLU when f = SiLU (Shazeer 2020), as in Llama. Dropout acts where
+    `nn.TransformerEncoderLayer` has it: on the weights, on what each of the two adds to the
+    residual, and before :math:`W_2`.
 
     Args:
-        embed_dim: features E, a multiple of `num_heads`.
+        embed_dim: features E, a multiple of `num_heads` unless `head_dim` is given.
         num_heads: heads H.
-        hidden_dim: features between the two products of the feed-forward network.
+        hidden_dim: features between the products of the feed-forward network.
         num_kv_heads: heads of key and value, a divisor of `num_heads`; default `num_heads`.
+        head_dim: features of a head; default embed_dim / num_heads.
         dropout: probability of each dropout.
-        activation: f, "relu", "gelu", or "gelu_tanh" (GPT-2's approximation).
+        activation: f, "relu", "gelu", "gelu_tanh" (GPT-2's approximation) or "silu".
+        gated: multiply by a third product, the gate.
         norm_first: True for pre-norm.
+        norm: "layer" for layer norms, "rms" to divide by the root mean square alone.
+        norm_eps: added to the variance, or the mean square, in the norms.
         bias: learn biases, in the layer norms too.
-        norm_eps: added to the variance in the layer norms.
 
     Shapes: x (B, L, E) -> output (B, L, E), weights (B, H, L, L). See `forward`.
 
@@ -197,9 +221,8 @@ class DecoderLayer(Layer):
 
     Args:
         embed_dim, num_heads, hidden_dim: as in `EncoderLayer`.
-        num_kv_heads: heads of key and value in both attentions.
-        dropout, activation, norm_first: as in `EncoderLayer`.
-        bias, norm_eps: as in `EncoderLayer`.
+        num_kv_heads, head_dim: of both attentions.
+        dropout, activation, gated, norm_first, norm, norm_eps, bias: as in `EncoderLayer`.
 
     Shapes: x (B, L, E), memory (B, S, E) -> output (B, L, E), weights (B, H, L, L),
     cross_weights (B, H, L, S). See `forward`.

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -62,7 +62,7 @@ class Transformer(SequenceModel):
         hidden_dim: of the feed-forward networks; default 4 * embed_dim.
         num_kv_heads: heads of key and value; default `num_heads`.
         dropout: probability of each dropout, on the embeddings too.
-        activation: "relu", "gelu" or "gelu_tanh".
+        activation: "relu", "gelu", "gelu_tanh" or "silu".
         norm_first: True for pre-norm.
         positions: a kind of `PositionScheme`: "sinusoidal", "learned", "rotary", "alibi",
             "relative" or "none".
@@ -70,6 +70,8 @@ class Transformer(SequenceModel):
         window: let a target see only this many targets, its own included; None for all before it.
         share_embeddings: one matrix for source, target and logits (section 3.4 of the paper).
         pad, bos, eos: ids of padding, first symbol and end symbol, the same on both sides.
+        options: further arguments of the layers: `head_dim`, `gated`, `norm`, `norm_eps` and
+            `bias`.
 
     Raises:
         TypeError: an argument is not of the type named.
@@ -106,6 +108,7 @@ class Transformer(SequenceModel):
         pad: int = 0,
         bos: int = 1,
         eos: int = 2,
+        **options: Any,
     ):
         super().__init__()
         self.source_vocab = checks.integer("source_vocab", source_vocab, minimum=1)
@@ -116,10 +119,11 @@ class Transformer(SequenceModel):
         self.window = None if window is None else checks.integer("window", window, minimum=1)
         sizes = (embed_dim, num_heads, 4 * embed_dim if hidden_dim is None else hidden_dim)
         layer = {"num_kv_heads": num_kv_heads, "dropout": dropout, "activation": activation}
-        layer |= {"norm_first": norm_first}
+        layer |= {"norm_first": norm_first, **options}
         self.encoder = Encoder(*sizes, num_layers, **layer)
         self.decoder = Decoder(*sizes, num_layers, **layer)
         scheme = {"embed_dim": embed_dim, "num_heads": num_heads, "max_len": max_len}
+        scheme["head_dim"] = options.get("head_dim")
         self.source_positions = PositionScheme(positions, **scheme)
         self.target_positions = PositionScheme(positions, **scheme, bidirectional=False)
         self.dropout = nn.Dropout(dropout)

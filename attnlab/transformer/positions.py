@@ -30,6 +30,8 @@ class PositionScheme(nn.Module):
         num_heads: heads of a layer.
         max_len: positions of "learned"; the others need none.
         bidirectional: whether keys ahead of the query are seen, for "relative".
+        head_dim: features of a head, for "rotary"; default embed_dim / num_heads.
+        base, layout: of "rotary", as `positions.rotary` takes them.
 
     Raises:
         TypeError: an argument is not of the type named.
@@ -51,6 +53,9 @@ class PositionScheme(nn.Module):
         *,
         max_len: int = 512,
         bidirectional: bool = True,
+        head_dim: int | None = None,
+        base: float = 10000.0,
+        layout: str = "interleaved",
     ):
         super().__init__()
         self.kind = checks.choice("positions", kind, POSITION_SCHEMES)
@@ -60,9 +65,10 @@ class PositionScheme(nn.Module):
         elif kind == "learned":
             self.table = LearnedPositions(max_len, embed_dim)
         elif kind == "rotary":
-            if checks.integer("embed_dim", embed_dim, minimum=1) % num_heads:
+            if checks.integer("embed_dim", embed_dim, minimum=1) % num_heads and head_dim is None:
                 checks.fail("num_heads", f"a divisor of embed_dim ({embed_dim})", str(num_heads))
-            self.rotary = Rotary(embed_dim // num_heads)
+            size = embed_dim // num_heads if head_dim is None else head_dim
+            self.rotary = Rotary(size, base=base, layout=layout)
         elif kind == "relative":
             self.relative = BucketedRelativeBias(num_heads, bidirectional=bidirectional)
 

@@ -1,7 +1,8 @@
 """Stacks of layers: the encoder and the decoder."""
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+import copy
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, NamedTuple, Self
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +14,14 @@ from attnkit.mechanisms.multihead import Rotate
 from attnlab.transformer import convert
 from attnlab.transformer.layers import DecoderAttended, DecoderLayer, EncoderLayer, Layer
 from attnlab.transformer.positions import PositionScheme
+
+
+class States(NamedTuple):
+    """What a stack computes on its way: `states` (B, N + 1, L, E), its input and the output of each
+    of N layers, before the last norm; and `weights` (B, N, H, L, S) or None."""
+
+    states: Tensor
+    weights: Tensor | None
 
 
 class Stack(nn.Module):
@@ -38,8 +47,7 @@ class Stack(nn.Module):
         self.layers = nn.ModuleList(
             self.layer_type(*sizes, norm_first=norm_first, **options) for _ in range(num_layers)
         )
-        eps, bias = options.get("norm_eps", 1e-5), options.get("bias", True)
-        self.norm = nn.LayerNorm(embed_dim, eps, bias=bias) if final_norm else nn.Identity()
+        self.norm = copy.deepcopy(self.layers[0].norm1) if final_norm else nn.Identity()
 
     def new_caches(self, *, window: int | None = None) -> list[KVCache]:
         """An empty `KVCache` for each layer."""
@@ -57,7 +65,7 @@ class Stack(nn.Module):
 
 
 class Encoder(Stack):
-    """Encoder layers, with a last layer norm when they are pre-norm.
+    """Encoder layers, with a last norm when they are pre-norm.
 
     Vaswani et al. (2017), section 3.1; the last norm is Xiong et al.'s (2020). With a causal mask
     and caches it is the stack of a decoder-only model: see `LanguageModel`.
@@ -66,7 +74,7 @@ class Encoder(Stack):
         embed_dim, num_heads, hidden_dim: of every layer.
         num_layers: number of layers N.
         norm_first: True for pre-norm.
-        final_norm: end in a layer norm; default `norm_first`.
+        final_norm: end in a norm as the layers have; default `norm_first`.
         options: the other arguments of `EncoderLayer`.
 
     Shapes: x (B, L, E) -> output (B, L, E), weights (B, N, H, L, L).
@@ -110,10 +118,34 @@ class Encoder(Stack):
         """
         options = {"mask": mask, "bias": bias, "rotate": rotate, "need_weights": need_weights}
         all_weights = []
+        for attended in self._layer_by_layer(x, caches, options):
+            all_weights.append(attended.weights)
+        return Attended(self.norm(attended.output), _stack_layers(all_weights))
+
+    def states(
+        self,
+        x: Tensor,
+        *,
+        mask: Tensor | None = None,
+        bias: Tensor | None = None,
+        rotate: Rotate | None = None,
+        caches: Sequence[KVCache] | None = None,
+        need_weights: bool = True,
+    ) -> States:
+        """All that the layers compute of x (B, L, E); arguments and errors as in `forward`, whose
+        output is `norm` of the last state."""
+        options = {"mask": mask, "bias": bias, "rotate": rotate, "need_weights": need_weights}
+        attended = list(self._layer_by_layer(x, caches, options))
+        states = torch.stack([x, *(each.output for each in attended)], dim=1)  # (B, N + 1, L, E)
+        return States(states, _stack_layers([each.weights for each in attended]))
+
+    def _layer_by_layer(
+        self, x: Tensor, caches: Sequence[KVCache] | None, options: dict[str, Any]
+    ) -> Iterator[Attended]:
         for layer, cache in zip(self.layers, self.one_per_layer("caches", caches), strict=True):
-            x, weights = layer(x, cache=cache, **options)  # (B, L, E), (B, H, L, L)
-            all_weights.append(weights)
-        return Attended(self.norm(x), _stack_layers(all_weights))
+            attended = layer(x, cache=cache, **options)  # (B, L, E), (B, H, L, S)
+            x = attended.output
+            yield attended
 
     @classmethod
     def from_torch(cls, module: nn.TransformerEncoder) -> Self:
@@ -136,7 +168,7 @@ class Encoder(Stack):
 
 
 class Decoder(Stack):
-    """Decoder layers, with a last layer norm when they are pre-norm.
+    """Decoder layers, with a last norm when they are pre-norm.
 
     Vaswani et al. (2017), section 3.1; the last norm is Xiong et al.'s (2020).
 

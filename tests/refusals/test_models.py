@@ -315,9 +315,10 @@ TORCH_LAYER = nn.TransformerEncoderLayer(8, 2, activation=torch.tanh)
 OTHER_DROPOUT = nn.TransformerDecoderLayer(8, 2)
 OTHER_DROPOUT.dropout2.p = 0.5
 TRANSFORMER = [
-    Wrong(
-        layer(activation="tanh"), V, "activation", "one of 'relu', 'gelu', 'gelu_tanh'", "'tanh'"
-    ),
+    Wrong(layer(activation="tanh"), V, "activation", "one of 'relu', 'gelu', …", "'tanh'"),
+    Wrong(layer(norm="batch"), V, "norm", "one of 'layer', 'rms'", "'batch'"),
+    Wrong(layer(gated=1), T, "gated", "True or False", "int 1"),
+    Wrong(layer(norm="rms", norm_eps=0), V, "norm_eps", "a number greater than 0", "0"),
     Wrong(layer(norm_first=1), T, "norm_first", "True or False", "int 1"),
     Wrong(layer(dropout=1.0), V, "dropout", "a probability with 0 <= p < 1", "1.0"),
     Wrong(layer(norm_eps=0), V, "norm_eps", "a number greater than 0", "0"),

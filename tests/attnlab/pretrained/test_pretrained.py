@@ -12,6 +12,7 @@ from torch import nn
 
 from attnlab import pretrained
 from attnlab.pretrained import files
+from attnlab.transformer import LanguageModel
 
 TEXTS = [
     "The animal didn't cross the street because it was too tired.",
@@ -270,6 +271,20 @@ def test_a_gpt2_writes_on(gpt2_folder):
     written = reader.model.generate(reader.batch(["the cat"])[0], 3, temperature=0)
     assert written.tokens.shape == (1, 3)
     assert reader.model.output.weight is reader.model.embedding.weight
+
+
+@pytest.mark.parametrize("positions", ["rotary", "alibi", "relative", "none"])
+def test_a_reader_reads_with_the_positions_of_its_model(gpt2_folder, positions):
+    model = LanguageModel(10, embed_dim=8, num_heads=2, positions=positions).eval()
+    for parameter in model.parameters():
+        nn.init.normal_(parameter, std=0.5)
+    reader = pretrained.Reader(model, pretrained.from_folder(gpt2_folder[0]).tokenizer)
+    texts = ["the cat sat on a mat the cat sat", "a mat"]
+    for text, reading in zip(texts, reader.read(texts), strict=True):
+        tokens = reader.batch([text])[0]
+        assert len(reading.tokens) == tokens.shape[1] == len(text.split())
+        assert torch.allclose(model.output(reading.outputs), model(tokens)[0], atol=1e-5)
+        assert torch.allclose(reading.weights, model.weights(tokens)[0], atol=1e-5)
 
 
 @pytest.mark.slow
