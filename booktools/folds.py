@@ -2,6 +2,9 @@
 
 myst-nb writes a second title for the open fold, and a label over both, the same for every fold,
 which is all that a screen reader would say.
+
+The code of a cell with the tag `figure` is no line between a sentence and its picture: its fold is
+a small mark at the picture's corner.
 """
 
 from __future__ import annotations
@@ -12,11 +15,15 @@ from myst_nb.sphinx_ import HideCodeCellNode, depart_HideCellInput
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
+from booktools.form import MARK
+
 
 def visit_fold(translator: HTML5Translator, node: HideCodeCellNode) -> None:
     """Open a fold, with its question as the title."""
-    classes = " ".join(node["classes"])
-    title = f'<p class="admonition-title">{escape(node["prompt_show"])}</p>'
+    figure = "tag_figure" in node.parent["classes"]
+    classes = " ".join([*node["classes"], MARK] if figure else node["classes"])
+    question = "code and data" if figure else node["prompt_show"]
+    title = f'<p class="admonition-title">{escape(question)}</p>'
     translator.body.append(f'<details class="admonition hide {classes}">\n')
     translator.body.append(f"<summary>\n{title}\n</summary>\n")
 

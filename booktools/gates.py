@@ -92,7 +92,8 @@ def unmarked_heat_maps(nb: NotebookNode) -> Iterator[str]:
 def unnamed_folds(nb: NotebookNode) -> Iterator[str]:
     """A fold says in its title what lies in it; without one the page says "Show code cell"."""
     for number, cell in _code_cells(nb):
-        folded = _FOLDS.intersection(cell.metadata.get("tags", []))
+        tags = set(cell.metadata.get("tags", []))
+        folded = _FOLDS & tags and "figure" not in tags  # whose mark says the same everywhere
         if folded and not cell.metadata.get("mystnb", {}).get("code_prompt_show"):
             yield f"cell {number}: it is folded, and has no code_prompt_show for a title"
 

@@ -164,7 +164,9 @@ def measure(nb: NotebookNode) -> Size:
 
 
 def faults(nb: NotebookNode) -> Iterator[str]:
-    """One line for each limit that a chapter exceeds; see `LIMITS`."""
+    """One line for each limit that a chapter exceeds; one with a `page` is `booktools.form`'s."""
+    if "page" in nb.metadata:
+        return
     size = measure(nb)
     for name, limit in LIMITS.items():
         if (value := getattr(size, name)) > limit:

@@ -17,7 +17,7 @@ from nbformat import NotebookNode
 
 from attnkit.viz import notebook as saved
 
-KEPT_NOTEBOOK_METADATA = ("book", "mystnb", "widgets")
+KEPT_NOTEBOOK_METADATA = ("book", "mystnb", "page", "widgets")
 KEPT_CELL_METADATA = ("attnkit_claim", "mystnb", "name", "tags")
 
 KERNELSPEC = {"display_name": "Python 3", "language": "python", "name": "python3"}

@@ -148,6 +148,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.setup_extension("booktools.wide_boxes")
     app.setup_extension("booktools.icons")
     app.setup_extension("booktools.folds")
+    app.setup_extension("booktools.form")
     app.setup_extension("booktools.pictures")
     app.setup_extension("booktools.chapter_links")
     app.setup_extension("booktools.claims_table")
