@@ -105,12 +105,12 @@ function place(found, { width, count, rows, cols, em, axis, limit }) {
 
 function fit(canvas, { width, height }) {
   const ratio = devicePixelRatio, wide = Math.round(width * ratio), high = Math.round(height * ratio);
-  if (canvas.width !== wide) canvas.width = wide;
-  if (canvas.height !== high) canvas.height = high;
+  const pen = canvas.getContext("2d"), fits = canvas.width === wide && canvas.height === high;
+  if (!fits) Object.assign(canvas, { width: wide, height: high }); // blank by that
   canvas.style.height = `${height}px`;
-  const pen = canvas.getContext("2d");
   pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-  pen.clearRect(0, 0, width, height);
+  // Chromium prints a clearing as white paint, over whatever lies below the canvas.
+  if (fits) pen.clearRect(0, 0, width, height);
   return pen;
 }
 

@@ -92,7 +92,10 @@ class View {
     }
     on(page.root, "keydown", (event) => this.escape(event));
     on(page.data, "toggle", () => this.showTable());
-    on(matchMedia("print"), "change", () => this.redraw(true, this.width = 0));
+    on(matchMedia("print"), "change", () => {
+      page.cursor.width = 0; // so that it is made anew, not cleared: see fit
+      this.redraw(true, this.width = 0);
+    });
     on(matchMedia("(forced-colors: active)"), "change", () => this.redraw());
     const sizes = new ResizeObserver(() => page.body.clientWidth !== this.width && update(this.width = 0));
     sizes.observe(page.body);
