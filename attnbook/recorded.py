@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from torch import nn
 
-from attnkit import checks
+from attnkit.guard import checks
 from attnlab.decoding import SequenceModel
 from attnlab.rnn import seq2seq
 from attnlab.tasks.vocab import SPECIAL, Vocab

@@ -2,11 +2,10 @@
 
 The map, from the bottom up; a file imports only from those above it here and from its own package.
 
-    checks          what a bad argument is told
-    dtypes          dtypes, autocast, and whether values can be read
+    guard           what a bad argument is told; dtypes, autocast, and whether values can be read
     masks           who may attend to whom
     trace           record what attention computes inside a model
-    softmax         the mathematics: equation 1, the masked softmax, PyTorch's kernel
+    formula         the mathematics: equation 1, the masked softmax, PyTorch's kernel
     scores          how well each key answers each query
     call            what all calls share: check, replace NaN, compute, record, restore
     functional      the masked softmax and scaled dot-product attention
@@ -37,7 +36,7 @@ from attnkit.mechanisms import (
 __version__ = "0.1.0"
 
 LAYERS = (
-    *("checks", "dtypes", "masks", "trace", "softmax", "scores", "call", "functional", "device"),
+    *("guard", "masks", "trace", "formula", "scores", "call", "functional", "device"),
     *("positions", "efficient", "mechanisms", "testing", "viz"),
 )
 

@@ -1,7 +1,7 @@
 """The steps that all attention calls share: check once, replace NaN and Inf, compute, restore.
 
 A function or module checks its arguments with `check` or `check_module`, opens a `Call`, computes
-with `call.query`, `call.key` and `call.value` (`attnkit.softmax` has the mathematics, and expects
+with `call.query`, `call.key` and `call.value` (`attnkit.formula` has the mathematics, and expects
 nothing unusual), and returns what `call.finish` makes of the result.
 """
 
@@ -12,8 +12,9 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor, nn
 
-from attnkit import checks, softmax
-from attnkit.dtypes import (
+from attnkit import formula
+from attnkit.guard import checks
+from attnkit.guard.dtypes import (
     as_autocast,
     autocasting,
     narrow,
@@ -103,7 +104,7 @@ class Call:
             query, key, value = widen(query, key, value)
             if self.grouped:
                 heads = query.shape[-3]
-                key, value = softmax.repeat_heads(key, heads), softmax.repeat_heads(value, heads)
+                key, value = formula.repeat_heads(key, heads), formula.repeat_heads(value, heads)
             bias = None if bias is None else bias.to(query.dtype)
             lead = query.shape[:-2]
             # As one leading dimension, if they agree: 4% of a small call (benchmarks/multihead.py).
@@ -112,7 +113,7 @@ class Call:
             if flat:
                 query, key, value = query.flatten(0, -3), key.flatten(0, -3), value.flatten(0, -3)
             with without_autocast(query):
-                output, weights = softmax.attention(query, key, value, mask, bias, scale, dropout_p)
+                output, weights = formula.attention(query, key, value, mask, bias, scale, dropout_p)
             if flat:
                 output = output.view(*lead, *output.shape[-2:])
                 weights = weights.view(*lead, *weights.shape[-2:])
@@ -120,7 +121,7 @@ class Call:
                 output = output.to(self.dtype)
         else:
             bias = None if bias is None else bias.to(query.dtype)
-            output = softmax.fused_attention(
+            output = formula.fused_attention(
                 query, key, value, mask, bias, scale, self.lead, self.grouped
             )
             weights = None
@@ -132,8 +133,8 @@ class Call:
         """The scores of equation 1 (..., L, S), in at least float32."""
         query, key = widen(self.query, self.key)
         if self.grouped:
-            key = softmax.repeat_heads(key, query.shape[-3])
-        scores = softmax.product(query, key.mT, scale)
+            key = formula.repeat_heads(key, query.shape[-3])
+        scores = formula.product(query, key.mT, scale)
         return scores if self.bias is None else scores + self.bias.to(scores.dtype)
 
     def record(self, output: Tensor, weights: Tensor | None, scores: Callable[[], Tensor]) -> None:
@@ -146,7 +147,7 @@ class Call:
         with torch.no_grad(), without_autocast(output):
             mask, plain = self.whole_mask, scores()
             if weights is None:
-                weights = softmax.masked_softmax(plain, mask)
+                weights = formula.masked_softmax(plain, mask)
             observe(scores=plain, mask=mask, weights=weights, output=output)
 
     def finish(self, output: Tensor, weights: Tensor | None = None) -> Attended:
@@ -175,13 +176,13 @@ class Call:
         bad_query = ~query_ok.all(-1, keepdim=True)  # (..., L, 1)
         bad_key = ~(key_ok.all(-1) & value_ok.all(-1))  # (..., S)
         if self.grouped:
-            bad_key = softmax.repeat_heads(bad_key[..., None], self.query.shape[-3])[..., 0]
+            bad_key = formula.repeat_heads(bad_key[..., None], self.query.shape[-3])[..., 0]
         mask, ranges = self.mask, self.ranges
         if ranges is not None and mask is not None and mask.shape[-2] > 1:
             mask, ranges = ranges.whole(mask), None
         if ranges is None:
-            seen = softmax.any_visible(mask & bad_key[..., None, :])
-            sees = softmax.any_visible(mask)
+            seen = formula.any_visible(mask & bad_key[..., None, :])
+            sees = formula.any_visible(mask)
         else:  # in memory linear in the lengths
             visible = torch.ones_like(bad_key) if mask is None else mask[..., 0, :]
             seen, sees = ranges.any(bad_key & visible), ranges.any(visible)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from attnkit import checks
+from attnkit.guard import checks
 
 _BACKENDS = {
     "aten::_scaled_dot_product_flash_attention_for_cpu": "flash (CPU)",

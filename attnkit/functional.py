@@ -8,9 +8,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnkit import checks, softmax
+from attnkit import formula
 from attnkit.call import Attended, Call, all_finite, check
-from attnkit.dtypes import autocasting, narrow, widen
+from attnkit.guard import checks
+from attnkit.guard.dtypes import autocasting, narrow, widen
 from attnkit.scores import additive_scores, concat_scores, dot_scores, general_scores
 from attnkit.trace import observe, watching
 
@@ -54,7 +55,7 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     if mask is not None:
         mask = checks.mask(mask, scores.shape, device=scores.device)
         mask = mask if scores.dim() > 1 else mask[0]
-    return narrow(softmax.masked_softmax(*widen(scores), mask), scores.dtype)
+    return narrow(formula.masked_softmax(*widen(scores), mask), scores.dtype)
 
 
 def attend(
@@ -85,7 +86,7 @@ def attend(
     if mask is not None:
         lead = checks.leading_dims(scores=scores, value=value)
         mask = checks.mask(mask, (*lead, *scores.shape[-2:]), device=scores.device)
-    weights = narrow(softmax.masked_softmax(*widen(scores), mask), scores.dtype)
+    weights = narrow(formula.masked_softmax(*widen(scores), mask), scores.dtype)
     if not watching():
         del scores  # as large as the weights, and not needed for the product
     output = F.dropout(weights, dropout_p) @ value  # (..., L, Ev)

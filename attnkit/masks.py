@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attnkit import checks
-from attnkit.dtypes import values_unavailable
+from attnkit.guard import checks
+from attnkit.guard.dtypes import values_unavailable
 
 
 def causal(

@@ -7,7 +7,7 @@ dimensions that broadcast. The names are those of Luong et al. (2015), and Bahda
 import torch
 from torch import Tensor
 
-from attnkit import checks
+from attnkit.guard import checks
 
 
 def dot_scores(query: Tensor, key: Tensor, *, scale: float = 1.0) -> Tensor:

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 from torch.utils.hooks import RemovableHandle
 
-from attnkit import checks
+from attnkit.guard import checks
 
 __all__ = ["Call", "record"]
 

@@ -84,4 +84,4 @@ def test_an_upward_import_is_found():
     assert packages_above("from attnkit import masks", "attnlab") == set()
     assert rooms_above("from attnkit import masks, mechanisms", attnkit, "scores") == {"mechanisms"}
     assert rooms_above("def f():\n    import attnkit.viz.heatmap", attnkit, "masks") == {"viz"}
-    assert rooms_above("from attnkit.checks import fail", attnkit, "scores") == set()
+    assert rooms_above("from attnkit.guard.checks import fail", attnkit, "scores") == set()

@@ -11,7 +11,6 @@ from attnkit.efficient.linear import (
     linear_attention_segment,
 )
 from attnkit.efficient.online_softmax import online_attention
-from attnkit.efficient.recompute import checkpointed_layers
 from attnkit.efficient.tiled_additive import tiled_additive_attention, tiled_additive_scores
 from attnkit.efficient.window import sliding_window_attention
 
@@ -20,7 +19,6 @@ __all__ = [
     "KVCache",
     "LinearState",
     "block_sparse_attention",
-    "checkpointed_layers",
     "elu_features",
     "flash_attention",
     "flash_with_logsumexp",

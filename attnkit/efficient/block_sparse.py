@@ -10,11 +10,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from attnkit import checks
 from attnkit.call import Attended, Call, check
-from attnkit.dtypes import values_unavailable, without_autocast
 from attnkit.efficient.key_ranges import joined, part_of, zeros
-from attnkit.softmax import fused_attention
+from attnkit.formula import fused_attention
+from attnkit.guard import checks
+from attnkit.guard.dtypes import values_unavailable, without_autocast
 
 
 def block_sparse_attention(

@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor
 
-from attnkit import checks, masks
+from attnkit import masks
+from attnkit.guard import checks
 
 
 class KVCache:

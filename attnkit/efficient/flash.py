@@ -22,9 +22,9 @@ import torch
 from torch import Tensor
 
 from attnkit.call import Attended, Call, check
-from attnkit.dtypes import HALF, values_unavailable, without_autocast
 from attnkit.efficient.key_ranges import KeyRanges, key_ranges
 from attnkit.efficient.online_softmax import finish, finite_or_zero, start, update
+from attnkit.guard.dtypes import HALF, values_unavailable, without_autocast
 
 # Queries and keys of a block. On a CPU these keep a block of one head's scores in cache.
 ROWS, KEYS = 128, 512

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from attnkit import checks
 from attnkit.call import Call
-from attnkit.softmax import repeat_heads
+from attnkit.formula import repeat_heads
+from attnkit.guard import checks
 
 
 class KeyRanges(NamedTuple):

@@ -21,10 +21,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnkit import checks, masks
+from attnkit import masks
 from attnkit.call import Attended, Call, check
-from attnkit.dtypes import values_unavailable, widen, without_autocast
 from attnkit.efficient.key_ranges import KeyRanges, key_ranges, keys_alone
+from attnkit.guard import checks
+from attnkit.guard.dtypes import values_unavailable, widen, without_autocast
 from attnkit.trace import watching
 
 FeatureMap = Callable[[Tensor], Tensor]

@@ -24,9 +24,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from attnkit import checks
 from attnkit.call import check
-from attnkit.dtypes import widen
+from attnkit.guard import checks
+from attnkit.guard.dtypes import widen
 
 
 class Running(NamedTuple):

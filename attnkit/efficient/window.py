@@ -15,11 +15,11 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from attnkit import checks
 from attnkit.call import Attended, Call, check
-from attnkit.dtypes import values_unavailable, without_autocast
 from attnkit.efficient.key_ranges import joined, key_ranges, keys_alone, part_of, zeros
-from attnkit.softmax import fused_attention
+from attnkit.formula import fused_attention
+from attnkit.guard import checks
+from attnkit.guard.dtypes import values_unavailable, without_autocast
 
 # Queries of a block: with fewer, calls cost more than work; with more, hidden keys are read.
 MIN_ROWS, MAX_ROWS = 64, 512

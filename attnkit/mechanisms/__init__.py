@@ -2,16 +2,15 @@
 
 To see how multi-head attention is computed, read in this order: `MultiHeadAttention.forward`,
 which projects and splits into heads; `Call.dot_product` in `attnkit.call`; and in
-`attnkit.softmax` either `attention`, equation 1 with its weights, or `fused_attention`, PyTorch's
+`attnkit.formula` either `attention`, equation 1 with its weights, or `fused_attention`, PyTorch's
 form of it in one kernel, which runs when no weights are asked for.
 """
 
 from attnkit.mechanisms.additive import AdditiveAttention
 from attnkit.mechanisms.luong import LuongAttention
 from attnkit.mechanisms.multihead import MultiHeadAttention
-from attnkit.mechanisms.projected import ProjectedAttention
 from attnkit.mechanisms.scored import ScoredAttention
-from attnkit.mechanisms.self_attention import SelfAttention
+from attnkit.mechanisms.single_head import ProjectedAttention, SelfAttention
 
 __all__ = [
     "AdditiveAttention",

@@ -5,9 +5,9 @@ import math
 import torch
 from torch import Tensor, nn
 
-from attnkit import checks
 from attnkit.call import Call
 from attnkit.efficient.tiled_additive import attend_in_tiles, worth_tiling
+from attnkit.guard import checks
 from attnkit.mechanisms.scored import ScoredAttention
 from attnkit.scores import pair_scores
 

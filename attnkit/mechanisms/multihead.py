@@ -9,9 +9,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attnkit import checks
 from attnkit.call import Attended, Call, check_module, project, visible
-from attnkit.softmax import empty_rows
+from attnkit.formula import empty_rows
+from attnkit.guard import checks
 
 Rotate = Callable[[Tensor, int], Tensor]
 

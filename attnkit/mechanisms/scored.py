@@ -2,10 +2,10 @@
 
 from torch import Tensor, nn
 
-from attnkit import checks
 from attnkit.call import Attended, Call, check_module, project
-from attnkit.dtypes import widen, without_autocast
-from attnkit.softmax import masked_softmax
+from attnkit.formula import masked_softmax
+from attnkit.guard import checks
+from attnkit.guard.dtypes import widen, without_autocast
 
 
 class ScoredAttention(nn.Module):

@@ -5,8 +5,8 @@ import math
 import torch
 from torch import Tensor, nn
 
-from attnkit import checks
-from attnkit.positions._angles import angles_of, even, features
+from attnkit.guard import checks
+from attnkit.positions.rotation import angles_of, even, features
 
 
 def sinusoidal(

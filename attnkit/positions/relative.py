@@ -5,9 +5,9 @@ import math
 import torch
 from torch import Tensor, nn
 
-from attnkit import checks
+from attnkit.guard import checks
 from attnkit.masks import _aligned
-from attnkit.positions._angles import even
+from attnkit.positions.rotation import even
 
 
 def relative_positions(

@@ -1,4 +1,5 @@
-"""One form for every attention: the adapter that the checks of `attnkit.testing` call."""
+"""One form for every attention: the adapter that the checks of `attnkit.testing` call, and what
+all of them need: masks to try, and whether two outputs agree."""
 
 import copy
 import inspect
@@ -10,11 +11,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from attnkit import checks
+from attnkit.guard import checks
 
 #: Attributes under which modules keep their width, in the order in which they are tried.
 WIDTHS = ("embed_dim", "query_dim", "d_model", "hidden_size", "dim")
 MASKS = ("mask", "attn_mask", "attention_mask")
+#: How far an output may move, relative to its largest number, and still count as the same.
+TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4, torch.bfloat16: 0.1, torch.float16: 0.02}
 
 
 class NotApplicable(ValueError):
@@ -364,3 +367,22 @@ def _dims(
     key = key if isinstance(key, int) and is_module and not _is_keras(attention) else embed_dim
     value = getattr(attention, "vdim", None)
     return embed_dim, key, value if isinstance(value, int) and is_module else key
+
+
+def random_mask(
+    attention: Adapted, batch: int, queries: int, keys: int, seed: int
+) -> Tensor | None:
+    """A random mask in which every query sees a key, its own where there is one."""
+    if not attention.takes_mask:
+        return None
+    generator = torch.Generator().manual_seed(seed)
+    mask = torch.rand(batch, queries, keys, generator=generator) < 0.6
+    mask |= torch.arange(queries)[:, None] % keys == torch.arange(keys)
+    return mask.to(attention.device)
+
+
+def same(one: Tensor, other: Tensor, *, loose: float = 1.0) -> Tensor:
+    """Elementwise, whether two outputs agree; NaN agrees with nothing."""
+    largest = torch.cat([one.flatten(), other.flatten()]).nan_to_num(0.0, 0.0, 0.0).abs().max()
+    tolerance = TOLERANCE[one.dtype] * loose * largest.clamp_min(1e-30)
+    return (one - other).abs() <= tolerance

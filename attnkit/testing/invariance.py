@@ -5,9 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attnkit.testing.adapter import NotApplicable, adapt
+from attnkit.testing.adapter import NotApplicable, adapt, random_mask, same
 from attnkit.testing.masking import LENGTHS
-from attnkit.testing.probe import random_mask, same
 
 
 def assert_permutation_equivariant(attention: Any) -> None:

@@ -5,9 +5,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attnkit import checks, masks
-from attnkit.testing.adapter import Adapted, NotApplicable, adapt
-from attnkit.testing.probe import likely, random_mask, repeatable, same, seen, side_by_side
+from attnkit import masks
+from attnkit.guard import checks
+from attnkit.testing.adapter import TOLERANCE, Adapted, NotApplicable, adapt, random_mask, same
 
 #: Lengths that the checks try, the smallest first, so that the first failure is the smallest.
 LENGTHS = (2, 3, 5)
@@ -367,3 +367,110 @@ def _needs_mask(attention: Adapted, check: str) -> None:
 def _largest(one: Tensor, other: Tensor) -> str:
     difference = (one - other).abs().max().item()
     return " by NaN" if difference != difference else f" by {difference:.3g}"
+
+
+def seen(
+    attention: Adapted,
+    batch: int,
+    queries: int,
+    keys: int,
+    mask: Tensor | None,
+    *,
+    train: bool = False,
+    seed: int = 0,
+) -> Tensor:
+    """Measure which query's output depends on which key: boolean (batch, queries, keys).
+
+    Key and value j are replaced, by numbers of ordinary size and by large ones; every query
+    whose output moves has seen them. The inputs are small, so that no visible key gets a weight
+    too small to notice. In self-attention a replaced token moves its own output, seen or not.
+    """
+    inputs = attention.inputs(batch, queries, keys, std=0.3, seed=seed)
+    base, _ = attention(*inputs, mask, train=train)
+    pairs = torch.zeros(batch, queries, keys, dtype=torch.bool)
+    for j in range(keys):
+        for std in (0.3, 30.0):
+            changed = [x.clone() for x in inputs]
+            others = attention.inputs(batch, queries, keys, std=std, seed=seed + 1 + j)
+            for n in (0,) if attention.self_attention else (1, 2):
+                changed[n][..., j, :] = others[n][..., j, :]
+            output, _ = attention(*changed, mask, train=train)
+            # Against what was there before: the rows that see the large numbers are larger.
+            moved = ~((output - base).abs() <= TOLERANCE[base.dtype] * base.abs().max())
+            pairs[:, :, j] |= moved.flatten(3).any(-1).any(1) if moved.dim() > 3 else moved.any(-1)
+    return pairs
+
+
+def repeatable(attention: Adapted, *, train: bool) -> bool:
+    """Whether two calls with the same seed give the same numbers."""
+    inputs, mask = attention.inputs(1, 2, 2), None
+    if attention.takes_mask:
+        mask = torch.ones(1, 2, 2, dtype=torch.bool, device=attention.device)
+    one, other = (attention(*inputs, mask, train=train)[0] for _ in range(2))
+    return bool(torch.equal(one, other))
+
+
+def picture(pairs: Tensor) -> list[str]:
+    """A map of who sees whom, one line a query."""
+    return [" ".join("■" if x else "·" for x in row) for row in pairs.tolist()]
+
+
+def side_by_side(expected: Tensor, found: Tensor) -> str:
+    """Both maps in columns; rows are queries, columns keys."""
+    left, right = picture(expected), picture(found)
+    width = max(len("expected"), len(left[0])) + 4
+    lines = ["expected".ljust(width) + "found"]
+    lines += [a.ljust(width) + b for a, b in zip(left, right, strict=True)]
+    return "\n".join("    " + line for line in lines)
+
+
+def likely(expected: Tensor, found: Tensor, mask_given: bool) -> str:
+    """Name the bug that makes this map out of that one."""
+    queries, keys = expected.shape
+    if queries != keys and torch.equal(found, masks.causal(queries, keys, offset=0)):
+        return (
+            "causal, but aligned at the upper left: the first query sits at the first key. With a "
+            "cache the last query sits at the last key (offset = S - L); `is_causal=True` of "
+            "F.scaled_dot_product_attention does not do that."
+        )
+    if found.all():
+        if not mask_given:
+            return "nothing is masked: the causal mask is missing, or never reached the scores."
+        return (
+            "the mask has no effect: it is accepted and ignored, not passed on, or applied where "
+            "it cannot be felt."
+        )
+    own = torch.eye(queries, keys, dtype=torch.bool)
+    partly = ~expected.all(-1)  # the rows in which something is hidden
+    for other in (~expected, ~expected | own):
+        if partly.any() and torch.equal(found[partly], other[partly]):
+            return "the mask's polarity is flipped: True is read as 'ignore'. Pass ~mask."
+    if queries == keys and torch.equal(found, expected.mT):
+        return "the mask is transposed, or broadcast over the queries in place of the keys."
+    if torch.equal(expected, masks.causal(queries, keys, offset=keys - queries)):
+        for shift in range(-keys, keys):
+            if torch.equal(found, masks.causal(queries, keys, offset=keys - queries + shift)):
+                where = "off by one" if abs(shift) == 1 else "in the wrong place"
+                return f"a causal mask {where}: its diagonal is shifted by {shift}."
+    if not found.any(-1).all():
+        return "some queries see nothing at all: is the mask broadcast over the wrong axis?"
+    extra, missing = (found & ~expected).any(), (expected & ~found).any()
+    widest, wanted = found.sum(-1).max().item(), expected.sum(-1).max().item()
+    if extra != missing and widest != wanted and wanted < keys:
+        return (
+            f"queries see up to {widest} keys, expected {wanted}: a window that counts from the "
+            "wrong key. Does the number include the query's own key?"
+        )
+    if extra and missing:
+        return (
+            "keys are mixed up: is the mask broadcast over the wrong axis, or are batch, heads "
+            "and length swapped in a view or transpose?"
+        )
+    if extra:
+        return (
+            "hidden keys leak: through the softmax's denominator, a finite fill, or a wrong view."
+        )
+    return (
+        "visible keys are not seen: the mask hides too much, or a view or transpose mixes up "
+        "batch, heads and length."
+    )

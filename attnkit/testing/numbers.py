@@ -7,9 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from attnkit import masks
-from attnkit.testing.adapter import Adapted, NotApplicable, _is_keras, adapt
+from attnkit.testing.adapter import Adapted, NotApplicable, _is_keras, adapt, random_mask, same
 from attnkit.testing.masking import LENGTHS
-from attnkit.testing.probe import fit_scale, random_mask, same
 
 
 def assert_rows_sum_to_one(attention: Any, *, train: bool = False) -> None:
@@ -315,3 +314,50 @@ def assert_half_precision(
                     f"than rounding explains ({budget:.3g}; {attention.name}, length {length}).\n"
                     "    Likely bug: scores or softmax overflow: keep both in float32."
                 )
+
+
+def recover_weights(
+    attention: Adapted, query: Tensor, key: Tensor, mask: Tensor | None = None
+) -> Tensor:
+    """The weights, returned, or read off values that are unit vectors: (B, H, L, S)."""
+    if attention.self_attention:
+        key = query
+    value = attention.inputs(query.shape[0], query.shape[-2], key.shape[-2])[2]
+    if attention.heads is not None:
+        size = key.shape[-2]
+        value = torch.eye(size, dtype=key.dtype, device=key.device).expand(*key.shape[:-1], size)
+        return attention(query, key, value, mask)[0]
+    weights = attention(query, key, value, mask)[1]
+    if weights is None:
+        raise NotApplicable(f"{attention.name} returns no weights, and its values are projected")
+    return weights.unsqueeze(1) if weights.dim() == 3 else weights
+
+
+def fit_scale(attention: Adapted, queries: int, keys: int, seed: int) -> tuple[Tensor, Tensor, int]:
+    """Fit log-weights to products of query and key: slope and residual of each head, and D.
+
+    Of weights that are a softmax of scale * q·k the differences of the logarithms are scale times
+    the differences of the products, whatever else was added to a row.
+    """
+    if attention.project is None:
+        raise NotApplicable(
+            f"the projected heads of {attention.name} are not known: give adapt(project=...)"
+        )
+    query, key, _ = attention.inputs(1, queries, keys, std=1.0, seed=seed)
+    with torch.no_grad():
+        weights = recover_weights(attention, query, key)[0].double()  # (H, L, S)
+        q, k = (x[0].double() for x in attention.project(query, key))  # (H, L, D), (H, S, D)
+    if k.shape[0] != q.shape[0]:
+        k = k.repeat_interleave(q.shape[0] // k.shape[0], 0)
+    if weights.shape[0] != q.shape[0]:
+        raise NotApplicable(
+            f"{attention.name} returns weights of {weights.shape[0]} heads, and has {q.shape[0]}"
+        )
+    products = q @ k.mT  # (H, L, S)
+    logs = weights.clamp_min(1e-30).log()
+    kept = (weights > 1e-6) & (weights[..., :1] > 1e-6)  # what underflowed says nothing
+    products = ((products - products[..., :1]) * kept).flatten(1)
+    logs = ((logs - logs[..., :1]) * kept).flatten(1)
+    slope = (products * logs).sum(1) / products.square().sum(1).clamp_min(1e-30)
+    residual = (logs - slope[:, None] * products).norm(dim=1) / logs.norm(dim=1).clamp_min(1e-12)
+    return slope, residual, q.shape[-1]

@@ -7,8 +7,7 @@ import torch
 from torch import Tensor
 
 from attnkit import masks
-from attnkit.testing.adapter import NotApplicable, adapt
-from attnkit.testing.probe import random_mask, same
+from attnkit.testing.adapter import NotApplicable, adapt, random_mask, same
 
 
 def assert_dropout_off_in_eval(attention: Any) -> None:

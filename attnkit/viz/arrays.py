@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import torch
 
-from attnkit import checks
+from attnkit.guard import checks
 
 Array = torch.Tensor | np.ndarray | Sequence
 

@@ -11,7 +11,7 @@ from matplotlib.colors import Colormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from attnkit import checks
+from attnkit.guard import checks
 from attnkit.viz import arrays as inputs
 from attnkit.viz import palette
 

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
-from attnkit import checks
 from attnkit.functional import masked_softmax
+from attnkit.guard import checks
 from attnkit.mechanisms.multihead import MultiHeadAttention
 from attnlab.decoding.base import evaluating
 from attnlab.decoding.tokens import check_tokens

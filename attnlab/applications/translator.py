@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 from tqdm.auto import tqdm
 
-from attnkit import checks
+from attnkit.guard import checks
 from attnlab.decoding import Decoded, SequenceModel
 from attnlab.decoding.predictions import mean_heads, word_weights
 from attnlab.rnn import seq2seq

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from attnkit import checks
+from attnkit.guard import checks
 from attnlab.decoding.beam import beam_search
 from attnlab.decoding.greedy import greedy_search
 from attnlab.decoding.sampling import sample

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attnkit import checks
+from attnkit.guard import checks
 from attnlab.decoding.step import (
     Decoded,
     Step,

@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from attnkit import checks
+from attnkit.guard import checks
 
 
 def sample(

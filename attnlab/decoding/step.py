@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from attnkit import checks
+from attnkit.guard import checks
 
 
 class Stepped(NamedTuple):

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from attnkit import checks, masks
+from attnkit import masks
+from attnkit.guard import checks
 
 Lengths = Tensor | Sequence[int] | None
 

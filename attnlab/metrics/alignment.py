@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from torch import Tensor
 
-from attnkit import checks
+from attnkit.guard import checks
 
 Link = tuple[int, int]
 

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.linalg import svdvals
 
-from attnkit import checks
-from attnkit.dtypes import widen
+from attnkit.guard import checks
+from attnkit.guard.dtypes import widen
 
 
 def entropy(weights: Tensor) -> Tensor:

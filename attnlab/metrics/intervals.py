@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from statistics import NormalDist
 from typing import NamedTuple
 
-from attnkit import checks
+from attnkit.guard import checks
 
 
 class Interval(NamedTuple):

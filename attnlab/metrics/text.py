@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from attnkit import checks
+from attnkit.guard import checks
 
 
 class Bleu(NamedTuple):

@@ -12,7 +12,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor, distributed
 
-from attnkit import checks
+from attnkit.guard import checks
 
 Shards = list[list[range]]
 

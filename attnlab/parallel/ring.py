@@ -23,11 +23,11 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, distributed
 
-from attnkit import checks
 from attnkit.call import check
-from attnkit.dtypes import HALF, as_autocast, autocasting
 from attnkit.efficient.flash import Flash, flash_with_logsumexp
 from attnkit.efficient.online_softmax import finite_or_zero
+from attnkit.guard import checks
+from attnkit.guard.dtypes import HALF, as_autocast, autocasting
 from attnlab.parallel.exchange import pass_on
 from attnlab.parallel.placement import Shards, place, shards_of
 

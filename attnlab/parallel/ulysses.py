@@ -9,10 +9,10 @@ heads; the memory of a process falls with its heads.
 
 from torch import Tensor, distributed
 
-from attnkit import checks
 from attnkit.call import check
-from attnkit.dtypes import as_autocast, autocasting
 from attnkit.efficient.flash import flash_attention
+from attnkit.guard import checks
+from attnkit.guard.dtypes import as_autocast, autocasting
 from attnlab.parallel.exchange import AllToAll
 from attnlab.parallel.placement import Shards, in_order, place
 from attnlab.parallel.ring import one_sequence, refuse_weights

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from attnkit import checks
+from attnkit.guard import checks
 from attnlab.decoding.tokens import check_tokens, source_mask
 from attnlab.training import storage
 from attnlab.transformer import Encoder, States

@@ -8,7 +8,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from attnkit import checks
+from attnkit.guard import checks
 from attnlab.tasks.multi30k import fetch
 
 WEIGHTS, TOKENIZER = "model.safetensors", "tokenizer.json"

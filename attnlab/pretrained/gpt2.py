@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attnkit import checks
+from attnkit.guard import checks
 from attnlab.pretrained.bert import activation_of, take
 from attnlab.training import storage
 from attnlab.transformer import LanguageModel

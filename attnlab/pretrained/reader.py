@@ -9,7 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attnkit import checks, masks
+from attnkit import masks
+from attnkit.guard import checks
 from attnlab.pretrained import files
 from attnlab.pretrained.bert import Bert, bert_model
 from attnlab.pretrained.gpt2 import gpt2_model

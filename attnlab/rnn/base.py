@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from attnkit import checks
+from attnkit.guard import checks
 from attnlab.decoding import Stepped
 from attnlab.decoding.tokens import check_special, check_tokens, embed
 from attnlab.rnn.encoder import Encoded, recurrent

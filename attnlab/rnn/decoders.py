@@ -5,8 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from attnkit import checks
 from attnkit.functional import Attended
+from attnkit.guard import checks
 from attnlab.decoding import Stepped
 from attnlab.rnn.base import Decoder, State
 from attnlab.rnn.encoder import Encoded

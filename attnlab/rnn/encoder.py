@@ -5,7 +5,7 @@ from typing import NamedTuple
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from attnkit import checks
+from attnkit.guard import checks
 from attnlab.decoding.tokens import Lengths, check_special, check_tokens, embed, source_mask
 
 CELLS: dict[str, type[nn.RNNBase]] = {"gru": nn.GRU, "lstm": nn.LSTM}

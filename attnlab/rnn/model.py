@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attnkit import checks
+from attnkit.guard import checks
 from attnkit.mechanisms.additive import AdditiveAttention
 from attnkit.mechanisms.luong import SCORES, LuongAttention
 from attnlab.decoding import SequenceModel, Step, Stepped, select

@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from attnkit import checks
+from attnkit.guard import checks
 
 T = TypeVar("T")
 

@@ -2,7 +2,7 @@
 
 import string
 
-from attnkit import checks
+from attnkit.guard import checks
 from attnlab.tasks.choices import Choices
 from attnlab.tasks.pairs import Pair
 

@@ -3,7 +3,7 @@
 import datetime
 import re
 
-from attnkit import checks
+from attnkit.guard import checks
 from attnlab.tasks.choices import Choices
 from attnlab.tasks.pairs import Pair
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tqdm.auto import tqdm
 
-from attnkit import checks
+from attnkit.guard import checks
 
 URL = (
     "https://raw.githubusercontent.com/multi30k/dataset/"

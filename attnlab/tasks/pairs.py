@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from attnkit import checks
+from attnkit.guard import checks
 from attnlab.tasks.choices import Choices
 from attnlab.tasks.vocab import BOS, EOS, Vocab, pad, tokenize
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from attnkit import checks
+from attnkit.guard import checks
 from attnlab.tasks.choices import Choices
 from attnlab.tasks.pairs import order
 from attnlab.tasks.vocab import PAD, Vocab

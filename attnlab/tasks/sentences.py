@@ -2,7 +2,7 @@
 
 import warnings
 
-from attnkit import checks
+from attnkit.guard import checks
 
 
 def split_sentences(text: str, *, language: str = "en") -> list[str]:

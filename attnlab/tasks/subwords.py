@@ -25,7 +25,7 @@ from collections.abc import Iterable, Sequence
 from io import BytesIO
 from itertools import pairwise
 
-from attnkit import checks
+from attnkit.guard import checks
 from attnlab.tasks.vocab import SPECIAL, UNK, Vocab, check_tokens
 
 START = "▁"

@@ -9,7 +9,7 @@ import gzip
 from collections.abc import Sequence
 from importlib.resources import files
 
-from attnkit import checks
+from attnkit.guard import checks
 from attnlab.tasks.pairs import Pair
 from attnlab.tasks.vocab import tokenize
 

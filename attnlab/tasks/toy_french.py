@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from attnkit import checks
+from attnkit.guard import checks
 from attnlab.tasks import french_grammar as grammar
 from attnlab.tasks import french_lexicon as lexicon
 from attnlab.tasks.choices import Choices, all_choices

@@ -7,9 +7,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attnkit import checks
 from attnkit import device as devices
-from attnkit.dtypes import widen
+from attnkit.guard import checks
+from attnkit.guard.dtypes import widen
 from attnlab.decoding import evaluating
 from attnlab.tasks.vocab import PAD
 

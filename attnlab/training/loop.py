@@ -10,8 +10,8 @@ import torch
 from torch import nn
 from tqdm.auto import tqdm
 
-from attnkit import checks
 from attnkit import device as devices
+from attnkit.guard import checks
 from attnlab.decoding import evaluating
 from attnlab.training import processes
 from attnlab.training.evaluation import Loss, batch_losses, loss_sums, moved, sequence_loss

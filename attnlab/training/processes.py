@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, distributed, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from attnkit import checks
 from attnkit import device as devices
+from attnkit.guard import checks
 
 # What a script needs; the rest is for `fit`.
 __all__ = ["joined", "place", "share"]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from attnkit import checks
+from attnkit.guard import checks
 
 LARGEST = 127
 SCALE = ":scale"

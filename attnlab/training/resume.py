@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from attnkit import checks
+from attnkit.guard import checks
 from attnlab.training import processes, storage
 
 

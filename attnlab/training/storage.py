@@ -14,7 +14,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from attnkit import checks
+from attnkit.guard import checks
 from attnlab.training.processes import divided_as
 
 

@@ -8,6 +8,7 @@ from attnlab.transformer.language_model import LanguageModel
 from attnlab.transformer.layers import DecoderAttended, DecoderLayer, EncoderLayer
 from attnlab.transformer.model import Memory, Predicted, Transformer, Weights
 from attnlab.transformer.positions import POSITION_SCHEMES, PositionScheme
+from attnlab.transformer.recompute import checkpointed_layers
 from attnlab.transformer.stacks import Decoder, Encoder, States
 
 __all__ = [
@@ -24,4 +25,5 @@ __all__ = [
     "States",
     "Transformer",
     "Weights",
+    "checkpointed_layers",
 ]

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attnkit import checks
+from attnkit.guard import checks
 from attnkit.mechanisms.multihead import MultiHeadAttention
 
 Module = TypeVar("Module", bound=nn.Module)

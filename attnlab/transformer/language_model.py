@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from attnkit import checks
 from attnkit.efficient.cache import KVCache
+from attnkit.guard import checks
 from attnlab.decoding import Decoded, evaluating, sample
 from attnlab.decoding.tokens import Lengths, check_tokens, source_mask
 from attnlab.transformer.positions import PositionScheme

@@ -7,9 +7,9 @@ from typing import ClassVar, NamedTuple, Self
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attnkit import checks
 from attnkit.efficient.cache import KVCache
 from attnkit.functional import Attended
+from attnkit.guard import checks
 from attnkit.mechanisms.multihead import MultiHeadAttention, Rotate
 from attnlab.transformer import convert
 

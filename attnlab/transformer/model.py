@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from attnkit import checks
 from attnkit.efficient.cache import KVCache
+from attnkit.guard import checks
 from attnlab.decoding import SequenceModel, Step, Stepped, select
 from attnlab.decoding.tokens import Lengths, check_special, check_tokens, embed, source_mask
 from attnlab.transformer.positions import PositionScheme

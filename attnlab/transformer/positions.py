@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from attnkit import checks
+from attnkit.guard import checks
 from attnkit.mechanisms.multihead import Rotate
 from attnkit.positions import (
     BucketedRelativeBias,

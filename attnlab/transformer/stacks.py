@@ -7,9 +7,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 import torch
 from torch import Tensor, nn
 
-from attnkit import checks
 from attnkit.efficient.cache import KVCache
 from attnkit.functional import Attended
+from attnkit.guard import checks
 from attnkit.mechanisms.multihead import Rotate
 from attnlab.transformer import convert
 from attnlab.transformer.layers import DecoderAttended, DecoderLayer, EncoderLayer, Layer

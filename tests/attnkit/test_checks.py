@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 import attnkit
-from attnkit import checks, dtypes
+from attnkit.guard import checks, dtypes
 from tests.refusals.wrong_calls import Wrong, assert_refused
 
 X, MASK = torch.zeros(2, 3), torch.ones(2, 3, dtype=torch.bool)

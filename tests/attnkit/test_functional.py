@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attnkit
-from attnkit import device, functional, masks, softmax, trace
+from attnkit import device, formula, functional, masks, trace
 from attnkit.call import Call
 from tests.attnkit.efficient.memory import Living
 
@@ -164,7 +164,7 @@ def test_junk_under_the_mask_is_replaced_where_no_value_can_be_read(need_weights
 
 def test_the_equation_alone_neither_scales_nor_masks():
     q, k, v = randn(3, 4), randn(5, 4, seed=1), randn(5, 2, seed=2)
-    output, weights = softmax.attention(q, k, v)
+    output, weights = formula.attention(q, k, v)
     close(weights, (q @ k.mT).softmax(-1))
     close(output, weights @ v)
 
@@ -177,12 +177,12 @@ def test_a_numpy_mask_goes_where_the_query_is_whatever_the_default_device():
 
 
 def test_a_mask_without_empty_rows_is_known_to_have_none():
-    assert softmax.empty_rows(masks.causal(3)) is None
-    assert softmax.empty_rows(masks.padding([2, 0])).tolist() == [[[False]], [[True]]]
+    assert formula.empty_rows(masks.causal(3)) is None
+    assert formula.empty_rows(masks.padding([2, 0])).tolist() == [[[False]], [[True]]]
 
 
 def test_of_no_keys_none_is_visible():
-    visible = softmax.any_visible(torch.ones(2, 3, 0, dtype=torch.bool))
+    visible = formula.any_visible(torch.ones(2, 3, 0, dtype=torch.bool))
     assert visible.shape == (2, 3, 1)
     assert not visible.any()
 
@@ -224,7 +224,7 @@ def test_the_kernel_is_given_no_empty_row_when_a_gradient_is_wanted(wants, monke
         seen.append(attn_mask if attn_mask.dtype == torch.bool else attn_mask > -math.inf)
         return fused(*tensors, attn_mask=attn_mask, **options)
 
-    monkeypatch.setattr(softmax.F, "scaled_dot_product_attention", watched)
+    monkeypatch.setattr(formula.F, "scaled_dot_product_attention", watched)
     mask = masks.causal(3, offset=-1)
     tensors = {name: randn(2, 3, 4, seed=len(name)) for name in ("query", "key", "value")}
     if wants == "bias":
@@ -253,7 +253,7 @@ def test_a_nan_in_a_query_spoils_no_gradient_whichever_input_wants_one(wants):
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize(("lead", "length", "features"), [((2, 4), 5, 8), ((3,), 70, 64)])
 def test_the_kernel_itself_gives_an_empty_row_zero_on_a_cpu(dtype, lead, length, features):
-    """What `softmax.fused_attention` trusts when no gradient is wanted."""
+    """What `formula.fused_attention` trusts when no gradient is wanted."""
     q = randn(*lead, length, features, dtype=dtype)
     mask = masks.causal(length, offset=-2)
     for hide in (mask, torch.zeros(mask.shape, dtype=dtype).masked_fill(~mask, -math.inf)):

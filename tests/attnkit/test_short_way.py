@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 
 import attnkit
-from attnkit import AdditiveAttention, LuongAttention, MultiHeadAttention, masks, softmax
+from attnkit import AdditiveAttention, LuongAttention, MultiHeadAttention, formula, masks
 
 HOME = str(Path(attnkit.__file__).parent)
 sdpa = attnkit.scaled_dot_product_attention
@@ -132,7 +132,7 @@ def test_scores_are_scaled_while_they_are_multiplied(monkeypatch, shape):
 def test_empty_rows_are_looked_for_where_a_gradient_is_wanted(monkeypatch, wanted):
     """Of the kernel it is known that it gives an empty row 0; of its gradient it is not."""
     looked, inputs = [], three(2, 4, 6, 8)
-    monkeypatch.setattr(softmax, "empty_rows", looked.append)
+    monkeypatch.setattr(formula, "empty_rows", looked.append)
     if wanted is not None:
         inputs[wanted].requires_grad_()
     sdpa(*inputs, mask=masks.causal(6))
@@ -141,13 +141,13 @@ def test_empty_rows_are_looked_for_where_a_gradient_is_wanted(monkeypatch, wante
 
 @torch.no_grad()
 def test_heads_with_weights_are_made_by_one_copy_and_multiplied_as_one_batch(monkeypatch):
-    seen, attention = [], softmax.attention
+    seen, attention = [], formula.attention
 
     def note(query, key, value, *rest):
         seen.extend((query, key, value))
         return attention(query, key, value, *rest)
 
-    monkeypatch.setattr(softmax, "attention", note)
+    monkeypatch.setattr(formula, "attention", note)
     MultiHeadAttention(16, 4)(torch.randn(2, 6, 16), need_weights=True)
     assert [tuple(x.shape) for x in seen] == [(8, 6, 4)] * 3
     assert len({x.untyped_storage().data_ptr() for x in seen}) == 1

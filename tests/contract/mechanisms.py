@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 import attnkit
 from attnkit import efficient
-from attnkit.efficient import additive_tiles, flash, tiled_additive, window
+from attnkit.efficient import flash, tiled_additive, window
 
 
 class Mechanism(NamedTuple):
@@ -65,8 +65,7 @@ def _explicit_only(query, key, value, *, mask, need_weights, **options):
 def small_tiles():
     """Make every tiled form work in many small tiles, however small the problem."""
     with (
-        patch.multiple(tiled_additive, WORTH_TILING=0, FEW_PAIRS=0),
-        patch.multiple(additive_tiles, TILE=64, BAND=2, ROWS=2),
+        patch.multiple(tiled_additive, WORTH_TILING=0, FEW_PAIRS=0, TILE=64, BAND=2, ROWS=2),
         patch.multiple(flash, ROWS=2, KEYS=3, SHORT=0),
         patch.multiple(window, MIN_ROWS=2, MAX_ROWS=2, SHORT=0),
     ):

@@ -6,7 +6,7 @@ from pathlib import Path
 import traitlets as t
 from matplotlib.figure import Figure
 
-from attnkit import checks
+from attnkit.guard import checks
 from attnkit.viz import arrays as inputs
 from attnkit.viz.heatmap import plain_axes
 from attnkit.viz.widget import Widget, expect, source

@@ -8,7 +8,7 @@ import numpy as np
 import traitlets as t
 from matplotlib.figure import Figure
 
-from attnkit import checks
+from attnkit.guard import checks
 from attnkit.viz import arrays as _arrays
 from attnkit.viz.heatmap import plain_axes
 from attnkit.viz.widget import Widget, expect, source

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import traitlets as t
 
-from attnkit import checks
+from attnkit.guard import checks
 from attnkit.viz import arrays as inputs
 from attnkit.viz.heatmap import heatmap
 from attnkit.viz.widget import Widget, expect, source

@@ -10,7 +10,7 @@ from attnbook.machines.live_translator import picture, shown
 from attnbook.machines.live_translator.familiar import Familiar, familiar
 from attnbook.machines.live_translator.shown import Shown
 from attnbook.machines.live_translator.weights import PRECISIONS, description, payload
-from attnkit import checks
+from attnkit.guard import checks
 from attnkit.viz import arrays as inputs
 from attnkit.viz.widget import Widget, expect, source
 from attnlab.applications import Translator

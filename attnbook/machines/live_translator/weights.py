@@ -6,7 +6,7 @@ from typing import Any
 from safetensors.torch import save
 from torch import nn
 
-from attnkit import checks
+from attnkit.guard import checks
 from attnkit.mechanisms import AdditiveAttention
 from attnlab.applications import Translator
 from attnlab.applications.translator import first_names

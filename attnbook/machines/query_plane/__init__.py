@@ -7,7 +7,7 @@ import numpy as np
 import traitlets as t
 from matplotlib.figure import Figure
 
-from attnkit import checks
+from attnkit.guard import checks
 from attnkit.viz import arrays as inputs
 from attnkit.viz.heatmap import Picture
 from attnkit.viz.widget import Widget, expect, source

@@ -19,10 +19,9 @@ from typing import Any
 import numpy as np
 import traitlets as t
 
-from attnkit import checks
+from attnkit.guard import checks
 from attnkit.viz import arrays as inputs
 from attnkit.viz.explorer import compute
-from attnkit.viz.explorer import data as held
 from attnkit.viz.explorer.settings import CONTROLS, READER, Settings
 from attnkit.viz.widget import SettingError, Widget, expect, source
 
@@ -331,8 +330,8 @@ class AttentionExplorer(Settings, Widget):
             self._set_all(self.tour[self.step]["set"])
 
     @functools.cached_property
-    def _data(self) -> held.Data:
-        return held.read(self)
+    def _data(self) -> compute.Data:
+        return compute.read(self)
 
     @property
     def self_attention(self) -> bool:

@@ -7,9 +7,12 @@ import torch
 
 import attnkit
 from attnkit import masks, trace
-from attnkit.efficient import additive_tiles, tiled_additive
-from attnkit.efficient.additive_tiles import PairTanh
-from attnkit.efficient.tiled_additive import tiled_additive_attention, tiled_additive_scores
+from attnkit.efficient import tiled_additive
+from attnkit.efficient.tiled_additive import (
+    PairTanh,
+    tiled_additive_attention,
+    tiled_additive_scores,
+)
 from attnkit.functional import additive_scores, attend
 from tests.attnkit.efficient.memory import largest_tensor
 from tests.refusals.wrong_calls import Wrong, assert_refused
@@ -32,9 +35,9 @@ def random(*shape):
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch):
     """Make tiles so small that a small problem has many, and none takes the plain form."""
-    monkeypatch.setattr(additive_tiles, "TILE", 96)
-    monkeypatch.setattr(additive_tiles, "BAND", 3)
-    monkeypatch.setattr(additive_tiles, "ROWS", 2)
+    monkeypatch.setattr(tiled_additive, "TILE", 96)
+    monkeypatch.setattr(tiled_additive, "BAND", 3)
+    monkeypatch.setattr(tiled_additive, "ROWS", 2)
     monkeypatch.setattr(tiled_additive, "WORTH_TILING", 0)
     monkeypatch.setattr(tiled_additive, "FEW_PAIRS", 0)
 
@@ -204,7 +207,7 @@ def test_a_tile_has_a_few_queries_however_many_keys_there_are():
     query, key = (x.detach() for x in problem((1,), 64, 64, 4)[:2])
     tanh = PairTanh(query, key)
     tiles = [tile for band in tanh.bands() for tile in tanh.tiles(band)]
-    assert min(tile.rows.stop - tile.rows.start for tile in tiles) == additive_tiles.ROWS
+    assert min(tile.rows.stop - tile.rows.start for tile in tiles) == tiled_additive.ROWS
 
 
 def test_every_pair_is_visited_once():

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import attnkit
-from attnkit import masks, softmax, trace
+from attnkit import formula, masks, trace
 from attnkit.efficient import (
     block_sparse_attention,
     local_and_global_blocks,
@@ -263,7 +263,7 @@ def test_a_query_that_holds_nan_still_gives_hidden_keys_weight_0():
 
 def test_blocks_that_nobody_sees_are_not_read(monkeypatch):
     read = []
-    fused = softmax.fused_attention
+    fused = formula.fused_attention
 
     def counting(query, key, *rest):
         read.append(query.shape[-2] * key.shape[-2])

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from attnkit import checks
+from attnkit.guard import checks
 
 
 def checkpointed_layers(

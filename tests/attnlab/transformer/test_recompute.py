@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from attnkit.efficient import checkpointed_layers
+from attnlab.transformer import checkpointed_layers
 from tests.refusals.wrong_calls import Wrong, assert_refused
 
 

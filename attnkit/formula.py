@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnkit.dtypes import needs_grad, values_unavailable
+from attnkit.guard.dtypes import needs_grad, values_unavailable
 
 
 def attention(
