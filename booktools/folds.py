@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from html import escape
 
+from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode, depart_HideCellInput
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
@@ -20,16 +21,24 @@ from booktools.form import MARK
 
 def visit_fold(translator: HTML5Translator, node: HideCodeCellNode) -> None:
     """Open a fold, with its question as the title."""
-    figure = "tag_figure" in node.parent["classes"]
-    classes = " ".join([*node["classes"], MARK] if figure else node["classes"])
-    question = "code and data" if figure else node["prompt_show"]
-    title = f'<p class="admonition-title">{escape(question)}</p>'
+    classes = " ".join(node["classes"])
+    title = f'<p class="admonition-title">{escape(node["prompt_show"])}</p>'
     translator.body.append(f'<details class="admonition hide {classes}">\n')
     translator.body.append(f"<summary>\n{title}\n</summary>\n")
+
+
+def mark_figures(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Make the fold of a figure's code the figure's mark."""
+    for cell in doctree.findall(nodes.container):
+        if "tag_figure" in cell["classes"]:
+            for fold in cell.findall(HideCodeCellNode):
+                fold["classes"].append(MARK)
+                fold["prompt_show"] = "code and data"
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension; Sphinx calls it."""
     app.setup_extension("myst_nb")
+    app.connect("doctree-resolved", mark_figures)
     app.add_node(HideCodeCellNode, override=True, html=(visit_fold, depart_HideCellInput))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

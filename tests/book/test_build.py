@@ -201,11 +201,22 @@ def test_a_stale_chapter_a_dead_control_and_a_claim_without_a_number_stop_the_bu
     assert "01_trial.ipynb: cell 3: claim '01-sum': no number" in said
 
 
+def test_the_code_of_a_figure_is_a_mark_at_its_corner(plain):
+    nb = sound_notebook()
+    by_id(nb, "sum").metadata["tags"] = ["figure", "hide-input"]
+    write(plain, nb)
+    built(plain)
+    (fold,) = page(plain, CHAPTER).select("div.cell.tag_figure > details.figure-mark")
+    assert fold.summary.get_text(strip=True) == "code and data"
+
+
 def test_a_warning_stops_the_build(plain):
     nb = sound_notebook()
+    nb.metadata["page"] = {"question": "One and one?", "ideas": ["a sum"] * 11}
     nb.cells[1].source += "\n\n[nowhere](no_such_page.md)"
     write(plain, nb)
     (plain / f"{HOW}.md").write_text("# How\n\nOne and one is {claim}`01-product`.\n")
     said = refused(plain)
     assert "no_such_page" in said
+    assert "ideas on the open path: 11, at most 10" in said
     assert "no claim '01-product'" in said
