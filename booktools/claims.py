@@ -7,6 +7,18 @@ A code cell that measures a claim carries it in its metadata, as an object or a 
 
 ``number`` is a regular expression, searched in what the cell printed; its first group, or all of
 it, is the number. ``source`` names the results file that the cell reads, when it reads one.
+
+A claim about something that was trained also says how far it carries::
+
+    "budget": "800 updates"      it holds after so many, and its sentence says so or "learns faster"
+    "budget": "none"             nothing was trained for it, though the word or the file suggests so
+    "budget": "plateau"          the last doubling in the results file moved the score by no point
+    "sides": [{"model": "dot"}]  which entries of the file's ``training`` it compares or is about
+    "control": "the same GRU without a look back"    what stands beside it
+    "share": "of 100: (\\d+)"    for a demonstration: how many of a hundred are like it, as printed
+
+``training`` in a results file is what ``experiments/_record.py`` makes of its runs: an entry for
+each side, with its budgets, scores, rates, seeds, and whether it was at a plateau.
 """
 
 from __future__ import annotations
@@ -16,24 +28,41 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from nbformat import NotebookNode
 
+from booktools.address import ROOT
+
 KEY = "attnkit_claim"
-_REQUIRED, _OPTIONAL = ("id", "sentence", "number"), ("source",)
+_REQUIRED = ("id", "sentence", "number")
+_OPTIONAL = ("source", "budget", "sides", "control", "share")
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+NONE, PLATEAU, LEARNS_FASTER = "none", "plateau", re.compile(r"\blearns? faster\b")
+_BUDGET = re.compile(r"[\d,]+ (?:updates|epochs)")
+_LEARNED = re.compile(r"\b(?:train(?:s|ed|ing)?|learn(?:s|ed)?|learning rate)\b", re.IGNORECASE)
+# What a sentence says that sets one side against another.
+_COMPARES = re.compile(
+    r"\b(?:more|less|fewer|better|best|worse|worst|sooner|faster|slower|longer|further|ahead|"
+    r"higher|highest|lower|lowest|larger|largest|smaller|smallest|most|least|than|"
+    r"as (?:well|often|many|much|good|far) as|short of|no more|nearly as)\b",
+    re.IGNORECASE,
+)
+# Three words and more in quotation marks or italics: one sentence, shown.
+_ONE_SENTENCE = re.compile(r"(?<![\w'])[‘“'*]\w+(?: \w+){2,}[’”'*](?!\w)")
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One row of the table: the sentence, the number that supports it, and its source."""
+    """One row of the table: the sentence, its number, its source, and how far it carries."""
 
     id: str
     sentence: str
     number: str
     source: str | None
+    limits: tuple[str, ...] = ()
 
 
 def tags(metadata: dict[str, Any]) -> list[dict[str, Any]]:
@@ -70,18 +99,57 @@ def number(tag: dict[str, Any], text: str) -> str | None:
     return found if re.search(r"\d", found) else None
 
 
-def claims(nb: NotebookNode) -> Iterator[Claim]:
+def claims(nb: NotebookNode, root: Path = ROOT) -> Iterator[Claim]:
     """The claims of a notebook that has no fault, in reading order."""
     for cell in nb.cells:
         for tag in tags(cell.metadata):
             yield Claim(
-                tag["id"], tag["sentence"], number(tag, printed(cell)) or "", tag.get("source")
+                tag["id"],
+                tag["sentence"],
+                number(tag, printed(cell)) or "",
+                tag.get("source"),
+                tuple(limits(tag, cell, root)),
             )
+
+
+def limits(tag: dict[str, Any], cell: NotebookNode, root: Path) -> Iterator[str]:
+    """How far a claim carries, in the words of the table: seeds, budget, control, share."""
+    if tag.get("budget", NONE) != NONE:
+        written = _written(root / tag["source"]) if tag.get("source") else {}
+        seeds = min((side["seeds"] for side in _sides(tag, written)), default=None)
+        if seeds:
+            yield f"{seeds} seed{'s' * (seeds > 1)}"
+        elif not written:
+            yield "one run"
+        yield "at a plateau" if tag["budget"] == PLATEAU else f"after {tag['budget']}"
+    if tag.get("control"):
+        yield f"control: {tag['control']}"
+    if tag.get("share"):
+        yield f"like it: {number({'number': tag['share']}, printed(cell))} of 100"
 
 
 def command(source: Path) -> str | None:
     """The command that wrote a results file, as the file says."""
-    return json.loads(source.read_text("utf8")).get("command")
+    return _written(source).get("command")
+
+
+@lru_cache(maxsize=64)
+def _read(source: Path, _changed: int) -> dict[str, Any]:
+    return json.loads(source.read_text("utf8"))
+
+
+def _written(source: Path) -> dict[str, Any]:
+    return _read(source, source.stat().st_mtime_ns)
+
+
+def _sides(tag: dict[str, Any], written: dict[str, Any]) -> list[dict[str, Any]]:
+    """The entries of a file's training that a claim names, or all of them."""
+    entries = written.get("training") or []
+    named = tag.get("sides")
+    return [
+        entry for entry in entries
+        if named is None or any(side.items() <= entry.items() for side in named)
+    ]  # fmt: skip
 
 
 def faults(nb: NotebookNode, root: Path) -> Iterator[str]:
@@ -104,8 +172,56 @@ def _faults(tag: dict[str, Any], cell: NotebookNode, root: Path) -> Iterator[str
     if source := tag.get("source"):
         if not (root / source).is_file():
             yield f"there is no {source}"
-        elif not command(root / source):
+            return
+        if not command(root / source):
             yield f"{source} does not name the command that wrote it"
+    yield from _training_faults(tag, _written(root / source) if source else {})
+    if tag.get("share"):
+        if number({"number": tag["share"]}, printed(cell)) is None:
+            yield f"no share in what the cell printed: {tag['share']!r} finds none"
+    elif shown := _ONE_SENTENCE.search(tag.get("sentence", "")):
+        yield f"it shows one sentence, {shown[0]}, and no share of those that are like it"
+
+
+def _training_faults(tag: dict[str, Any], written: dict[str, Any]) -> Iterator[str]:
+    """What keeps a claim about trained models from carrying as far as it says."""
+    entries, sides = written.get("training") or [], _sides(tag, written)
+    budget, sentence = tag.get("budget"), tag.get("sentence", "")
+    if budget is None:
+        if entries or _LEARNED.search(sentence):
+            yield "it is about trained models and has no budget: a number of updates, or plateau"
+        return
+    if budget == NONE:
+        return
+    for side in tag.get("sides", []):
+        if not any(side.items() <= entry.items() for entry in entries):
+            yield f"its source trained no {side}"
+    if budget == PLATEAU:
+        rising = [entry for entry in sides if not entry["plateau"]]
+        if rising or not sides:
+            yield f"it has no plateau: {_named(rising) or 'its source trained nothing'}"
+    elif not _BUDGET.fullmatch(budget):
+        yield f"its budget is neither plateau nor a number of updates: {budget!r}"
+    else:
+        if budget not in sentence and not LEARNS_FASTER.search(sentence):
+            yield f'without a plateau its sentence must say "{budget}" or "learns faster"'
+        known = {f"{one['updates']:,} {entry['unit']}" for entry in sides
+                 for one in entry["budgets"]}  # fmt: skip
+        if known and budget not in known:
+            yield f"its source has no budget of {budget}"
+    if len(entries) > 1 and _COMPARES.search(sentence) and "sides" not in tag:
+        yield "it compares, and does not say which sides"
+    grids = {tuple(entry["rates"]) for entry in sides}
+    if "sides" in tag and len(grids) > 1:
+        yield f"its sides had unequal rates: {_named(sides, 'rates')}"
+
+
+def _named(entries: list[dict[str, Any]], *more: str) -> str:
+    """Entries of training by what tells them apart."""
+    last = list(entries[0]).index("score") if entries else 0
+    return "; ".join(
+        ", ".join(str(entry[key]) for key in (*list(entry)[:last], *more)) for entry in entries
+    )
 
 
 def repeated(notebooks: list[tuple[str, NotebookNode]]) -> Iterator[str]:

@@ -1,8 +1,11 @@
 """The directive ``{claims-table}``: one row for every claim that a chapter measures.
 
+A claim about trained models says how far it carries: seeds, budget or plateau, control, share.
+
 And the role ``{claim}`05-variance` ``: the number of that claim, linked to the cell that measured
 it, so that a page outside the chapters cannot give another number than they do. A regular
-expression behind a bar picks a part of it: ``{claim}`05-variance|^[0-9.]+` ``.
+expression behind a bar picks a part of it: ``{claim}`05-variance|^[0-9.]+` ``; behind two bars it
+is searched in how far the claim carries: ``{claim}`03-flat||after .*` ``.
 
 Nothing that either makes is committed: they read the chapters' notebooks when the book is built.
 """
@@ -62,7 +65,7 @@ class ClaimsTable(SphinxDirective):
             if name not in self.env.found_docs:
                 continue
             nb = normal_form.read(path)
-            if rows := list(claims.claims(nb)):
+            if rows := list(claims.claims(nb, root)):
                 made.append(self._chapter(name, _title(nb), rows))
         return made
 
@@ -82,8 +85,13 @@ class ClaimsTable(SphinxDirective):
             origin += [nodes.Text(" from "), nodes.literal("", claim.source)]
             origin += [nodes.Text(", made by "), nodes.literal("", command)]
         sentence = nodes.paragraph("", claim.sentence)
+        limits = nodes.paragraph("", " · ".join(claim.limits), classes=["claim-origin"])
         return [
-            [sentence, nodes.paragraph("", "", *origin, classes=["claim-origin"])],
+            [
+                sentence,
+                *([limits] if claim.limits else []),
+                nodes.paragraph("", "", *origin, classes=["claim-origin"]),
+            ],
             [nodes.paragraph("", claim.number, classes=["claim-number"])],
         ]
 
@@ -111,7 +119,9 @@ class ClaimRole(SphinxRole):
         """Look the claim up in the chapters; an unknown one is a warning, which stops the build."""
         chapter_links.depend_on_notebooks(self.env)
         id_, _, part = self.text.partition("|")
-        numbers = _numbers(Path(self.env.srcdir))
+        numbers, limits = _numbers(Path(self.env.srcdir))
+        if part.startswith("|"):
+            numbers, part = limits, part[1:]
         match = re.search(SHARE if part == AS_PERCENT else part or r".+", numbers.get(id_, ""))
         if not match:
             message = self.inliner.reporter.warning(
@@ -126,19 +136,17 @@ class ClaimRole(SphinxRole):
         return [link], []
 
 
-def _numbers(root: Path) -> dict[str, str]:
-    """The number of every claim of the book, by its id."""
+def _numbers(root: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """The number of every claim of the book, by its id, and how far each carries."""
     paths = gates.notebooks(root)
     return _read_numbers(tuple((path, path.stat().st_mtime_ns) for path in paths))
 
 
 @lru_cache(maxsize=2)
-def _read_numbers(paths: tuple[tuple[Path, int], ...]) -> dict[str, str]:
-    return {
-        claim.id: claim.number
-        for path, _ in paths
-        for claim in claims.claims(normal_form.read(path))
-    }
+def _read_numbers(paths: tuple[tuple[Path, int], ...]) -> tuple[dict[str, str], dict[str, str]]:
+    every = [claim for path, _ in paths for claim in claims.claims(normal_form.read(path))]
+    numbers = {claim.id: claim.number for claim in every}
+    return numbers, {claim.id: " · ".join(claim.limits) for claim in every}
 
 
 def _title(nb: normal_form.NotebookNode) -> str:

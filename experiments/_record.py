@@ -11,7 +11,9 @@ import hashlib
 import json
 import math
 import platform
+import statistics
 import sys
+import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -50,19 +52,21 @@ def run(
     # One thread: the order of a sum, and so its last digits, must not depend on the machine.
     torch.set_num_threads(1)
     with processes.joined(chosen.device) as device:
+        took: list[float] = []
         runs = sweep(
             settings(chosen.quick),
             partial(measure, device=device),
             out=chosen.out,
             restart=chosen.restart,
             name=chosen.name,
+            took=took,
         )
     return write(
         chosen.out,
         command=chosen.command,
         seeds=sorted({one["seed"] for one in runs}),
         device=chosen.device,
-        results=results(runs),
+        results={"cpu_seconds": round(sum(took), 1), **results(runs)},
     )
 
 
@@ -116,8 +120,11 @@ def sweep(
     out: Path,
     restart: bool = False,
     name: str = "run",
+    took: list[float] | None = None,
 ) -> list[dict]:
     """Return `{**setting, **measure(setting)}` for every setting, in order.
+
+    `took` gets the CPU seconds of each, those of a run that was stopped included.
 
     Each is kept in a file beside `out` as soon as it is there. A stopped run continues from that
     file, unless `restart`, another torch, or a change to the code of `measure`'s module, or of what
@@ -142,22 +149,28 @@ def sweep(
     processes.wait()
     if rank:
         replace_file(kept, (json.dumps({"stamp": stamp}) + "\n").encode())
-    by_setting = {_key(line["setting"]): line["numbers"] for line in done}
+    by_setting = {_key(line["setting"]): line for line in done}
     left = {_key(each): each for each in settings if _key(each) not in by_setting}
     mine = list(left.items())[rank::world]
     own = {}
     with open(kept, "a", encoding="utf-8") as file:
         total, begun = len(by_setting) + len(mine), len(by_setting)
         for key, setting in tqdm(mine, name, total, initial=begun, unit="run", disable=rank > 0):
-            numbers = own[key] = measure(setting)
-            file.write(json.dumps({"setting": setting, "numbers": numbers}) + "\n")
+            start = time.process_time()
+            numbers = measure(setting)
+            seconds = round(time.process_time() - start, 1)
+            own[key] = {"setting": setting, "numbers": numbers, "cpu_seconds": seconds}
+            file.write(json.dumps(own[key]) + "\n")
             file.flush()
     for part in processes.gathered(own):
         by_setting |= part
     if rank == 0:
         for file in out.parent.glob(files):
             file.unlink()
-    return [{**setting, **by_setting[_key(setting)]} for setting in settings]
+    lines = [by_setting[_key(setting)] for setting in settings]
+    if took is not None:
+        took += [line["cpu_seconds"] for line in lines]
+    return [{**setting, **line["numbers"]} for setting, line in zip(settings, lines, strict=True)]
 
 
 def write(
@@ -210,6 +223,72 @@ def median_intervals(runs: Sequence[dict], names: Iterable[str] | None = None) -
     """`median_interval` over the runs for each of `names`, or for every number of a run."""
     chosen = runs[0] if names is None else names
     return {name: median_interval([run[name] for run in runs]) for name in chosen}
+
+
+def training(
+    runs: Sequence[dict],
+    sides: Sequence[str],
+    *,
+    score: Callable[[dict], float],
+    of: str,
+    updates: str = "steps",
+    unit: str = "updates",
+) -> list[dict]:
+    """What a reader must know of the training behind a results file, one entry a side.
+
+    A side is what the runs share in `sides`: a model, a size. Each run has its number of `updates`
+    (or of another `unit`), its `seed`, and where they were recorded its `rate`, `parameters` and
+    `cpu_seconds`.
+
+    Args:
+        score: from a run to what it is judged by, from 0 to 1; `of` says in words what that is.
+
+    Returns:
+        For each side its numbers of updates in rising order, and for each of those the median score
+        and CPU seconds at the best rate; its rates; the least number of seeds; `moved`, the points
+        of a hundred by which the last of several budgets moved the score; `plateau`, whether that
+        was less than one, over a doubling or more.
+    """
+    entries = []
+    for same, group in grouped(runs, sides):
+        budgets = []
+        for (steps, *_), at_once in _by(group, updates):
+            by_rate = [(_median(map(score, alike)), rate, alike)
+                       for (rate, *_), alike in _by(at_once, "rate")]  # fmt: skip
+            best, rate, alike = max(by_rate, key=lambda found: found[0])
+            seconds = [run["cpu_seconds"] for run in alike if "cpu_seconds" in run]
+            budgets.append({
+                "updates": steps, "score": _short(best), "rate": rate, "seeds": len(alike),
+                "cpu_seconds": _short(_median(seconds)) if seconds else None,
+            })  # fmt: skip
+        budgets.sort(key=lambda budget: budget["updates"])
+        moved = None
+        if len(budgets) > 1 and budgets[-1]["updates"] >= 2 * budgets[-2]["updates"]:
+            moved = round(100 * (budgets[-1]["score"] - budgets[-2]["score"]), 2)
+        rates = {run["rate"] for run in group if run.get("rate") is not None}
+        entries.append({
+            **same,
+            "score": of,
+            "parameters": next((run["parameters"] for run in group if "parameters" in run), None),
+            "rates": sorted(rates),
+            "unit": unit,
+            "seeds": min(budget["seeds"] for budget in budgets),
+            "budgets": budgets,
+            "moved": moved,
+            "plateau": moved is not None and abs(moved) < 1,
+        })  # fmt: skip
+    return entries
+
+
+def _by(runs: Sequence[dict], name: str) -> list[tuple[tuple, list[dict]]]:
+    groups: dict[tuple, list[dict]] = {}
+    for run in runs:
+        groups.setdefault((run.get(name),), []).append(run)
+    return list(groups.items())
+
+
+def _median(values: Iterable[float]) -> float:
+    return statistics.median(values)
 
 
 def grouped(runs: Sequence[dict], names: Sequence[str]) -> list[tuple[dict, list[dict]]]:

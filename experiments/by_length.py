@@ -195,6 +195,22 @@ def summarise(runs: Sequence[dict]) -> list[dict]:
     return rows
 
 
+def trained(runs: Sequence[dict]) -> list[dict]:
+    """What the training behind the file was, by model."""
+    return record.training(
+        [run | {"rate": RATES.get(run["model"], 0.004)} for run in runs],
+        ("model",),
+        score=within,
+        of="exact answers up to the longest length in training",
+    )
+
+
+def within(run: dict) -> float:
+    """The share of exact answers on sources as long as those in training."""
+    counts = [c for n, c in run["by_length"].items() if int(n) <= run["longest"]]
+    return sum(c[1] for c in counts) / sum(c[0] for c in counts)
+
+
 def main(argv: list[str] | None = None) -> dict:
     """Run one task and write its results file, or all of them; return what was written.
 
@@ -212,6 +228,7 @@ def main(argv: list[str] | None = None) -> dict:
             "task": chosen.task,
             "trained_to": LONGEST[chosen.task],
             "budget": PARAMETERS[chosen.task],
+            "training": trained(runs),
             "rows": summarise(runs),
         },
     )

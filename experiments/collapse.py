@@ -164,6 +164,16 @@ def summarise(runs: list[dict]) -> list[dict]:
     ]
 
 
+def trained(runs: list[dict]) -> list[dict]:
+    """What the training behind the file was, by case."""
+    return record.training(
+        [run | {"rate": CASES[run["case"]].get("rate", RATE)} for run in runs],
+        ("case",),
+        score=lambda run: run["accuracy"],
+        of="right answers",
+    )
+
+
 def main(argv: list[str] | None = None) -> dict:
     """Run the experiment and write its results file; return what was written."""
     return record.run(
@@ -178,6 +188,7 @@ def main(argv: list[str] | None = None) -> dict:
             "minimum": MINIMUM,
             "dropout": DROPOUT,
             "steps": runs[0]["steps"],
+            "training": trained(runs),
             "rows": summarise(runs),
         },
     )

@@ -263,6 +263,17 @@ def _rounded(values: list[float]) -> list[float]:
     return [round(value, 4) for value in values]
 
 
+def trained(runs: list[dict]) -> list[dict]:
+    """What the training behind the file was, by variant."""
+    return record.training(
+        [run | {"rate": VARIANTS[run["variant"]].get("rate", RATE)} for run in runs],
+        ("variant",),
+        score=lambda run: run["held_out"][2],
+        of="held-out sentences with both readings right",
+        updates="updates",
+    )
+
+
 def main(argv: list[str] | None = None) -> dict:
     """Run the experiment and write its results file; return what was written."""
     most, pairs = bound()
@@ -281,6 +292,7 @@ def main(argv: list[str] | None = None) -> dict:
                 "batch": BATCH,
                 "rate": RATE,
             },
+            "training": trained(runs),
             "bound": {"pairs": most, "share": round(most / pairs, 4)},
             "rows": summarise(runs),
         },

@@ -165,13 +165,23 @@ def summarise(runs: list[dict]) -> list[dict]:
     return rows
 
 
+def trained(runs: list[dict]) -> list[dict]:
+    """What the training behind the file was, by task and model."""
+    return record.training(
+        [run | {"rate": RATES.get(run["model"], 0.004)} for run in runs],
+        ("task", "model"),
+        score=lambda run: list(run["exact"].values())[-1] / run["tested"],
+        of="exact answers, at the longest length of reverse and on all sentences of toy_french",
+    )
+
+
 def main(argv: list[str] | None = None) -> dict:
     """Run the experiment and write its results file; return what was written."""
     return record.run(
         record.options("learning", __doc__, argv),
         settings=settings,
         measure=measure,
-        results=lambda runs: {"rows": summarise(runs)},
+        results=lambda runs: {"training": trained(runs), "rows": summarise(runs)},
     )
 
 

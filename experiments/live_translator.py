@@ -127,6 +127,16 @@ def summarise(runs: Sequence[dict]) -> list[dict]:
     return rows
 
 
+def trained(runs: Sequence[dict]) -> list[dict]:
+    """What the training behind the file was, by model."""
+    return record.training(
+        [run | {"rate": RATES[run["model"]]} for run in runs],
+        ("model",),
+        score=lambda run: run["right"] / run["tested_sentences"],
+        of="unseen sentences that come out whole",
+    )
+
+
 def main(argv: list[str] | None = None) -> dict:
     """Run everything and write the results file; return what was written."""
     chosen = record.options("live_translator", __doc__, argv)
@@ -137,6 +147,7 @@ def main(argv: list[str] | None = None) -> dict:
         results=lambda runs: {
             "task": "toy_french",
             "trained_to": LONGEST,
+            "training": trained(runs),
             "rows": summarise(runs),
         },
     )

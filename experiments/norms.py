@@ -95,6 +95,16 @@ def summarise(runs: Sequence[dict]) -> list[dict]:
     ]
 
 
+def trained(runs: Sequence[dict], sides: Sequence[str] = ("norm", "warm_up")) -> list[dict]:
+    """What the training behind the file was, by norm and schedule, at the best of the rates."""
+    return record.training(
+        runs,
+        sides,
+        score=lambda run: math.exp(-run["loss"]),
+        of="probability of a right token, geometric mean",
+    )
+
+
 def main(argv: list[str] | None = None) -> dict:
     """Run the experiment and write its results file; return what was written."""
     return record.run(
@@ -104,6 +114,7 @@ def main(argv: list[str] | None = None) -> dict:
         results=lambda runs: {
             "layers": runs[0]["layers"],
             "steps": runs[0]["steps"],
+            "training": trained(runs),
             "rows": summarise(runs),
         },
     )

@@ -47,6 +47,7 @@ def main(argv: list[str] | None = None) -> dict:
         results=lambda runs: {
             "steps": runs[0]["steps"],
             "rate": RATE,
+            "training": norms.trained(runs, ("layers", "norm", "warm_up")),
             "rows": summarise(runs),
         },
     )

@@ -400,6 +400,21 @@ def ship(folder: Path, chosen: argparse.Namespace) -> Path:
     return Path(shutil.copytree(folder / "eight_bits", SHIPPED / name, dirs_exist_ok=True))
 
 
+def summarise(rows: list[dict]) -> dict:
+    """What the file says: the training behind it, and every run."""
+    seconds = [row | {"cpu_seconds": round(60 * row["minutes"], 1)} for row in rows]
+    trained = record.training(
+        seconds,
+        ("data", "pair", "model"),
+        score=lambda run: run["beam"]["bleu"] / 100,
+        of="BLEU with a beam, as a share of 100",
+        updates="epochs",
+        unit="epochs",
+    )
+    total = round(sum(row["cpu_seconds"] for row in seconds), 1)
+    return {"cpu_seconds": total, "training": trained, "rows": rows}
+
+
 def main(argv: list[str] | None = None) -> dict | None:
     """Train, score and write the results file; return what was written, or None on a process that
     only helps."""
@@ -440,7 +455,7 @@ def main(argv: list[str] | None = None) -> dict | None:
         command=chosen.command,
         seeds=chosen.seeds,
         device=chosen.device,
-        results={"rows": [setting | row for setting, row in zip(wanted, rows, strict=True)]},
+        results=summarise([setting | row for setting, row in zip(wanted, rows, strict=True)]),
     )
 
 

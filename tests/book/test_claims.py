@@ -21,7 +21,7 @@ def test_a_sound_claim_has_no_fault_and_its_number(tmp_path):
     write_results(tmp_path)
     nb = with_claim(ONE, READ)
     assert gates.faults(nb, None, tmp_path) == []
-    assert list(claims.claims(nb)) == [
+    assert list(claims.claims(nb, tmp_path)) == [
         claims.Claim("01-sum", "One and one is two.", "2", None),
         claims.Claim("01-read", "One and one is two.", "2", "results/sum.json"),
     ]
@@ -49,6 +49,110 @@ def test_a_claim_that_is_none_is_stopped(tmp_path, change, said):
     (fault,) = gates.faults(with_claim({**ONE, **change}), None, tmp_path)
     assert fault.startswith("cell 3: claim ")
     assert said in fault
+
+
+SIDE = {"score": "right answers", "rates": [0.1], "unit": "updates", "seeds": 3, "plateau": False}
+TRAINED = {
+    "command": "python -m experiments.sum",
+    "training": [
+        {"model": "a", **SIDE, "budgets": [{"updates": 500}], "moved": None},
+        {"model": "b", **SIDE, "budgets": [{"updates": 500}, {"updates": 2000}], "moved": 3.0},
+        {"model": "flat", **SIDE, "budgets": [{"updates": 1000}, {"updates": 4000}],
+         "moved": 0.2, "plateau": True},
+        {"model": "slow", **SIDE, "rates": [0.05], "budgets": [{"updates": 500}], "moved": None},
+    ],
+}  # fmt: skip
+BETTER = {**READ, "sentence": "One is better than one.", "sides": [{"model": "a"}, {"model": "b"}]}
+
+
+@pytest.mark.parametrize(
+    "change, said",
+    [
+        ({}, "has no budget"),
+        ({"budget": "plateau"}, "it has no plateau: a; b"),
+        ({"budget": "500 updates"}, 'its sentence must say "500 updates" or "learns faster"'),
+        ({"budget": "long", "sentence": "long"}, "neither plateau nor a number of updates"),
+        (
+            {"budget": "800 updates", "sentence": "a is better than b after 800 updates."},
+            "no budget of 800 updates",
+        ),
+        (
+            {"budget": "500 updates", "sentence": "Better after 500 updates.", "sides": None},
+            "it compares, and does not say which sides",
+        ),
+        (
+            {
+                "budget": "500 updates",
+                "sentence": "Better after 500 updates.",
+                "sides": [{"model": "a"}, {"model": "slow"}],
+            },
+            "its sides had unequal rates: a, [0.1]; slow, [0.05]",
+        ),
+        (
+            {"budget": "plateau", "sides": [{"model": "c"}, {"model": "flat"}]},
+            "its source trained no {'model': 'c'}",
+        ),
+        (
+            {
+                "budget": "500 updates",
+                "sentence": "After 500 updates it writes “the black cat” backwards.",
+            },
+            "it shows one sentence, “the black cat”, and no share",
+        ),
+        ({"budget": "500 updates", "sentence": "500 updates.", "share": "of 100"}, "no share in"),
+    ],
+)
+def test_a_claim_about_trained_models_is_stopped_when_it_says_too_much(tmp_path, change, said):
+    write_results(tmp_path, TRAINED)
+    tag = {name: value for name, value in {**BETTER, **change}.items() if value is not None}
+    faults = gates.faults(with_claim(tag), None, tmp_path)
+    assert len(faults) == 1
+    assert said in faults[0]
+
+
+@pytest.mark.parametrize(
+    "change, limits",
+    [
+        (
+            {"budget": "500 updates", "sentence": "Better than b after 500 updates."},
+            ("3 seeds", "after 500 updates"),
+        ),
+        (
+            {"budget": "500 updates", "sentence": "a learns faster than b."},
+            ("3 seeds", "after 500 updates"),
+        ),
+        (
+            {"budget": "plateau", "sides": [{"model": "flat"}], "control": "none of it"},
+            ("3 seeds", "at a plateau", "control: none of it"),
+        ),
+        (
+            {
+                "budget": "500 updates",
+                "sentence": "After 500 updates it writes “the black cat”.",
+                "share": r"^(\d)$",
+            },
+            ("3 seeds", "after 500 updates", "like it: 2 of 100"),
+        ),
+        ({"budget": "none"}, ()),
+    ],
+)
+def test_a_claim_about_trained_models_says_how_far_it_carries(tmp_path, change, limits):
+    write_results(tmp_path, TRAINED)
+    nb = with_claim({**BETTER, **change})
+    assert gates.faults(nb, None, tmp_path) == []
+    (claim,) = claims.claims(nb, tmp_path)
+    assert claim.limits == limits
+
+
+def test_a_claim_without_results_is_about_training_when_it_says_so(tmp_path):
+    said = {**ONE, "sentence": "It has learned to add after 20 updates."}
+    (fault,) = gates.faults(with_claim(said), None, tmp_path)
+    assert "has no budget" in fault
+    nb = with_claim({**said, "budget": "20 updates"})
+    assert gates.faults(nb, None, tmp_path) == []
+    assert next(claims.claims(nb, tmp_path)).limits == ("one run", "after 20 updates")
+    fit = {**ONE, "sentence": "An untrained one is as good."}
+    assert gates.faults(with_claim(fit), None, tmp_path) == []
 
 
 def test_two_claims_with_one_id_are_stopped_in_one_chapter_and_over_all(tmp_path):

@@ -39,6 +39,50 @@ def test_a_stopped_sweep_continues_where_it_was(tmp_path):
     assert not (tmp_path / "r.partial.jsonl").exists()
 
 
+def test_a_sweep_says_what_each_setting_took_also_after_a_stop(tmp_path, monkeypatch):
+    clock, took = iter(range(100)), []
+    monkeypatch.setattr(record.time, "process_time", lambda: float(next(clock)))
+    with pytest.raises(Stopped):
+        record.sweep(SETTINGS, partial(count, [], stop_at=3), out=tmp_path / "r.json")
+    record.sweep(SETTINGS, partial(count, []), out=tmp_path / "r.json", took=took)
+    assert took == [1.0] * 5
+
+
+def a_run(side, steps, rate, seed, score):
+    return {"side": side, "steps": steps, "rate": rate, "seed": seed, "score": score,
+            "parameters": 7, "cpu_seconds": steps / 100}  # fmt: skip
+
+
+def trained(*runs):
+    named = [a_run(*run) for run in runs]
+    return record.training(named, ("side",), score=lambda run: run["score"], of="score")
+
+
+def test_training_says_of_each_side_its_budgets_at_their_best_rates():
+    one, other = trained(
+        ("a", 400, 0.1, 0, 0.5), ("a", 400, 0.2, 0, 0.7), ("a", 400, 0.2, 1, 0.9),
+        ("a", 100, 0.1, 0, 0.2), ("a", 100, 0.1, 1, 0.3), ("b", 100, 0.1, 0, 0.4),
+    )  # fmt: skip
+    assert [budget["updates"] for budget in one["budgets"]] == [100, 400]
+    assert [budget["rate"] for budget in one["budgets"]] == [0.1, 0.2]
+    assert [budget["score"] for budget in one["budgets"]] == [0.25, 0.8]
+    assert [budget["cpu_seconds"] for budget in one["budgets"]] == [1.0, 4.0]
+    assert (one["rates"], one["seeds"], one["parameters"]) == ([0.1, 0.2], 2, 7)
+    assert (one["moved"], one["plateau"]) == (55.0, False)
+    assert (other["side"], other["seeds"], other["moved"]) == ("b", 1, None)
+    assert not other["plateau"]
+
+
+@pytest.mark.parametrize(
+    "longer, score, plateau",
+    [(400, 0.809, True), (400, 0.795, True), (400, 0.81, False), (400, 0.7, False),
+     (150, 0.8, False)],
+)  # fmt: skip
+def test_a_plateau_is_less_than_a_point_over_a_doubling_or_more(longer, score, plateau):
+    (side,) = trained(("a", 100, 0.1, 0, 0.8), ("a", longer, 0.1, 0, score))
+    assert side["plateau"] == plateau
+
+
 def test_what_was_done_is_on_disk_before_the_next_setting_is_measured(tmp_path):
     out, kept = tmp_path / "x.json", tmp_path / "x.partial.jsonl"
     settings = [{"n": n} for n in range(3)]
