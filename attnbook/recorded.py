@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 from torch import nn
 
 from attnkit.guard import checks
+from attnlab import files
 from attnlab.decoding import SequenceModel
 from attnlab.rnn import seq2seq
 from attnlab.tasks.vocab import SPECIAL, Vocab
-from attnlab.training import storage
 from attnlab.transformer import Transformer
 
 _CHECKOUT = Path(__file__).resolve().parent.parent
@@ -187,7 +187,7 @@ def save_model(
         "vocabs": [vocab.tokens[len(SPECIAL) :] for vocab in vocabs],
         "about": about,
     }
-    storage.save_tensors(path, dict(model.state_dict()), state)
+    files.save_tensors(path, dict(model.state_dict()), state)
 
 
 def load_model(path: str | Path) -> Recorded:
@@ -203,9 +203,9 @@ def load_model(path: str | Path) -> Recorded:
         ...
         FileNotFoundError: ...
     """
-    tensors, state = storage.load_tensors(path)
+    tensors, state = files.load_tensors(path)
     model = build(state["kind"], state["arguments"])
-    storage.put_weights(model, tensors)
+    files.put_weights(model, tensors)
     source_vocab, target_vocab = (Vocab(tokens) for tokens in state["vocabs"])
     return Recorded(model.eval(), source_vocab, target_vocab, state["about"])
 

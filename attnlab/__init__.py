@@ -2,12 +2,14 @@
 
 The map, from the bottom up; a file imports only from those above it here and from its own package.
 
+    files           save and load: safetensors, no pickles
+    download        fetch a file once, and check it
     metrics         accuracy, alignment, BLEU and ROUGE, entropy, intervals
     tasks           data with known answers, vocabularies, batches
     decoding        greedy and beam search, sampling
     rnn             recurrent encoders, and decoders with attention
     transformer     layers, stacks, the translation model, the language model
-    training        fit, evaluate, save and load
+    training        fit and evaluate
     parallel        attention over a sequence that is divided among processes
     pretrained      published models in these layers, with their tokenizers
     applications    a translator and a summarizer
@@ -16,6 +18,8 @@ The map, from the bottom up; a file imports only from those above it here and fr
 from attnlab import (
     applications,
     decoding,
+    download,
+    files,
     metrics,
     parallel,
     pretrained,
@@ -30,7 +34,17 @@ from attnlab.training import fit
 from attnlab.transformer import LanguageModel, Transformer
 
 LAYERS = (
-    *("metrics", "tasks", "decoding", "rnn", "transformer", "training", "parallel"),
+    *(
+        "files",
+        "download",
+        "metrics",
+        "tasks",
+        "decoding",
+        "rnn",
+        "transformer",
+        "training",
+        "parallel",
+    ),
     *("pretrained", "applications"),
 )
 
@@ -43,6 +57,8 @@ __all__ = [
     "Vocab",
     "applications",
     "decoding",
+    "download",
+    "files",
     "fit",
     "metrics",
     "parallel",

@@ -23,9 +23,9 @@ import torch
 from tqdm import tqdm
 
 import attnkit
+from attnlab.files import replace_file
 from attnlab.metrics import intervals
 from attnlab.training import processes
-from attnlab.training.storage import replace_file
 
 RESULTS = Path(__file__).resolve().parent.parent / "results"
 INTERVAL = (

@@ -41,12 +41,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 import attnkit
-from attnlab import Translator, metrics, tasks, training
+from attnlab import Translator, files, metrics, tasks, training
 from attnlab.applications.translator import MODELS as SHIPPED
 from attnlab.decoding import SequenceModel
 from attnlab.decoding.predictions import predict
 from attnlab.tasks import PAD, Batch, Batches, Pair, Subwords
-from attnlab.training import processes, storage
+from attnlab.training import processes
 from experiments import _record as record
 from experiments._training import parameters
 
@@ -187,16 +187,16 @@ def train(
             device=device,
         )
         if processes.place()[0] == 0:
-            storage.save_tensors(files[end], model.state_dict())
+            files.save_tensors(files[end], model.state_dict())
     processes.wait()
-    storage.put_weights(model, mean_weights(list(files.values())))
+    files.put_weights(model, mean_weights(list(files.values())))
     model.to(device).eval()
     return history_of(folder)
 
 
 def mean_weights(files: Sequence[Path]) -> dict[str, Tensor]:
-    """The mean of the weights in files of `storage.save_tensors` (Vaswani et al. 2017, 6.1)."""
-    saved = [storage.load_tensors(file)[0] for file in files]
+    """The mean of the weights in files of `files.save_tensors` (Vaswani et al. 2017, 6.1)."""
+    saved = [files.load_tensors(file)[0] for file in files]
     return {name: torch.stack([each[name] for each in saved]).mean(0) for name in saved[0]}
 
 
@@ -215,7 +215,7 @@ class Clock:
 def history_of(folder: Path) -> list[dict[str, float]]:
     """The history in a folder of `fit`; empty when nothing was trained there."""
     path = folder / "last.safetensors"
-    return storage.load_tensors(path)[1]["numbers"]["history"] if path.is_file() else []
+    return files.load_tensors(path)[1]["numbers"]["history"] if path.is_file() else []
 
 
 def translate(

@@ -13,12 +13,12 @@ from tqdm.auto import tqdm
 from attnkit.functional import masked_softmax
 from attnkit.guard import checks
 from attnkit.mechanisms.multihead import MultiHeadAttention
+from attnlab import files
 from attnlab.decoding.base import evaluating
 from attnlab.decoding.tokens import check_tokens
 from attnlab.tasks.salient import DocumentBatch, stack_sentences
 from attnlab.tasks.sentences import split_sentences
 from attnlab.tasks.vocab import PAD, SPECIAL, Vocab, tokenize
-from attnlab.training import storage
 from attnlab.transformer import Encoder
 
 
@@ -241,9 +241,9 @@ class Summarizer(nn.Module):
 
     def save(self, folder: str | Path) -> None:
         """Write `weights.safetensors` and `summarizer.json` into a folder."""
-        storage.save_tensors(Path(folder) / "weights.safetensors", self.state_dict())
+        files.save_tensors(Path(folder) / "weights.safetensors", self.state_dict())
         description = {"options": self.options, "tokens": self.vocab.tokens[len(SPECIAL) :]}
-        storage.save_json(Path(folder) / "summarizer.json", description)
+        files.save_json(Path(folder) / "summarizer.json", description)
 
     @classmethod
     def load(cls, folder: str | Path) -> "Summarizer":
@@ -258,7 +258,7 @@ class Summarizer(nn.Module):
             raise FileNotFoundError(f"folder: expected summarizer.json, got none in {folder}")
         saved: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         loaded = cls(Vocab(saved["tokens"]), **saved["options"])
-        storage.load_weights(loaded, Path(folder) / "weights.safetensors")
+        files.load_weights(loaded, Path(folder) / "weights.safetensors")
         return loaded.eval()
 
     def _check(self, sentences: Tensor) -> None:

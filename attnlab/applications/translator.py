@@ -23,13 +23,14 @@ from torch import Tensor
 from tqdm.auto import tqdm
 
 from attnkit.guard import checks
+from attnlab import files
 from attnlab.decoding import Decoded, SequenceModel
 from attnlab.decoding.predictions import mean_heads, word_weights
 from attnlab.rnn import seq2seq
 from attnlab.tasks.pairs import Batches, Pair
 from attnlab.tasks.subwords import START, Subwords
 from attnlab.tasks.vocab import SPECIAL, UNK, Vocab, detokenize, tokenize
-from attnlab.training import quantization, storage
+from attnlab.training import quantization
 from attnlab.transformer import Transformer
 
 __all__ = ["Translation", "Translator", "shipped"]
@@ -260,7 +261,7 @@ class Translator:
         }
         if checks.flag("eight_bits", eight_bits):
             weights = quantization.pack(weights)
-        storage.save_tensors(Path(folder) / "weights.safetensors", weights)
+        files.save_tensors(Path(folder) / "weights.safetensors", weights)
         joint = self.source_vocab == self.target_vocab
         description = {
             "model": self.kind,
@@ -268,7 +269,7 @@ class Translator:
             "source": _description(self.source_vocab),
             "target": None if joint else _description(self.target_vocab),
         }
-        storage.save_json(Path(folder) / "translator.json", description)
+        files.save_json(Path(folder) / "translator.json", description)
 
     @classmethod
     def load(cls, folder: str | Path, model: SequenceModel | None = None) -> "Translator":
@@ -294,12 +295,12 @@ class Translator:
             checks.fail("model", "the model of your own that was saved here", "None")
         vocabs = [VOCABS[side["kind"]](side["tokens"]) for side in _sides(saved)]
         loaded = cls(*vocabs, saved["model"] if model is None else model, **saved["options"])
-        weights, _ = storage.load_tensors(folder / "weights.safetensors")
+        weights, _ = files.load_tensors(folder / "weights.safetensors")
         weights = quantization.unpack(weights) if _is_packed(weights) else weights
         for name, first in first_names(loaded.model.state_dict()).items():
             if first in weights:
                 weights.setdefault(name, weights[first])
-        storage.put_weights(loaded.model, weights)
+        files.put_weights(loaded.model, weights)
         loaded.model.eval()
         return loaded
 

@@ -7,8 +7,8 @@ reading.weights      # (layers, H, L, L)
 """
 
 from attnlab.pretrained.bert import Bert, bert_model
-from attnlab.pretrained.files import available
 from attnlab.pretrained.gpt2 import gpt2_model
+from attnlab.pretrained.published import available
 from attnlab.pretrained.reader import Reader, Reading, from_folder, load
 
 __all__ = [

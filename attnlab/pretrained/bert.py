@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from attnkit.guard import checks
+from attnlab import files
 from attnlab.decoding.tokens import check_tokens, source_mask
-from attnlab.training import storage
 from attnlab.transformer import Encoder, States
 
 ACTIVATIONS = {"gelu": "gelu", "relu": "relu", "gelu_new": "gelu_tanh"}
@@ -152,7 +152,7 @@ def bert_model(tensors: Mapping[str, Tensor], config: Mapping[str, Any]) -> Bert
             norm_eps=config["layer_norm_eps"],
         )
     model = model.to_empty(device="cpu")
-    storage.put_weights(model, _ours(given, model.num_layers))
+    files.put_weights(model, _ours(given, model.num_layers))
     return model.eval()
 
 

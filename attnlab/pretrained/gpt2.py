@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from attnkit.guard import checks
+from attnlab import files
 from attnlab.pretrained.bert import activation_of, take
-from attnlab.training import storage
 from attnlab.transformer import LanguageModel
 
 
@@ -51,7 +51,7 @@ def gpt2_model(tensors: Mapping[str, Tensor], config: Mapping[str, Any]) -> Lang
         )
     model = model.to_empty(device="cpu")
     model.output.weight = model.embedding.weight  # the tie that to_empty undoes
-    storage.put_weights(model, _ours(given, config["n_layer"]))
+    files.put_weights(model, _ours(given, config["n_layer"]))
     return model.eval()
 
 

@@ -11,10 +11,10 @@ from torch import Tensor, nn
 
 from attnkit import masks
 from attnkit.guard import checks
-from attnlab.pretrained import files
+from attnlab import files
+from attnlab.pretrained import published
 from attnlab.pretrained.bert import Bert, bert_model
 from attnlab.pretrained.gpt2 import gpt2_model
-from attnlab.training import storage
 from attnlab.transformer import LanguageModel, States
 
 BUILDERS = {"bert": bert_model, "gpt2": gpt2_model}
@@ -183,9 +183,9 @@ def load(name: str, folder: str | Path | None = None, *, download: bool = True) 
         ...     assert reading.tokens == ["[CLS]", "a", "short", "text", ".", "[SEP]"]
         ...     assert reading.weights.shape == (6, 12, 6, 6)
     """
-    found = files.find(name, folder, download)
-    published = files.MODELS[name]
-    return _reader(found, published.config, published.longest)
+    found = published.find(name, folder, download)
+    model = published.MODELS[name]
+    return _reader(found, model.config, model.longest)
 
 
 def from_folder(folder: str | Path) -> Reader:
@@ -204,7 +204,10 @@ def from_folder(folder: str | Path) -> Reader:
         ...
         FileNotFoundError: folder: expected model.safetensors in nowhere, got none
     """
-    found = {part: Path(folder) / part for part in (files.WEIGHTS, files.TOKENIZER, "config.json")}
+    found = {
+        part: Path(folder) / part
+        for part in (published.WEIGHTS, published.TOKENIZER, "config.json")
+    }
     for path in found.values():
         if not path.is_file():
             raise FileNotFoundError(f"folder: expected {path.name} in {path.parent}, got none")
@@ -213,8 +216,8 @@ def from_folder(folder: str | Path) -> Reader:
 
 def _reader(found: dict[str, Path], config: dict[str, Any], longest: int | None = None) -> Reader:
     kind = checks.choice("model_type", config.get("model_type"), tuple(BUILDERS))
-    tokenizer = _tokenizer(found[files.TOKENIZER])
-    tensors, _ = storage.load_tensors(found[files.WEIGHTS])
+    tokenizer = _tokenizer(found[published.TOKENIZER])
+    tensors, _ = files.load_tensors(found[published.WEIGHTS])
     return Reader(BUILDERS[kind](tensors, config), tokenizer, longest)
 
 

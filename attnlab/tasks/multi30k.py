@@ -1,15 +1,11 @@
 """`multi30k`: real German, English and French captions (Elliott et al. 2016, 2017)."""
 
 import gzip
-import hashlib
 import os
-import urllib.error
-import urllib.request
 from pathlib import Path
 
-from tqdm.auto import tqdm
-
 from attnkit.guard import checks
+from attnlab.download import cache_folder, fetch
 
 URL = (
     "https://raw.githubusercontent.com/multi30k/dataset/"
@@ -76,62 +72,13 @@ def multi30k(
 
 def available() -> bool:
     """Say whether every file of Multi30k is there without a download."""
-    folder = _given_folder(None) or cache_folder()
+    folder = _given_folder(None) or cache_folder("multi30k")
     return all((folder / name).is_file() for name in SHA256)
-
-
-def cache_folder() -> Path:
-    """Return where downloads are kept: `attnkit/multi30k` in the user's cache folder."""
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home) / "attnkit" / "multi30k"
-
-
-def fetch(url: str, path: str | Path, sha256: str, *, timeout: float = 30.0) -> Path:
-    """Download `url` to `path`, once, and only if it has the checksum.
-
-    What arrives is kept as `path` + ".part" until it is whole, so an interrupted download leaves
-    no half file under the real name, and the next call goes on from where it stopped when the
-    server can. A file with the wrong checksum is removed.
-
-    Raises:
-        OSError: the server cannot be reached, or breaks off.
-        ValueError: the whole file arrived and has another checksum.
-    """
-    path = Path(path)
-    if path.is_file():
-        return _checked(path, sha256)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
-    have = part.stat().st_size if part.is_file() else 0
-    request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
-    try:
-        with urllib.request.urlopen(request, timeout=timeout) as response:
-            _receive(response, part, have)
-    except urllib.error.HTTPError as error:
-        if error.code != 416:  # the part is already as long as the file, or longer
-            raise OSError(f"url: expected a file at {url}, got {error}") from error
-    except urllib.error.URLError as error:
-        raise OSError(f"url: expected an answer from {url}, got {error.reason}") from error
-    _checked(part, sha256, remove=True).replace(path)
-    return path
-
-
-def _receive(response, part: Path, have: int) -> None:
-    resumed = response.status == 206
-    length = response.headers.get("Content-Length")
-    total = int(length) + have * resumed if length else None
-    bar = tqdm(desc=part.stem, total=total, initial=have * resumed, unit="B", unit_scale=True)
-    with bar, part.open("ab" if resumed else "wb") as file:
-        while chunk := response.read(1 << 16):
-            file.write(chunk)
-            bar.update(len(chunk))
-        if total is not None and file.tell() < total:
-            raise OSError(f"url: expected {total} bytes, got {file.tell()}; call again to go on")
 
 
 def _find(name: str, folder: str | Path | None, download: bool) -> Path:
     given = _given_folder(folder)
-    path = (given or cache_folder()) / name
+    path = (given or cache_folder("multi30k")) / name
     if not path.is_file() and (given is not None or not download):
         raise FileNotFoundError(f"folder: expected {name} in {path.parent}, got no such file")
     return fetch(URL + name, path, SHA256[name])
@@ -142,15 +89,6 @@ def _given_folder(folder: str | Path | None) -> Path | None:
         return Path(folder)
     data = os.environ.get("ATTNKIT_DATA")
     return Path(data) / "multi30k" if data else None
-
-
-def _checked(path: Path, sha256: str, *, remove: bool = False) -> Path:
-    got = hashlib.sha256(path.read_bytes()).hexdigest()
-    if got != sha256:
-        if remove:
-            path.unlink()
-        checks.fail(path.name, f"a file with SHA-256 {sha256}", f"{got} ({path})")
-    return path
 
 
 def _lines(path: Path) -> list[str]:

@@ -12,7 +12,8 @@ import torch
 from torch import nn
 
 from attnkit.guard import checks
-from attnlab.training import processes, storage
+from attnlab import files
+from attnlab.training import processes
 
 
 class Run:
@@ -77,13 +78,13 @@ class Run:
         state = {
             "fixed": self.fixed,
             "numbers": {name: getattr(self, name) for name in _NUMBERS},
-            "optimizer": storage.flatten(self.optimizer.state_dict(), "optimizer", tensors),
+            "optimizer": files.flatten(self.optimizer.state_dict(), "optimizer", tensors),
         }
         tensors = {name: processes.whole(value) for name, value in tensors.items()}
         random_states = processes.gathered(self.random or random_state())
-        state["random"] = storage.flatten(random_states, "random", tensors)
+        state["random"] = files.flatten(random_states, "random", tensors)
         if processes.place()[0] == 0:
-            storage.save_tensors(self.folder / "last.safetensors", tensors, state)
+            files.save_tensors(self.folder / "last.safetensors", tensors, state)
         processes.wait()
         self.saved = self.step
 
@@ -93,7 +94,7 @@ class Run:
             return
         weights = {name: processes.whole(each) for name, each in self.model.state_dict().items()}
         if processes.place()[0] == 0:
-            storage.save_tensors(self.folder / "best.safetensors", weights, row)
+            files.save_tensors(self.folder / "best.safetensors", weights, row)
 
     def load(self) -> None:
         """Continue from `last.safetensors`, if there is one, with any number of processes."""
@@ -106,18 +107,18 @@ class Run:
             checks.fail("folder", expected, f"{path.name} on {sum(there)} of {len(there)}")
         if not path.is_file():
             return
-        tensors, state = storage.load_tensors(path)
+        tensors, state = files.load_tensors(path)
         for name, value in self.fixed.items():
             if state["fixed"][name] != value:
                 checks.fail(name, f"{state['fixed'][name]}, as in {path}", str(value))
         weights = {name[6:]: value for name, value in tensors.items() if name.startswith("model.")}
-        storage.put_weights(self.model, weights)
-        self._load_optimizer(storage.unflatten(state["optimizer"], tensors))
+        files.put_weights(self.model, weights)
+        self._load_optimizer(files.unflatten(state["optimizer"], tensors))
         for name in _NUMBERS:
             setattr(self, name, state["numbers"][name])
         self.saved = self.step
         rank, world = processes.place()
-        states = storage.unflatten(state["random"], tensors)
+        states = files.unflatten(state["random"], tensors)
         if len(states) == world:
             set_random_state(states[rank])
         else:  # each draws on from numbers of its own

@@ -6,9 +6,8 @@ import pytest
 import torch
 
 from attnbook import recorded
-from attnlab import tasks
+from attnlab import files, tasks
 from attnlab.tasks import Vocab
-from attnlab.training import storage
 from experiments import _record as record
 
 ARGUMENTS = {
@@ -70,7 +69,7 @@ def test_an_unknown_kind_is_refused():
 def test_kept_models_say_how_they_were_made_and_answer_as_recorded():
     kept = sorted((record.RESULTS.parent / "models").glob("*.safetensors"))
     for path in kept:
-        state = storage.load_tensors(path)[1]
+        state = files.load_tensors(path)[1]
         assert state["about"]["command"].startswith("python -m experiments.")
         assert recorded.load_model(path).model is not None
     assert tasks.PAD == 0

@@ -23,7 +23,6 @@ MODULES = [
     "attnlab.decoding.predictions",
     "attnlab.training.processes",
     "attnlab.training.quantization",
-    "attnlab.training.storage",
     "attnlab.applications.summarizer",
     "attnlab.applications.translator",
     "attnbook.exercises",

@@ -9,9 +9,8 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from attnlab import Translator, tasks, training
+from attnlab import Translator, files, tasks, training
 from attnlab.applications import shipped
-from attnlab.training import storage
 from booktools.address import ROOT
 from experiments import _record as record
 from experiments import translate
@@ -95,7 +94,7 @@ def test_a_run_that_crashed_goes_on_to_the_same_end(vocab, tmp_path, monkeypatch
 def test_the_model_is_the_mean_of_the_last_epochs(vocab, tmp_path):
     weights, history = trained(vocab, tmp_path, small())
     assert [row["step"] for row in history] == [3, 6, 9]
-    saved = [storage.load_tensors(tmp_path / f"epoch-{n}.safetensors")[0] for n in (2, 3)]
+    saved = [files.load_tensors(tmp_path / f"epoch-{n}.safetensors")[0] for n in (2, 3)]
     assert_close(
         weights["output.weight"], (saved[0]["output.weight"] + saved[1]["output.weight"]) / 2
     )

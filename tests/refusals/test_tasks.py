@@ -7,12 +7,11 @@ import pytest
 import torch
 from torch import nn
 
-from attnlab import metrics, tasks, training
+from attnlab import files, metrics, tasks, training
 from attnlab.metrics import collapse as regularizers
 from attnlab.metrics import intervals
 from attnlab.tasks import Batches, Choices, Pair, Subwords, Vocab
 from attnlab.tasks.dates import date_pair, ordinal_ending
-from attnlab.training import storage
 from tests.refusals.wrong_calls import Wrong, assert_refused
 
 PAIRS = tasks.reverse(10)
@@ -597,47 +596,47 @@ def test_wrong_call_is_refused(wrong):
 
 def test_checkpoints_refuse_what_does_not_fit(tmp_path):
     path = tmp_path / "x.safetensors"
-    storage.save_tensors(path, nn.Linear(2, 3).state_dict())
+    files.save_tensors(path, nn.Linear(2, 3).state_dict())
     broken = tmp_path / "broken.safetensors"
     broken.write_bytes(path.read_bytes()[:-4])
     for wrong in [
         Wrong(
-            lambda: storage.load_weights(LINE, path),
+            lambda: files.load_weights(LINE, path),
             ValueError,
             "weights",
             "…bias: (1,)…",
             "…bias: (3,), and 1 more…",
         ),
         Wrong(
-            lambda: storage.load_weights(nn.Linear(2, 3, bias=False), path),
+            lambda: files.load_weights(nn.Linear(2, 3, bias=False), path),
             ValueError,
             "weights",
             "…bias: none…",
             "…bias: (3,), and 0 more…",
         ),
         Wrong(
-            lambda: storage.load_weights("model", path),
+            lambda: files.load_weights("model", path),
             TypeError,
             "model",
             "…nn.Module…",
             "…str…",
         ),
         Wrong(
-            lambda: storage.load_tensors(broken),
+            lambda: files.load_tensors(broken),
             ValueError,
             "path",
             "…a whole safetensors file…",
             "…broken.safetensors…",
         ),
         Wrong(
-            lambda: storage.load_tensors(tmp_path / "no"),
+            lambda: files.load_tensors(tmp_path / "no"),
             FileNotFoundError,
             "path",
             "…a safetensors file…",
             "…nothing at…",
         ),
         Wrong(
-            lambda: storage.save_tensors(path, {}, {"f": squared}),
+            lambda: files.save_tensors(path, {}, {"f": squared}),
             TypeError,
             "state",
             "…for JSON…",

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from attnlab import Translator, tasks, training
+from attnlab import Translator, files, tasks, training
 from attnlab.rnn import seq2seq
 from attnlab.tasks import Pair, Subwords, Vocab
-from attnlab.training import quantization, storage
+from attnlab.training import quantization
 from tests.refusals.wrong_calls import Wrong, assert_refused
 
 torch.set_num_threads(1)
@@ -123,7 +123,7 @@ def test_eight_bits_are_a_quarter_and_what_is_loaded_is_the_rounded_model(kind, 
     whole, small = tmp_path / "whole", tmp_path / "small"
     translator.save(whole)
     translator.save(small, eight_bits=True)
-    written = storage.load_tensors(small / "weights.safetensors")[0]
+    written = files.load_tensors(small / "weights.safetensors")[0]
     shared = {"transformer": "source_embedding.weight", "additive": "encoder.embedding.weight"}
     sides = [name for name, value in written.items() if value.shape == (len(vocab), 64)]
     assert sides == [shared[kind]], "the name that the module's text gives"

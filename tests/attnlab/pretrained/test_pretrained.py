@@ -1,5 +1,6 @@
 """Published models in attnkit's layers, against second implementations of the same weights."""
 
+import hashlib
 import json
 import math
 import sys
@@ -11,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from attnlab import pretrained
-from attnlab.pretrained import files
+from attnlab.pretrained import published
 from attnlab.transformer import LanguageModel
 
 TEXTS = [
@@ -77,7 +78,7 @@ def assert_same(readings, states, weights, lengths, tolerance=1e-5):
 
 
 def test_every_layer_is_that_of_torchs_own_layers(minilm):
-    found = files.find("all-MiniLM-L6-v2", None, download=False)
+    found = published.find("all-MiniLM-L6-v2", None, download=False)
     tokens, lengths = minilm.batch(TEXTS)
     assert len(set(lengths)) == 3
     raw = load_file(found["model.safetensors"])
@@ -293,7 +294,7 @@ def test_the_published_gpt2():
         reader = pretrained.load("gpt2")
     except FileNotFoundError as error:
         pytest.skip(str(error))
-    tensors = load_file(files.find("gpt2", None, download=False)["model.safetensors"])
+    tensors = load_file(published.find("gpt2", None, download=False)["model.safetensors"])
     tokens = reader.batch(["The capital of France is"])[0]
     states, weights, _, logits = gpt2_by_hand(tensors, tokens[0], heads=12, layers=12)
     reading = reader.read("The capital of France is")
@@ -314,9 +315,9 @@ def test_an_unknown_name_lists_those_there_are():
 
 def test_missing_weights_say_what_to_install(monkeypatch, tmp_path):
     def nothing(name):
-        raise files.metadata.PackageNotFoundError(name)
+        raise published.metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(files.metadata, "distribution", nothing)
+    monkeypatch.setattr(published.metadata, "distribution", nothing)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("ATTNKIT_DATA", str(tmp_path))
     assert not pretrained.available("all-MiniLM-L6-v2")
@@ -328,7 +329,7 @@ def test_missing_weights_say_what_to_install(monkeypatch, tmp_path):
     def offline(url, path, sha256):
         raise OSError(f"no answer from {url}")
 
-    monkeypatch.setattr(files, "fetch", offline)
+    monkeypatch.setattr(published, "fetch", offline)
     with pytest.raises(FileNotFoundError, match=f"got neither .*{install}"):
         pretrained.load("all-MiniLM-L6-v2")
     with pytest.raises(FileNotFoundError, match=r"Download model.safetensors and tokenizer.json"):
@@ -339,11 +340,11 @@ def test_what_is_downloaded_is_kept_and_checked(monkeypatch, tmp_path, bert_fold
     folder, _ = bert_folder
     config = json.loads((folder / "config.json").read_text())
     sums = {
-        part: files.hashlib.sha256((folder / part).read_bytes()).hexdigest()
+        part: hashlib.sha256((folder / part).read_bytes()).hexdigest()
         for part in ("model.safetensors", "tokenizer.json")
     }
-    small = files.Published(url=f"{folder.as_uri()}/", sha256=sums, config=config, longest=6)
-    monkeypatch.setitem(files.MODELS, "small", small)
+    small = published.Published(url=f"{folder.as_uri()}/", sha256=sums, config=config, longest=6)
+    monkeypatch.setitem(published.MODELS, "small", small)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("ATTNKIT_DATA", raising=False)
     assert not pretrained.available("small")
@@ -357,7 +358,7 @@ def test_what_is_downloaded_is_kept_and_checked(monkeypatch, tmp_path, bert_fold
 
 
 def test_another_file_under_the_name_is_refused(bert_folder):
-    with pytest.raises(ValueError, match=r"model.safetensors: expected the published file"):
+    with pytest.raises(ValueError, match=r"model.safetensors: expected a file with SHA-256"):
         pretrained.load("all-MiniLM-L6-v2", bert_folder[0])
 
 

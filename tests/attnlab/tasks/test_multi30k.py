@@ -10,7 +10,8 @@ import threading
 
 import pytest
 
-from attnlab.tasks.multi30k import available, fetch, multi30k
+from attnlab.download import fetch
+from attnlab.tasks.multi30k import available, multi30k
 
 loader = importlib.import_module("attnlab.tasks.multi30k")
 

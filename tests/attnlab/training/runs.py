@@ -10,8 +10,8 @@ import torch.nn.functional as F
 from torch import Tensor, distributed, nn
 from torch.distributed.device_mesh import init_device_mesh
 
-from attnlab import LanguageModel, training
-from attnlab.training import processes, storage
+from attnlab import LanguageModel, files, training
+from attnlab.training import processes
 
 PAD = 0
 # The last batch has fewer examples than four processes need.
@@ -59,7 +59,7 @@ def train(steps: int, folder: str, out: str, divide: bool = False) -> None:
     """Train, and let the first process keep what came out."""
     weights, history = fitted(steps, folder=Path(folder), divide=divide)
     if processes.place()[0] == 0:
-        storage.save_tensors(out, weights, history)
+        files.save_tensors(out, weights, history)
 
 
 def interrupt_one(folder: str) -> None:

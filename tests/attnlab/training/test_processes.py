@@ -8,8 +8,8 @@ import torch
 from torch.multiprocessing import ProcessExitedException
 from torch.testing import assert_close
 
-from attnlab import tasks
-from attnlab.training import processes, storage
+from attnlab import files, tasks
+from attnlab.training import processes
 from booktools.address import ROOT
 from tests.attnlab.parallel.processes import run, run_script
 from tests.attnlab.training import runs
@@ -24,7 +24,7 @@ def alone():
 
 
 def assert_same(path, expected):
-    weights, history = storage.load_tensors(path)
+    weights, history = files.load_tensors(path)
     want, curve = expected
     assert weights.keys() == want.keys()
     for name, value in want.items():
@@ -42,7 +42,7 @@ def test_trains_as_one_process(world, divide, alone, tmp_path):
     out = tmp_path / "out.safetensors"
     run(world, runs.train, STEPS, str(tmp_path), str(out), divide)
     assert_same(out, alone)
-    best, row = storage.load_tensors(tmp_path / "best.safetensors")
+    best, row = files.load_tensors(tmp_path / "best.safetensors")
     assert best.keys() == alone[0].keys()
     assert row["valid_loss"] == pytest.approx(min(each["valid_loss"] for each in alone[1]))
 
@@ -63,7 +63,7 @@ def test_goes_on_with_another_number_of_processes(
 @several
 def test_ctrl_c_on_one_process_stops_all_at_the_same_step(alone, tmp_path):
     run(3, runs.interrupt_one, str(tmp_path))
-    _, state = storage.load_tensors(tmp_path / "last.safetensors")
+    _, state = files.load_tensors(tmp_path / "last.safetensors")
     assert state["numbers"]["step"] == 3
     runs.train(STEPS, str(tmp_path), str(tmp_path / "out.safetensors"))
     assert_same(tmp_path / "out.safetensors", alone)
@@ -73,7 +73,7 @@ def test_ctrl_c_on_one_process_stops_all_at_the_same_step(alone, tmp_path):
 def test_a_killed_process_ends_the_run_and_leaves_its_last_checkpoint_whole(alone, tmp_path):
     with pytest.raises(ProcessExitedException, match="SIGKILL"):
         run(2, runs.kill_one, str(tmp_path))
-    _, state = storage.load_tensors(tmp_path / "last.safetensors")
+    _, state = files.load_tensors(tmp_path / "last.safetensors")
     assert state["numbers"]["step"] == 4, "that of the last evaluation"
     assert [file.name for file in tmp_path.iterdir() if file.suffix == ".tmp"] == []
     runs.train(STEPS, str(tmp_path), str(tmp_path / "out.safetensors"))
@@ -174,7 +174,7 @@ def the_example(folder):
 
 
 def assert_it_trained(folder):
-    _, state = storage.load_tensors(folder / "runs" / "small" / "last.safetensors")
+    _, state = files.load_tensors(folder / "runs" / "small" / "last.safetensors")
     assert state["numbers"]["step"] == 60
     losses = [row["train_loss"] for row in state["numbers"]["history"]]
     assert losses[-1] < losses[0]

