@@ -15,7 +15,6 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from attnkit.guard import checks
-from attnlab.training.processes import divided_as
 
 
 def save_tensors(path: str | Path, tensors: dict[str, Tensor], state: Any = None) -> None:
@@ -124,53 +123,7 @@ def put_weights(model: nn.Module, tensors: dict[str, Tensor]) -> None:
             f"those of this model ({name}: {own.get(name, 'none')})",
             f"{name}: {given.get(name, 'none')}, and {len(differ) - 1} more that differ",
         )
-    state = model.state_dict()
-    model.load_state_dict({name: divided_as(tensors[name], each) for name, each in state.items()})
-
-
-def flatten(state: Any, prefix: str, tensors: dict[str, Tensor]) -> Any:
-    """Move the tensors of a nested state, such as an optimizer's, into `tensors`.
-
-    Returns:
-        The state for JSON, with a marker where each tensor was; dicts as lists of pairs, since
-        JSON would turn their numbers into strings. `unflatten` is the way back.
-
-    Example:
-        >>> import torch
-        >>> tensors = {}
-        >>> state = flatten({"step": 3, "mean": torch.ones(2)}, "adam", tensors)
-        >>> list(tensors), unflatten(state, tensors)
-        (['adam.mean'], {'step': 3, 'mean': tensor([1., 1.])})
-    """
-    if isinstance(state, Tensor):
-        tensors[prefix] = state
-        return {"tensor": prefix}
-    if isinstance(state, dict):
-        items = [[key, flatten(item, f"{prefix}.{key}", tensors)] for key, item in state.items()]
-        return {"dict": items}
-    if isinstance(state, list | tuple):
-        items = [flatten(item, f"{prefix}.{n}", tensors) for n, item in enumerate(state)]
-        return {"tuple" if isinstance(state, tuple) else "list": items}
-    return state
-
-
-def unflatten(state: Any, tensors: dict[str, Tensor]) -> Any:
-    """The inverse of `flatten`.
-
-    >>> import torch
-    >>> tensors = {}
-    >>> flat = flatten({0: {"step": torch.ones(1), "lr": (0.1, None)}}, "optimizer", tensors)
-    >>> sorted(tensors), unflatten(flat, tensors)
-    (['optimizer.0.step'], {0: {'step': tensor([1.]), 'lr': (0.1, None)}})
-    """
-    if not isinstance(state, dict):
-        return state
-    ((kind, content),) = state.items()
-    if kind == "tensor":
-        return tensors[content]
-    if kind == "dict":
-        return {key: unflatten(item, tensors) for key, item in content}
-    return (tuple if kind == "tuple" else list)(unflatten(item, tensors) for item in content)
+    model.load_state_dict(tensors)
 
 
 def replace_file(path: str | Path, content: bytes) -> None:

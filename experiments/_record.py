@@ -25,7 +25,6 @@ from tqdm import tqdm
 import attnkit
 from attnlab.files import replace_file
 from attnlab.metrics import intervals
-from attnlab.training import processes
 
 RESULTS = Path(__file__).resolve().parent.parent / "results"
 INTERVAL = (
@@ -41,7 +40,8 @@ def run(
     measure: Callable[..., dict],
     results: Callable[[list[dict]], dict],
 ) -> dict:
-    """Run an experiment as its options say and write its results file; return what was written.
+    """Run an experiment as its options say and write its results file; return what was written,
+    which of a `--part` is nothing.
 
     Args:
         chosen: what `options` returned.
@@ -51,16 +51,18 @@ def run(
     """
     # One thread: the order of a sum, and so its last digits, must not depend on the machine.
     torch.set_num_threads(1)
-    with processes.joined(chosen.device) as device:
-        took: list[float] = []
-        runs = sweep(
-            settings(chosen.quick),
-            partial(measure, device=device),
-            out=chosen.out,
-            restart=chosen.restart,
-            name=chosen.name,
-            took=took,
-        )
+    took: list[float] = []
+    runs = sweep(
+        settings(chosen.quick),
+        partial(measure, device=chosen.device),
+        out=chosen.out,
+        restart=chosen.restart,
+        name=chosen.name,
+        took=took,
+        part=chosen.part,
+    )
+    if chosen.part[1] > 1:
+        return {}
     return write(
         chosen.out,
         command=chosen.command,
@@ -73,7 +75,7 @@ def run(
 def options(
     name: str, doc: str, argv: Sequence[str] | None = None, *, tasks: Sequence[str] = ()
 ) -> argparse.Namespace:
-    """Read the options that every experiment has: --quick, --out, --device, --restart.
+    """Read the options that every experiment has: --quick, --out, --device, --restart, --part.
 
     With `tasks`, each of which has a results file of its own, there is --task as well, and None
     stands for all of them. Beside the options come `name`, of the file, and `command`, which
@@ -90,6 +92,13 @@ def options(
     )
     parser.add_argument("--device", help="default: the best there is")
     parser.add_argument("--restart", action="store_true", help="forget what a stopped run had done")
+    parser.add_argument(
+        "--part",
+        type=_part,
+        default=(1, 1),
+        metavar="K/N",
+        help="measure the K-th part of N alone, beside other processes; then run it without --part",
+    )
     if tasks:
         parser.add_argument("--task", choices=tasks, help="default: all, each into its own file")
     given = list(sys.argv[1:] if argv is None else argv)
@@ -99,18 +108,17 @@ def options(
     chosen.name = f"{name}_{chosen.task}" if tasks else name
     # Resuming or discarding an interrupted run does not change the results.
     telling = [word for word in given if word != "--restart"]
-    chosen.command = started_by(" ".join(["python", "-m", f"experiments.{name}", *telling]))
+    chosen.command = " ".join(["python", "-m", f"experiments.{name}", *telling])
     chosen.device = attnkit.device.choose(chosen.device)
     chosen.out = chosen.out or RESULTS / f"{chosen.name}{'.quick' if chosen.quick else ''}.json"
     return chosen
 
 
-def started_by(command: str) -> str:
-    """The command with `torchrun` in it when that started several processes."""
-    world = processes.started()[1]
-    if world == 1:
-        return command
-    return command.replace("python", f"torchrun --nproc-per-node {world}", 1)
+def _part(text: str) -> tuple[int, int]:
+    part, parts = map(int, text.split("/"))
+    if not 1 <= part <= parts:
+        raise ValueError
+    return part, parts
 
 
 def sweep(
@@ -121,6 +129,7 @@ def sweep(
     restart: bool = False,
     name: str = "run",
     took: list[float] | None = None,
+    part: tuple[int, int] = (1, 1),
 ) -> list[dict]:
     """Return `{**setting, **measure(setting)}` for every setting, in order.
 
@@ -131,46 +140,36 @@ def sweep(
     it uses of this package, says that its numbers are of another experiment. The file goes when all
     settings are done.
 
-    Under `torchrun` the settings are dealt to the processes, and each keeps a file of its own; a
-    stopped run goes on with any number of processes.
+    A `part` (k, n) measures every n-th setting from the k-th and keeps them in a file of its own,
+    so that n processes share the work; without one, what all parts have kept is taken up.
     """
-    stamp = _stamp(measure)
+    stamp, (number, parts) = _stamp(measure), part
     out.parent.mkdir(parents=True, exist_ok=True)
-    files = f"{out.stem}.partial*.jsonl"
-    before = [] if restart else sorted(out.parent.glob(files))
-    done = [line for file in before for line in _read_kept(file, stamp)]
-    rank, world = processes.place()
-    processes.wait()  # all have read before any writes
-    kept = out.with_name(f"{out.stem}.partial{rank or ''}.jsonl")
-    if rank == 0:
-        # In one step: a run that is killed now must not lose what the last one had done.
-        lines = [json.dumps(line) + "\n" for line in [{"stamp": stamp}, *done]]
-        replace_file(kept, "".join(lines).encode())
-    processes.wait()
-    if rank:
-        replace_file(kept, (json.dumps({"stamp": stamp}) + "\n").encode())
+    kept = out.with_name(f"{out.stem}.partial{number if parts > 1 else ''}.jsonl")
+    before = [kept] if parts > 1 else sorted(out.parent.glob(f"{out.stem}.partial*.jsonl"))
+    done = [] if restart else [line for file in before for line in _read_kept(file, stamp)]
+    # In one step: a run that is killed now must not lose what the last one had done.
+    lines = [json.dumps(line) + "\n" for line in [{"stamp": stamp}, *done]]
+    replace_file(kept, "".join(lines).encode())
     by_setting = {_key(line["setting"]): line for line in done}
-    left = {_key(each): each for each in settings if _key(each) not in by_setting}
-    mine = list(left.items())[rank::world]
-    own = {}
+    mine = settings[number - 1 :: parts]
+    left = {_key(each): each for each in mine if _key(each) not in by_setting}
     with open(kept, "a", encoding="utf-8") as file:
-        total, begun = len(by_setting) + len(mine), len(by_setting)
-        for key, setting in tqdm(mine, name, total, initial=begun, unit="run", disable=rank > 0):
+        begun = len(mine) - len(left)
+        for key, setting in tqdm(left.items(), name, len(mine), initial=begun, unit="run"):
             start = time.process_time()
             numbers = measure(setting)
             seconds = round(time.process_time() - start, 1)
-            own[key] = {"setting": setting, "numbers": numbers, "cpu_seconds": seconds}
-            file.write(json.dumps(own[key]) + "\n")
+            by_setting[key] = {"setting": setting, "numbers": numbers, "cpu_seconds": seconds}
+            file.write(json.dumps(by_setting[key]) + "\n")
             file.flush()
-    for part in processes.gathered(own):
-        by_setting |= part
-    if rank == 0:
-        for file in out.parent.glob(files):
+    if parts == 1:
+        for file in {kept, *before}:
             file.unlink()
-    lines = [by_setting[_key(setting)] for setting in settings]
+    lines = [by_setting[_key(setting)] for setting in mine]
     if took is not None:
         took += [line["cpu_seconds"] for line in lines]
-    return [{**setting, **line["numbers"]} for setting, line in zip(settings, lines, strict=True)]
+    return [{**setting, **line["numbers"]} for setting, line in zip(mine, lines, strict=True)]
 
 
 def write(
@@ -178,8 +177,7 @@ def write(
 ) -> dict:
     """Write `results` to `out` with everything needed to make them again; return what was written.
 
-    The file is replaced in one step, so a reader never meets half of it. Of several processes the
-    first one writes.
+    The file is replaced in one step, so a reader never meets half of it.
     """
     record = {
         "command": command,
@@ -194,8 +192,7 @@ def write(
         "date": datetime.now(UTC).date().isoformat(),
         **results,
     }
-    if processes.started()[0] == 0:
-        replace_file(out, (json.dumps(record, indent=1, allow_nan=False) + "\n").encode())
+    replace_file(out, (json.dumps(record, indent=1, allow_nan=False) + "\n").encode())
     return record
 
 

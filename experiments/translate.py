@@ -2,7 +2,6 @@
 
     python -m experiments.translate                               hours of one CPU core
     python -m experiments.translate --data multi30k --pair de-en --model additive
-    torchrun --nproc-per-node 2 -m experiments.translate          the same on two processes
     python -m experiments.translate --quick                       few sentences, in seconds
 
 `tatoeba` comes with attnkit; `multi30k` is downloaded, or found in ATTNKIT_DATA. `--model` is
@@ -41,12 +40,13 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 import attnkit
-from attnlab import Translator, files, metrics, tasks, training
+from attnlab import Translator, metrics, tasks, training
 from attnlab.applications.translator import MODELS as SHIPPED
 from attnlab.decoding import SequenceModel
 from attnlab.decoding.predictions import predict
+from attnlab.files import load_tensors, put_weights, save_tensors
 from attnlab.tasks import PAD, Batch, Batches, Pair, Subwords
-from attnlab.training import processes
+from experiments import _long
 from experiments import _record as record
 from experiments._training import parameters
 
@@ -162,18 +162,18 @@ def train(
     device: torch.device,
     bfloat16: bool = False,
 ) -> list[dict[str, float]]:
-    """Train `model` in place, by all processes together; return the history.
+    """Train `model` in place; return the history.
 
     It ends with the mean of its weights after each of the last epochs. `folder` holds what is
-    needed to go on, with any number of processes.
+    needed to go on.
     """
     steps = made.epochs * len(batches)
     ends = [steps - back * len(batches) for back in reversed(range(made.averaged))]
-    files = {end: folder / f"epoch-{end // len(batches)}.safetensors" for end in ends}
-    left = [end for end, file in files.items() if not file.exists()]
+    ends_of = {end: folder / f"epoch-{end // len(batches)}.safetensors" for end in ends}
+    left = [end for end, file in ends_of.items() if not file.exists()]
     clock = Clock(folder)
     for end in left:
-        training.fit(
+        _long.fit(
             model,
             batches,
             steps=end,
@@ -186,17 +186,15 @@ def train(
             seed=seed,
             device=device,
         )
-        if processes.place()[0] == 0:
-            files.save_tensors(files[end], model.state_dict())
-    processes.wait()
-    files.put_weights(model, mean_weights(list(files.values())))
+        save_tensors(ends_of[end], model.state_dict())
+    put_weights(model, mean_weights(list(ends_of.values())))
     model.to(device).eval()
-    return history_of(folder)
+    return _long.history_of(folder)
 
 
 def mean_weights(files: Sequence[Path]) -> dict[str, Tensor]:
-    """The mean of the weights in files of `files.save_tensors` (Vaswani et al. 2017, 6.1)."""
-    saved = [files.load_tensors(file)[0] for file in files]
+    """The mean of the weights in files of `save_tensors` (Vaswani et al. 2017, 6.1)."""
+    saved = [load_tensors(file)[0] for file in files]
     return {name: torch.stack([each[name] for each in saved]).mean(0) for name in saved[0]}
 
 
@@ -204,18 +202,12 @@ class Clock:
     """Minutes of CPU time that training took, over all stops, as a `measure` of `fit`."""
 
     def __init__(self, folder: Path):
-        past = history_of(folder)
+        past = _long.history_of(folder)
         self.before = past[-1]["minutes"] if past else 0.0
         self.start = time.process_time()
 
     def __call__(self, model: nn.Module) -> dict[str, float]:
         return {"minutes": self.before + (time.process_time() - self.start) / 60}
-
-
-def history_of(folder: Path) -> list[dict[str, float]]:
-    """The history in a folder of `fit`; empty when nothing was trained there."""
-    path = folder / "last.safetensors"
-    return files.load_tensors(path)[1]["numbers"]["history"] if path.is_file() else []
 
 
 def translate(
@@ -268,10 +260,8 @@ def scores(said: Sequence[str], data: Data, lengths: Sequence[tuple[int, int]]) 
     }
 
 
-def measure(
-    setting: dict, *, folder: Path, device: torch.device, bfloat16: bool = False
-) -> dict | None:
-    """Train one model, or go on with it, and score it; None on all processes but the first."""
+def measure(setting: dict, *, folder: Path, device: torch.device, bfloat16: bool = False) -> dict:
+    """Train one model, or go on with it, and score it."""
     data = data_of(setting["data"], setting["pair"], setting["most"])
     made = Recipe(**{name: setting[name] for name in Recipe._fields})
     vocab = Subwords.build((side for pair in data.train for side in pair[:2]), max_size=made.pieces)
@@ -281,8 +271,6 @@ def measure(
     valid = translator.batches(data.valid, batch_size=made.batch_size, shuffle=False)
     options = {"seed": setting["seed"], "folder": folder, "device": device, "bfloat16": bfloat16}
     history = train(translator.model, batches, valid, made, **options)
-    if processes.place()[0]:
-        return None
     lengths = LENGTHS[setting["data"]]
     validation = by_penalty(translator, data)
     penalty = max(validation, key=validation.get)
@@ -340,7 +328,6 @@ def settings(
     """One setting for each seed; with `quick`, tiny ones."""
     made = recipe(data, model)
     if quick:
-        # No dropout, whose draws would differ with the number of processes.
         sizes = {"embed_dim": 16, "hidden_dim": 16, "dropout": 0.0}
         sizes |= {"num_layers": 1, "num_heads": 2} if model == "transformer" else {}
         made = made._replace(options=made.options | sizes, pieces=300, batch_size=50, averaged=2)
@@ -386,7 +373,6 @@ def options(argv: Sequence[str] | None = None) -> argparse.Namespace:
     telling = [word for word in given if word != "--restart" and word != str(chosen.folder)]
     telling = [word for word in telling if word != "--folder"]
     chosen.command = " ".join(["python", "-m", "experiments.translate", *telling])
-    chosen.command = record.started_by(chosen.command)
     chosen.device = attnkit.device.choose(chosen.device)
     name = f"translate_{chosen.data}_{chosen.pair}_{chosen.model}"
     chosen.out = chosen.out or record.RESULTS / f"{name}{'.quick' if chosen.quick else ''}.json"
@@ -415,9 +401,8 @@ def summarise(rows: list[dict]) -> dict:
     return {"cpu_seconds": total, "training": trained, "rows": rows}
 
 
-def main(argv: list[str] | None = None) -> dict | None:
-    """Train, score and write the results file; return what was written, or None on a process that
-    only helps."""
+def main(argv: list[str] | None = None) -> dict:
+    """Train, score and write the results file; return what was written."""
     chosen = options(argv)
     torch.set_num_threads(1)  # as in `record.run`
     if chosen.restart and not chosen.quick:
@@ -431,21 +416,17 @@ def main(argv: list[str] | None = None) -> dict | None:
         rate=chosen.rate,
         quick=chosen.quick,
     )
-    with processes.joined(chosen.device) as device:
-        if chosen.quick:  # the first process makes a folder for all
-            own = tempfile.mkdtemp() if processes.place()[0] == 0 else ""
-            chosen.folder = Path(processes.gathered(own)[0])
-        rows = [
-            measure(
-                setting,
-                folder=chosen.folder / f"seed-{setting['seed']}",
-                device=device,
-                bfloat16=chosen.bfloat16,
-            )
-            for setting in wanted
-        ]
-    if processes.started()[0]:
-        return None
+    if chosen.quick:
+        chosen.folder = Path(tempfile.mkdtemp())
+    rows = [
+        measure(
+            setting,
+            folder=chosen.folder / f"seed-{setting['seed']}",
+            device=chosen.device,
+            bfloat16=chosen.bfloat16,
+        )
+        for setting in wanted
+    ]
     if chosen.ship:
         ship(chosen.folder / f"seed-{chosen.seeds[0]}", chosen)
     if chosen.quick:

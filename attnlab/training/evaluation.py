@@ -1,6 +1,6 @@
 """Losses: of a batch, of a data set, and the usual one for sequences."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -14,6 +14,19 @@ from attnlab.decoding import evaluating
 from attnlab.tasks.vocab import PAD
 
 Loss = Callable[[nn.Module, Any], Tensor]
+
+
+def usual_loss(model: nn.Module, batch: Any) -> Tensor:
+    """`next_token_loss` of a batch that is a tensor of ids, `sequence_loss` of any other.
+
+    Example:
+        >>> import torch
+        >>> from attnlab.transformer import LanguageModel
+        >>> model = LanguageModel(10, embed_dim=8, num_heads=2, num_layers=1)
+        >>> usual_loss(model, torch.tensor([[5, 6, 7]])).shape
+        torch.Size([2])
+    """
+    return (next_token_loss if isinstance(batch, Tensor) else sequence_loss)(model, batch)
 
 
 def sequence_loss(model: nn.Module, batch: Any, *, label_smoothing: float = 0.0) -> Tensor:
@@ -67,6 +80,7 @@ def next_token_loss(model: nn.Module, tokens: Tensor) -> Tensor:
 
     Raises:
         TypeError: `tokens` is not a tensor.
+        ValueError: it has not two dimensions, or only one token in a row.
         TypeError, ValueError: as the model does.
 
     Example:
@@ -77,7 +91,9 @@ def next_token_loss(model: nn.Module, tokens: Tensor) -> Tensor:
         torch.Size([3])
     """
     checks.instance("tokens", tokens, Tensor, "a tensor of ids (B, L)")
-    logits, target = model(tokens[:, :-1]), tokens[:, 1:]  # (B, L - 1, V), (B, L - 1)
+    if tokens.dim() != 2 or tokens.shape[1] < 2:
+        checks.fail("tokens", "ids (B, L) of two tokens at least", f"shape {checks.shape(tokens)}")
+    logits, target = model(tokens[:, :-1]), tokens[:, 1:].long()  # (B, L - 1, V), (B, L - 1)
     losses = F.cross_entropy(logits.float().transpose(1, 2), target, reduction="none")
     pad = getattr(model, "pad", None)
     return losses.flatten() if pad is None else losses[target != pad]  # (N,)
@@ -87,7 +103,7 @@ def evaluate(
     model: nn.Module,
     batches: Any,
     *,
-    loss: Loss = sequence_loss,
+    loss: Loss = usual_loss,
     device: torch.device | str | None = None,
 ) -> float:
     """Mean of all losses over all batches, in eval mode and without gradients.
@@ -110,26 +126,18 @@ def evaluate(
     checks.instance("model", model, nn.Module, "an nn.Module")
     first = next(model.parameters(), torch.empty(0))
     device = first.device if device is None else devices.choose(device)
-    total, count = loss_sums(model, ((batch, 1) for batch in batches), loss, device)
+    total, count = 0.0, 0
+    with evaluating(model):
+        for batch in batches:
+            losses = loss(model, moved(batch, device))
+            total += losses.cpu().double().sum().item()  # not every device has float64
+            count += losses.numel()
     if not count:
         checks.fail("batches", "batches with at least one loss", "none")
     return total / count
 
 
-def loss_sums(
-    model: nn.Module, parts: Iterable[tuple[Any, float]], loss: Loss, device: torch.device
-) -> tuple[float, float]:
-    """The sum of all losses and their number; each batch comes with the factor of both."""
-    total, count = 0.0, 0
-    with evaluating(model):
-        for batch, factor in parts:
-            losses = loss(model, moved(batch, device))
-            total += factor * losses.double().sum().item()
-            count += factor * losses.numel()
-    return total, count
-
-
-def batch_losses(model: nn.Module, loss: Loss, batch: Any, device: torch.device) -> Tensor:
+def batch_losses(model: nn.Module, batch: Any, *, loss: Loss, device: torch.device) -> Tensor:
     """Call the loss, under autocast where that is faster, and check its result."""
     enabled = devices.fast_dtype(device) == torch.bfloat16
     with torch.autocast(device.type, dtype=torch.bfloat16, enabled=enabled):

@@ -21,7 +21,6 @@ MODULES = [
     *(f"attnlab.{name}" for name in __import__("attnlab").__all__),
     *(f"attnkit.{name}" for name in attnkit.__all__),
     "attnlab.decoding.predictions",
-    "attnlab.training.processes",
     "attnlab.training.quantization",
     "attnlab.applications.summarizer",
     "attnlab.applications.translator",

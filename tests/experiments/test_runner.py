@@ -130,6 +130,40 @@ def test_a_kept_number_depends_on_the_code_that_made_it_and_on_what_that_uses(
     assert len(set(stamps)) == 3
 
 
+def test_parts_are_measured_apart_and_gathered_by_the_run_without_one(tmp_path):
+    out, calls = tmp_path / "r.json", []
+    measure = partial(count, calls)
+    assert record.sweep(SETTINGS, measure, out=out, part=(1, 3))[1] == {"x": 3, "square": 9}
+    with pytest.raises(Stopped):
+        record.sweep(SETTINGS, partial(count, calls, stop_at=4), out=out, part=(2, 3))
+    assert calls == [0, 3, 1]
+    record.sweep(SETTINGS, measure, out=out, part=(2, 3))
+    assert calls == [0, 3, 1, 4], "a part goes on where it was, and knows nothing of the others"
+    rows = record.sweep(SETTINGS, measure, out=out)
+    assert calls == [0, 3, 1, 4, 2]
+    assert rows == [{"x": x, "square": x**2} for x in range(5)]
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_part_writes_no_results(tmp_path):
+    chosen = record.options("x", "Doc.", ["--part", "2/2", "--out", str(tmp_path / "r.json")])
+    measure = partial(count_on_a_device, [])
+    parts = {"settings": lambda quick: SETTINGS, "measure": measure, "results": None}
+    assert record.run(chosen, **parts) == {}
+    assert [file.name for file in tmp_path.iterdir()] == ["r.partial2.jsonl"]
+
+
+def count_on_a_device(calls, setting, *, device):
+    return count(calls, setting)
+
+
+@pytest.mark.parametrize("part", ["0/2", "3/2", "2", "a/b"])
+def test_a_part_that_there_is_not_is_refused(part, capsys):
+    with pytest.raises(SystemExit):
+        record.options("x", "Doc.", ["--part", part])
+    assert "argument --part" in capsys.readouterr().err
+
+
 def test_the_command_makes_the_file_again():
     chosen = record.options("x", "Doc.", ["--quick", "--restart", "--device", "cpu"])
     assert chosen.command == "python -m experiments.x --quick --device cpu"

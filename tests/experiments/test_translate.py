@@ -1,9 +1,7 @@
-"""The experiment on translation: stopped or not, on one process or two, it comes out the same."""
+"""The experiment on translation: stopped or not, it comes out the same."""
 
 import json
 import math
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -11,7 +9,6 @@ from torch.testing import assert_close
 
 from attnlab import Translator, files, tasks, training
 from attnlab.applications import shipped
-from booktools.address import ROOT
 from experiments import _record as record
 from experiments import translate
 from experiments._training import parameters
@@ -41,28 +38,6 @@ def trained(vocab, folder, made):
     options = {"seed": 0, "folder": folder, "device": torch.device("cpu")}
     history = translate.train(translator.model, batches, batches, made, **options)
     return translator.model.state_dict(), history
-
-
-@pytest.mark.slow  # five programs; tests/attnlab/training/test_processes.py has small ones
-def test_two_processes_train_as_one(tmp_path):
-    curves = []
-    for start in (
-        [sys.executable],
-        [sys.executable, *["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]],
-    ):
-        out = tmp_path / f"{len(start)}.json"
-        module = ["-m", "experiments.translate"]
-        options = ["--quick", "--device", "cpu", "--out", str(out)]
-        done = subprocess.run(
-            [*start, *module, *options], cwd=ROOT, capture_output=True, text=True, timeout=280
-        )
-        assert done.returncode == 0, done.stderr
-        written = json.loads(out.read_text())
-        curves.append([step["valid_loss"] for row in written["rows"] for step in row["curve"]])
-    alone, together = curves
-    assert len(alone) == 4
-    assert alone[0] - alone[1] > 0.05, "it learns"
-    assert together == pytest.approx(alone, abs=2e-4)
 
 
 def test_a_run_that_crashed_goes_on_to_the_same_end(vocab, tmp_path, monkeypatch):

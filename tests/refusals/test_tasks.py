@@ -545,19 +545,30 @@ FIT = [
         "a device of this machine (cpu would do)",
         "…'abacus'…",
     ),
+    Wrong(fit(train=torch.ones(4, 3)), TypeError, "train", "…such as tensor.split(32)", "…(4, 3)"),
+    Wrong(fit(start=2), ValueError, "start", "an int of at most 1", "2"),
+    Wrong(fit(steps=3, start=2), ValueError, "optimizer", "…that took the first 2 steps", "None"),
+    Wrong(fit(optimizer="adam"), TypeError, "optimizer", "a torch.optim.Optimizer", "str"),
     Wrong(
-        fit(epochs=3),
-        TypeError,
-        "epochs",
-        "steps=epochs * len(train)",
-        "an argument that fit does not have",
+        fit(lr=0.1, optimizer=torch.optim.SGD(LINE.parameters(), 0.1)),
+        ValueError,
+        "lr",
+        "None with an optimizer, which has its own",
+        "0.1",
     ),
     Wrong(
-        fit(callbacks=[]),
-        TypeError,
-        "callbacks",
-        "measure= (a function of the model, called at each evaluation)",
-        "an argument that fit does not have",
+        lambda: training.next_token_loss(LINE, torch.ones(3, dtype=torch.long)),
+        ValueError,
+        "tokens",
+        "ids (B, L) of two tokens at least",
+        "shape (3,)",
+    ),
+    Wrong(
+        lambda: training.next_token_loss(LINE, torch.ones(3, 1, dtype=torch.long)),
+        ValueError,
+        "tokens",
+        "ids (B, L) of two tokens at least",
+        "shape (3, 1)",
     ),
     Wrong(fit(progress=None), TypeError, "progress", "True or False", "NoneType None"),
     Wrong(lambda: training.evaluate(squared, ONES), TypeError, "model", "an nn.Module", "function"),
@@ -641,26 +652,6 @@ def test_checkpoints_refuse_what_does_not_fit(tmp_path):
             "state",
             "…for JSON…",
             "…function…",
-        ),
-    ]:
-        assert_refused(wrong)
-
-
-def test_fit_refuses_a_checkpoint_of_another_run(tmp_path):
-    line = nn.Linear(1, 1)
-    fit(line, steps=3, folder=tmp_path)()
-    for wrong in [
-        Wrong(fit(line, steps=2, folder=tmp_path), ValueError, "steps", "…at least the 3…", "…2…"),
-        Wrong(fit(line, steps=4, seed=1, folder=tmp_path), ValueError, "seed", "…0, as in…", "…1…"),
-        Wrong(
-            fit(line, ONES * 2, steps=4, folder=tmp_path), ValueError, "batches", "…1, as…", "…2…"
-        ),
-        Wrong(
-            fit(nn.Linear(1, 1, bias=False), steps=4, folder=tmp_path),
-            ValueError,
-            "weights",
-            "…bias: none…",
-            "…bias: (1,)…",
         ),
     ]:
         assert_refused(wrong)

@@ -1,9 +1,6 @@
-"""Run a function on several processes that are joined by gloo, or a script as `torchrun` does."""
+"""Run a function on several processes that are joined by gloo."""
 
 import multiprocessing
-import os
-import runpy
-import socket
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -17,11 +14,7 @@ from torch import multiprocessing as torch_processes
 # takes two seconds, more than all that it is asked to do.
 IMPORTED_ONCE = (
     __name__,
-    "attnlab.training",
     "tests.attnlab.parallel.cases",
-    "tests.attnlab.training.runs",
-    "torch.distributed.fsdp",
-    "torch._dynamo",  # PyTorch's data-parallel modules import it when they are made
 )
 
 
@@ -35,22 +28,6 @@ def run(world: int, function: Callable[..., None], *args: Any) -> None:
     """Call `function(*args)` on each of `world` processes; raise what any of them raises."""
     with tempfile.TemporaryDirectory() as folder:
         start(_joined, (world, str(Path(folder) / "store"), function, args), world)
-
-
-def run_script(world: int, script: Path) -> None:
-    """Run a script on each of `world` processes, in its folder, with what `torchrun` tells them."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    start(_script, (world, port, str(script)), world)
-
-
-def _script(rank: int, world: int, port: int, script: str) -> None:
-    torch.set_num_threads(1)
-    told = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": world, "MASTER_PORT": port}
-    os.environ |= {name: str(value) for name, value in told.items()}
-    os.environ["MASTER_ADDR"] = "127.0.0.1"
-    os.chdir(Path(script).parent)
-    runpy.run_path(script, run_name="__main__")
 
 
 def _joined(rank: int, world: int, store: str, function: Callable[..., None], args: tuple) -> None:
