@@ -55,7 +55,7 @@ def links(narrow: bool) -> Sheet:
 
 LINKS = Drawing(
     name="word-links",
-    title="Three reasons why a translator cannot go word by word.",
+    title="Three sentences that cannot be translated word by word.",
     description=(
         "Three English sentences above their French ones, with lines between the words. In “he "
         "is a jealous man” and “c' est un homme jaloux” the lines of jealous and man cross. In "
