@@ -40,9 +40,13 @@ def test_a_plausible_wrong_answer_hears_what_is_wrong(name, number, what, capsys
     assert reason in said, said
 
 
-@pytest.mark.parametrize("name, number", EXERCISES)
-def test_every_exercise_has_three_wrong_answers(name, number):
-    assert sum(key[0] == number for key in chapter(name).data.WRONG) >= 3
+def test_every_exercise_has_three_wrong_answers():
+    wrong = {
+        (name, number): sum(key[0] == number for key in chapter(name).data.WRONG)
+        for name in NAMES
+        for number in chapter(name).data.CHECKS
+    }
+    assert {exercise: count for exercise, count in wrong.items() if count < 3} == {}
 
 
 @pytest.mark.parametrize("name, number", EXERCISES)
@@ -55,18 +59,10 @@ def test_an_untouched_exercise_says_that_there_is_no_answer_yet(name, number, ca
 
 
 @pytest.mark.parametrize("name, number", EXERCISES)
-@pytest.mark.parametrize(
-    "answer",
-    [
-        lambda *_: "two",
-        lambda *_: float("nan"),
-        lambda *_: torch.tensor(float("nan")),
-    ],
-    ids=["a word", "nan", "a tensor of nan"],
-)
-def test_nonsense_does_not_pass_and_does_not_stop_the_notebook(name, number, answer, capsys):
-    said = chapter(name).verdict(capsys, number, answer)
-    assert said.startswith(f"Exercise {number}: not yet. "), said
+def test_nonsense_does_not_pass_and_does_not_stop_the_notebook(name, number, capsys):
+    for nonsense in ("two", float("nan"), torch.tensor(float("nan"))):
+        said = chapter(name).verdict(capsys, number, lambda *_, it=nonsense: it)
+        assert said.startswith(f"Exercise {number}: not yet. "), (nonsense, said)
 
 
 @pytest.mark.parametrize("path", gates.chapters(), ids=lambda path: path.stem)

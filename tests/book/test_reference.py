@@ -6,7 +6,6 @@ import pathlib
 import re
 
 import nbformat
-import pytest
 
 import attnkit
 
@@ -59,34 +58,38 @@ LISTED = {name for name, _ in ENTRIES}
 TAUGHT = [entry for entry in ENTRIES if entry[1]]
 
 
-@pytest.mark.parametrize("item", OFFERED, ids=lambda item: f"{item.__module__}.{item.__name__}")
-def test_everything_offered_is_in_the_reference(item):
-    assert item.__name__ in LISTED
+def named(item) -> str:
+    return f"{item.__module__}.{item.__name__}"
 
 
-@pytest.mark.parametrize(
-    "item",
-    [item for item in OFFERED if not (inspect.isclass(item) and issubclass(item, (tuple, dict)))],
-    ids=lambda item: f"{item.__module__}.{item.__name__}",
-)
-def test_every_entry_has_an_example_that_runs(item):
-    own = inspect.getdoc(item) or ""
-    assert ">>>" in own
-
-
-@pytest.mark.parametrize("item", OFFERED, ids=lambda item: f"{item.__module__}.{item.__name__}")
-def test_every_entry_begins_with_one_sentence(item):
-    """The tables of the reference show the first sentence of a docstring, so it has to be one."""
+def first_sentence(item) -> str:
+    """What the tables of the reference show of a docstring; "" where it begins with none."""
     first = (inspect.getdoc(item) or "").split("\n\n")[0]
-    assert re.match(r"[A-Z`].*[.:]", first, re.DOTALL), first
-    assert len(re.split(r"(?<=[.:])\s+(?=[A-Z`])", " ".join(first.split()))[0]) <= 160
+    sentence = re.split(r"(?<=[.:])\s+(?=[A-Z`])", " ".join(first.split()))[0]
+    return sentence if re.match(r"[A-Z`].*[.:]", first, re.DOTALL) else ""
 
 
-@pytest.mark.parametrize(("name", "chapter"), TAUGHT)
-def test_the_chapter_that_teaches_an_entry_names_it(name, chapter):
-    (path,) = CHAPTERS.glob(f"{chapter}_*.ipynb")
-    cells = nbformat.read(path, 4).cells
-    assert any(re.search(rf"\b{name}\b", cell.source) for cell in cells)
+def test_everything_offered_is_in_the_reference():
+    assert [named(item) for item in OFFERED if item.__name__ not in LISTED] == []
+
+
+def test_every_entry_has_an_example():
+    data = [item for item in OFFERED if inspect.isclass(item) and issubclass(item, (tuple, dict))]
+    others = [item for item in OFFERED if item not in data]
+    assert [named(item) for item in others if ">>>" not in (inspect.getdoc(item) or "")] == []
+
+
+def test_every_entry_begins_with_one_sentence():
+    assert [named(item) for item in OFFERED if not 0 < len(first_sentence(item)) <= 160] == []
+
+
+def test_the_chapter_that_teaches_an_entry_names_it():
+    said = {
+        chapter: "\n".join(cell.source for cell in nbformat.read(path, 4).cells)
+        for chapter in {chapter for _, chapter in TAUGHT}
+        for path in CHAPTERS.glob(f"{chapter}_*.ipynb")
+    }
+    assert [(n, c) for n, c in TAUGHT if not re.search(rf"\b{n}\b", said.get(c, ""))] == []
 
 
 def test_some_entries_are_taught():

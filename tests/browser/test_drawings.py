@@ -14,8 +14,15 @@ from tests.book.test_drawings import PHONE_COLUMN
 pytestmark = pytest.mark.browser
 
 STEPPERS = [drawing for drawing in DRAWINGS.values() if drawing.says]
-EACH = pytest.mark.parametrize("drawing", DRAWINGS.values(), ids=lambda drawing: drawing.name)
-EACH_STEPPER = pytest.mark.parametrize("drawing", STEPPERS, ids=lambda drawing: drawing.name)
+# One script moves them all. The one with the fewest frames and the one with the most stand for the
+# others, which `make test-all` moves too.
+BY_FRAMES = sorted(STEPPERS, key=lambda drawing: len(drawing.says))
+EACH_STEPPER = pytest.mark.parametrize(
+    "drawing",
+    [BY_FRAMES[0], BY_FRAMES[-1]]
+    + [pytest.param(drawing, marks=pytest.mark.slow) for drawing in BY_FRAMES[1:-1]],
+    ids=lambda drawing: drawing.name,
+)
 
 # Words beyond the edge of their drawing, and pairs of words that cover each other.
 FAULTS = """(here) => {
@@ -83,13 +90,18 @@ def all_drawings(browser, tmp_path_factory):
     context.close()
 
 
-@EACH
 @pytest.mark.parametrize("width", [1280, 360])
-def test_nothing_is_cut_and_no_word_covers_another(all_drawings, drawing, width):
-    here = all_drawings(width).locator(f"[id='{drawing.name}']")
-    for step in range(len(drawing.says) or 1):
-        assert here.evaluate(FAULTS) == [], step
-        here.evaluate("here => here.querySelectorAll('.drawing-steps button')[1]?.click()")
+def test_nothing_is_cut_and_no_word_covers_another(all_drawings, width):
+    page = all_drawings(width)
+    for step in range(max(len(drawing.says) or 1 for drawing in DRAWINGS.values())):
+        found = page.evaluate(
+            f"() => [...document.querySelectorAll('main > div')].map(d => [d.id, ({FAULTS})(d)])"
+        )
+        assert {name: faults for name, faults in found if faults} == {}, step
+        page.evaluate(
+            """() => document.querySelectorAll('main > div').forEach(
+                (here) => here.querySelectorAll('.drawing-steps button')[1]?.click())"""
+        )
 
 
 @pytest.mark.parametrize("width", [1280, 360])
@@ -131,13 +143,17 @@ def test_a_dark_page_turns_plots_over_and_leaves_heat_maps_as_they_are(
     assert set(plots) == {"invert(1) hue-rotate(180deg)"}
 
 
-@EACH
 @pytest.mark.parametrize("width", [1280, 360])
-def test_a_page_shows_one_layout(all_drawings, drawing, width):
-    shown = all_drawings(width).locator(f"[id='{drawing.name}'] svg:visible")
-    assert shown.count() == 1
-    layout = "wide" if drawing.two_layouts and width == 1280 else "narrow"
-    assert shown.get_attribute("class") == f"d-{layout}-layout"
+def test_a_page_shows_one_layout(all_drawings, width):
+    shown = all_drawings(width).evaluate(
+        """() => Object.fromEntries([...document.querySelectorAll("main > div")].map((div) => [
+            div.id, [...div.querySelectorAll("svg")].filter((svg) => svg.checkVisibility())
+                .map((svg) => svg.getAttribute("class"))]))"""
+    )
+    wide = {name for name, drawing in DRAWINGS.items() if drawing.two_layouts and width == 1280}
+    assert shown == {
+        name: [f"d-{'wide' if name in wide else 'narrow'}-layout"] for name in DRAWINGS
+    }
 
 
 @EACH_STEPPER

@@ -156,7 +156,14 @@ def test_quick_form_says_all_of_two_seeds(name, quick):
         assert interval["n"] == 2
 
 
-@pytest.mark.parametrize("name", REPEATED)
+# What all rest on is seeded in one place, so three stand for the others, weekly.
+THREE = ("learning", "norms", "recall")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name if name in THREE else pytest.param(name, marks=pytest.mark.slow) for name in REPEATED],
+)
 @whole
 def test_the_same_setting_gives_the_same_numbers_whatever_ran_before(name, quick):
     form = quick(name)
