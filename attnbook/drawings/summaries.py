@@ -193,8 +193,8 @@ def weighed(narrow: bool) -> Sheet:
 WEIGHED = Drawing(
     name="weighed-sentences",
     title=(
-        "The summary's weights. At the left, the rings on a line are what its dot looks at most, "
-        "in head 2."
+        "The summary's weights, right. Left: a dot is an event, its rings the three sentences "
+        "that it looks at most (head 2)."
     ),
     description=(
         "The ten sentences, one below the other, with bars on one scale for the weights that the "
