@@ -661,7 +661,7 @@ class View {
     const most = looks.reduce((a, b) => (b.weight > a.weight ? b : a), { weight: 0 });
     if (most.weight < 0.3) return "No line of any weight had led there.";
     return `And yet ${quoted(most.token)} had looked at ${quoted(most.from)} with ` +
-      `${fixed(most.weight, 2)}: the states of its neighbours have read it, too.`;
+      `${fixed(most.weight, 2)}: the states of its neighbours have read it, too. Leave it out to see if that is why.`;
   }
 
   drawWalk() {
