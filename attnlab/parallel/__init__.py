@@ -2,6 +2,5 @@
 
 from attnlab.parallel.placement import join_sequence, split_sequence
 from attnlab.parallel.ring import ring_attention
-from attnlab.parallel.ulysses import ulysses_attention
 
-__all__ = ["join_sequence", "ring_attention", "split_sequence", "ulysses_attention"]
+__all__ = ["join_sequence", "ring_attention", "split_sequence"]

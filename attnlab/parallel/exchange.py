@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 
-import torch
 from torch import Tensor, distributed
 
 
@@ -24,45 +23,26 @@ def pass_on(
         tag: a number that no other exchange under way uses, nor do the next `len(tensors)`.
     """
     rank, world = distributed.get_rank(group), distributed.get_world_size(group)
-    after, before = (rank + 1) % world, (rank - 1) % world
-    gone = [tensor.contiguous() for tensor in tensors]
-    come = [x.new_empty(*x.shape[:-2], length, x.shape[-1]) for x in tensors]
+    next_rank, previous_rank = (rank + 1) % world, (rank - 1) % world
+    outgoing = [tensor.contiguous() for tensor in tensors]
+    incoming = [x.new_empty(*x.shape[:-2], length, x.shape[-1]) for x in tensors]
     operations = []
-    for number, (sent, received) in enumerate(zip(gone, come, strict=True), tag):
-        same = {"group": group, "tag": number}
-        if sent.numel():
-            send = distributed.P2POp(distributed.isend, sent, group_peer=after, **same)
-            operations.append(send)
-        if received.numel():
-            receive = distributed.P2POp(distributed.irecv, received, group_peer=before, **same)
-            operations.append(receive)
+    for number, (sent, received) in enumerate(zip(outgoing, incoming, strict=True), tag):
+        for kind, tensor, peer in (
+            (distributed.isend, sent, next_rank),
+            (distributed.irecv, received, previous_rank),
+        ):
+            if tensor.numel():
+                operation = distributed.P2POp(
+                    kind, tensor, group=group, tag=number, group_peer=peer
+                )
+                operations.append(operation)
     waiting = distributed.batch_isend_irecv(operations) if operations else []
 
     def wait() -> list[Tensor]:
         for each in waiting:
             each.wait()
-        gone.clear()  # kept until here: what is being sent must not be freed
-        return come
+        outgoing.clear()  # kept until here: what is being sent must not be freed
+        return incoming
 
     return wait
-
-
-class AllToAll(torch.autograd.Function):
-    """Send part p of dimension 0 to process p, and concatenate what comes; and back again."""
-
-    @staticmethod
-    def forward(ctx, x: Tensor, sent: list[int], received: list[int], group) -> Tensor:
-        """x (sum(sent), ...) -> (sum(received), ...)."""
-        ctx.sent, ctx.received, ctx.group = sent, received, group
-        return _all_to_all(x, sent, received, group)
-
-    @staticmethod
-    def backward(ctx, grad: Tensor) -> tuple[Tensor | None, ...]:
-        """The same exchange the other way round."""
-        return _all_to_all(grad, ctx.received, ctx.sent, ctx.group), None, None, None
-
-
-def _all_to_all(x: Tensor, sent: list[int], received: list[int], group) -> Tensor:
-    out = x.new_empty(sum(received), *x.shape[1:])
-    distributed.all_to_all_single(out, x.contiguous(), received, sent, group=group)
-    return out

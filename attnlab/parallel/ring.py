@@ -90,7 +90,9 @@ def ring_attention(
         True
         >>> distributed.destroy_process_group()
     """
-    refuse_weights("ring_attention", need_weights)
+    if checks.flag("need_weights", need_weights):
+        expected = "False, since a row of weights covers keys that are on other processes"
+        checks.fail("need_weights", expected, "True")
     if autocasting(query):  # before the keys travel: half the bytes
         query, key, value = as_autocast(query, key, value)
     target, _, scale = check(query, key, value, scale=scale, enable_gqa=enable_gqa)
@@ -101,16 +103,6 @@ def ring_attention(
     options = {"scale": scale, "enable_gqa": enable_gqa}
     plan = Plan(placed, target[:-2], causal, window, options, group)
     return _Ring.apply(query, key, value, plan)
-
-
-def refuse_weights(name: str, need_weights: bool) -> None:
-    """Raise ValueError if weights are asked for."""
-    if checks.flag("need_weights", need_weights):
-        checks.fail(
-            "need_weights",
-            f"False, since a row of weights covers keys that {name} leaves on other processes",
-            "True",
-        )
 
 
 def one_sequence(

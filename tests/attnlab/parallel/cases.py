@@ -1,7 +1,6 @@
 """What each process checks; `test_parallel.py` starts the processes."""
 
 import math
-from collections.abc import Callable
 from itertools import product
 
 import pytest
@@ -9,15 +8,9 @@ import torch
 from torch import Tensor, distributed
 
 import attnkit
-from attnlab.parallel import (
-    join_sequence,
-    ring_attention,
-    split_sequence,
-    ulysses_attention,
-)
+from attnlab.parallel import join_sequence, ring_attention, split_sequence
 from experiments.parallel import bytes_sent
 
-FUNCTIONS = {"ring": ring_attention, "ulysses": ulysses_attention}
 E, EV = 8, 6
 
 
@@ -45,93 +38,85 @@ def plain(tensors: list[Tensor], *, causal: bool, window: int | None, gqa: bool)
     return [output, *torch.autograd.grad(output, inputs, grad)]
 
 
-def sharded(
-    function: Callable[..., Tensor], tensors: list[Tensor], *, zigzag: bool = True, **options
-) -> list[Tensor]:
+def sharded(tensors: list[Tensor], *, zigzag: bool = True, **options) -> list[Tensor]:
     """The same, computed in parts and joined."""
     *parts, grad = (split_sequence(x, zigzag=zigzag) for x in tensors)
     parts = [x.requires_grad_() for x in parts]
-    output = function(*parts, zigzag=zigzag, **options)
+    output = ring_attention(*parts, zigzag=zigzag, **options)
     grads = torch.autograd.grad(output, parts, grad)
     return [join_sequence(x, zigzag=zigzag) for x in (output, *grads)]
 
 
-def equals_the_whole(name: str) -> None:
+def equals_the_whole() -> None:
     """Outputs and gradients, for even, odd and too short lengths, masks and placements."""
     for length, causal, window, zigzag in product(
         (1, 3, 13, 64), (False, True), (None, 1, 3, 20), (True, False)
     ):
         tensors = inputs(length)
         expected = plain(tensors, causal=causal, window=window, gqa=False)
-        found = sharded(FUNCTIONS[name], tensors, causal=causal, window=window, zigzag=zigzag)
+        found = sharded(tensors, causal=causal, window=window, zigzag=zigzag)
         what = f"{length=} {causal=} {window=} {zigzag=}"
         for one, other in zip(found, expected, strict=True):
             torch.testing.assert_close(one, other, rtol=0, atol=1e-12, msg=what)
 
 
-def grouped_heads(name: str) -> None:
+def grouped_heads() -> None:
     """Eight query heads over four heads of keys."""
     tensors = inputs(21, heads=8)
     expected = plain(tensors, causal=True, window=None, gqa=True)
-    found = sharded(FUNCTIONS[name], tensors, causal=True, enable_gqa=True)
+    found = sharded(tensors, causal=True, enable_gqa=True)
     for one, other in zip(found, expected, strict=True):
         torch.testing.assert_close(one, other, rtol=0, atol=1e-12)
 
 
-def narrow_dtypes(name: str) -> None:
+def narrow_dtypes() -> None:
     """float32 within 1e-5; bfloat16 within its rounding of the result in float64."""
     exact = inputs(50)
     for dtype, atol in ((torch.float32, 1e-5), (torch.bfloat16, 0.05)):
         tensors = [x.to(dtype) for x in exact]
         expected = plain([x.double() for x in tensors], causal=True, window=None, gqa=False)
-        for one, other in zip(
-            sharded(FUNCTIONS[name], tensors, causal=True), expected, strict=True
-        ):
+        for one, other in zip(sharded(tensors, causal=True), expected, strict=True):
             assert one.dtype == dtype
             torch.testing.assert_close(one.double(), other, rtol=0, atol=atol)
 
 
-def under_autocast(name: str) -> None:
+def under_autocast() -> None:
     """Computes and sends in the dtype of autocast, and its gradients come back in float32."""
     tensors = [x.float() for x in inputs(30)]
     *parts, _ = (split_sequence(x).requires_grad_() for x in tensors)
     with torch.autocast("cpu", torch.bfloat16):
-        output = FUNCTIONS[name](*parts, causal=True)
+        output = ring_attention(*parts, causal=True)
     assert output.dtype == torch.bfloat16
     output.float().sum().backward()
     assert all(x.grad.dtype == torch.float32 and x.grad.isfinite().all() for x in parts)
 
 
-def masked_nan_stays_away(name: str) -> None:
+def masked_nan_stays_away() -> None:
     """A NaN in a key reaches the queries that see it, and no other's output or gradient."""
     tensors = inputs(16)
     tensors[1][:, :, 9] = math.nan
-    output = sharded(FUNCTIONS[name], tensors, causal=True)[0]
+    output = sharded(tensors, causal=True)[0]
     assert output[:, :, :9].isfinite().all()
     assert output[:, :, 9:].isnan().all()
 
 
-def refused_everywhere(name: str) -> None:
+def refused_everywhere() -> None:
     """Every process raises, so none of them waits for another for ever."""
-    function = FUNCTIONS[name]
     rank, world = distributed.get_rank(), distributed.get_world_size()
     query, key, value, _ = (split_sequence(x) for x in inputs(16))
     with pytest.raises(ValueError, match="need_weights: expected False"):
-        function(query, key, value, need_weights=True)
+        ring_attention(query, key, value, need_weights=True)
     with pytest.raises(ValueError, match="window: expected"):
-        function(query, key, value, window=0)
+        ring_attention(query, key, value, window=0)
     with pytest.raises(ValueError, match="parts of one sequence"):
-        function(query, key[..., :-1, :], value[..., :-1, :])
+        ring_attention(query, key[..., :-1, :], value[..., :-1, :])
     if world > 1:
         short = slice(None, -1 if rank else None)
         with pytest.raises(ValueError, match=r"query: expected parts of \["):
-            function(*(x[..., short, :] for x in (query, key, value)))
+            ring_attention(*(x[..., short, :] for x in (query, key, value)))
         batch = slice(None, 1 if rank else None)
         with pytest.raises(ValueError, match="query: expected the same sizes"):
-            function(query[batch], key[batch], value[batch])
-    if name == "ulysses" and world > 1:
-        with pytest.raises(ValueError, match="query: expected a number of heads that"):
-            function(query[:, :3], key[:, :3], value[:, :3])
+            ring_attention(query[batch], key[batch], value[batch])
 
 
 def second_derivative_is_refused() -> None:
@@ -179,13 +164,12 @@ def on_a_smaller_group() -> None:
 
 def everything() -> None:
     """All of the above, one after the other: processes are slow to start."""
-    for name in FUNCTIONS:
-        equals_the_whole(name)
-        grouped_heads(name)
-        narrow_dtypes(name)
-        under_autocast(name)
-        masked_nan_stays_away(name)
-        refused_everywhere(name)
+    equals_the_whole()
+    grouped_heads()
+    narrow_dtypes()
+    under_autocast()
+    masked_nan_stays_away()
+    refused_everywhere()
     second_derivative_is_refused()
     bytes_are_those_of_the_formula()
     splits_and_joins()
