@@ -1,14 +1,11 @@
-"""Collapse of attention: entropy, its penalties, and rank.
+"""Collapse of attention: entropy, its penalty, and what is left of rank.
 
 Dropout of the weights themselves is `dropout_p` of `functional.attend` and `dropout` of the
 modules (Vaswani et al. 2017, as commonly implemented); the rest is here.
 """
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
-from torch.linalg import svdvals
 
 from attnkit.guard import checks
 from attnkit.guard.dtypes import widen
@@ -40,30 +37,6 @@ def entropy(weights: Tensor) -> Tensor:
     return (0.0 - (wide * logarithm).sum(-1)).clamp(min=0)  # (...)
 
 
-def mean_entropy(weights: Tensor, rows: Tensor | None = None) -> Tensor:
-    """Mean entropy of attention in nats, over the rows that count.
-
-    Add `-strength * mean_entropy(weights)` to a loss to spread attention out, or
-    `+strength * ...` to sharpen it (Pereyra et al. 2017 do the first to output distributions).
-
-    Args:
-        weights: (..., L, S).
-        rows: boolean, broadcastable to (..., L), True for queries that count (not padding). Fully
-            masked rows never count.
-
-    Returns:
-        A scalar with a gradient; 0 when no row counts.
-
-    Raises:
-        TypeError: `weights` is not floating, or `rows` is not boolean.
-        ValueError: `weights` has fewer than two dimensions, or `rows` does not broadcast.
-
-    >>> mean_entropy(torch.tensor([[0.5, 0.5], [1.0, 0.0]]))
-    tensor(0.3466)
-    """
-    return _mean(entropy(weights), _counting(weights, rows))
-
-
 def low_entropy_penalty(weights: Tensor, *, minimum: float, rows: Tensor | None = None) -> Tensor:
     """Mean of max(0, minimum - H) over the rows that count: no cost for attention that is spread.
 
@@ -85,65 +58,6 @@ def low_entropy_penalty(weights: Tensor, *, minimum: float, rows: Tensor | None 
     checks.positive("minimum", minimum)
     missing = (minimum - entropy(weights)).relu()  # (..., L)
     return _mean(missing, _counting(weights, rows))
-
-
-def effective_rank(matrix: Tensor) -> Tensor:
-    """Effective rank exp(H(p)), p_i = s_i / sum(s), of the singular values s.
-
-    From 1 (rank one, every row the same up to scale) to min(L, S) (all singular values equal);
-    0 for a matrix of zeros (Roy and Vetterli 2007, definition 1).
-
-    Args:
-        matrix: (..., L, S), floating.
-
-    Returns:
-        (...), one number for each matrix.
-
-    Raises:
-        TypeError: `matrix` is not a floating tensor.
-        ValueError: it has fewer than two dimensions, or holds NaN or Inf.
-
-    >>> effective_rank(torch.stack([torch.eye(3), torch.ones(3, 3)]))
-    tensor([3., 1.])
-    """
-    _finite_matrix("matrix", matrix)
-    (wide,) = widen(matrix)
-    values = svdvals(wide)  # (..., min(L, S))
-    total = values.sum(-1, keepdim=True)  # (..., 1)
-    share = values / torch.where(total == 0, 1.0, total)  # (..., min(L, S))
-    return torch.where(total[..., 0] == 0, 0.0, entropy(share).exp())  # (...)
-
-
-def stacked_rank(layers: Sequence[Tensor]) -> Tensor:
-    """Effective rank of a stack of attention layers, after each layer.
-
-    The product A_n ... A_1 of attention matrices mixes tokens as n layers without skip
-    connections and feed-forward parts would; its rows become alike, and its rank falls to 1,
-    faster than exponentially with depth (Dong et al. 2021).
-
-    Args:
-        layers: attention weights (..., L, L) of each layer, the first applied first.
-
-    Returns:
-        (n, ...), the effective rank of A_1, A_2 A_1, and so on.
-
-    Raises:
-        TypeError: a layer is not a floating tensor.
-        ValueError: there are no layers, they are not square, or their shapes differ.
-
-    >>> stacked_rank([torch.eye(4), torch.full((4, 4), 0.25)])
-    tensor([4.0000, 1.0000])
-    """
-    checks.not_empty("layers", layers, "the weights of at least one layer")
-    product, ranks = None, []
-    for number, weights in enumerate(layers):
-        _finite_matrix(f"layers[{number}]", weights)
-        if weights.shape[-2] != weights.shape[-1] or weights.shape != layers[0].shape:
-            expected = "square matrices (..., L, L), all of one shape"
-            checks.fail(f"layers[{number}]", expected, f"shape {checks.shape(weights)}")
-        product = weights if product is None else weights @ product  # (..., L, L)
-        ranks.append(effective_rank(product))
-    return torch.stack(ranks)  # (n, ...)
 
 
 def rank_one_residual(x: Tensor) -> Tensor:

@@ -129,14 +129,6 @@ def test_entropy_of_half_precision_weights_is_computed_in_float32(dtype):
     assert metrics.entropy(weights).item() == pytest.approx(exact.item(), rel=1e-5)
 
 
-def test_precision_at_k():
-    scores = torch.tensor([0.3, 0.9, 0.3, 0.1])
-    assert metrics.precision_at_k(scores, {1}, 1) == 1
-    assert metrics.precision_at_k(scores, {0, 1}, 2) == 1, "the first of equals"
-    assert metrics.precision_at_k(scores, {2, 3}, 2) == 0
-    assert metrics.precision_at_k(scores, {1, 3}, 4) == 0.5
-
-
 def test_bleu_is_sacrebleus_and_knows_its_sides():
     sacrebleu = pytest.importorskip("sacrebleu")
     hypotheses = ["the cat sat on", "a small dog ran"]
