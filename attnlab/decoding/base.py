@@ -136,14 +136,6 @@ class SequenceModel(nn.Module):
             options["choose"] = partial(sample, generator=generator, **drawing)
             return greedy_search(step, state, len(source), max_len, **options)
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "generate":
-            raise AttributeError(
-                f"{type(self).__name__} has no generate: call greedy(source, source_lengths, "
-                "max_len) or beam(...); transformer.LanguageModel has generate"
-            )
-        return super().__getattr__(name)
-
     def _symbols(self, source: Tensor) -> dict[str, Any]:
         return {"pad": self.pad, "bos": self.bos, "eos": self.eos, "device": source.device}
 

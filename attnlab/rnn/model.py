@@ -130,13 +130,6 @@ class Seq2Seq(SequenceModel):
         return self.decoder(target_in, encoded, teacher_forcing=ratio, **options)
 
 
-# The names of mechanisms for those who look for the names of papers.
-_PAPERS = {
-    "bahdanau": "'additive', which is Bahdanau's attention",
-    "luong": "'dot', 'general' or 'concat', which are Luong's scores",
-}
-
-
 def seq2seq(
     source_vocab: int,
     target_vocab: int,
@@ -177,8 +170,6 @@ def seq2seq(
         >>> type(model.decoder).__name__, model.decoder.attention.score
         ('LuongDecoder', 'dot')
     """
-    if attention in _PAPERS:
-        checks.fail("attention", _PAPERS[attention], repr(attention))
     checks.choice("attention", attention, ("none", "additive", *SCORES))
     checks.integer("hidden_dim", hidden_dim, minimum=1)
     if checks.flag("bidirectional", bidirectional) and hidden_dim % 2:

@@ -1,4 +1,4 @@
-"""Copies to and from torch's Transformer layers and stacks."""
+"""Copies of torch's Transformer layers and stacks."""
 
 import copy
 from collections.abc import Callable
@@ -37,33 +37,11 @@ def layer_from_torch(cls: type[Module], module: nn.Module, kind: type[nn.Module]
     for name in cls.attentions:
         theirs = getattr(module, _TORCH_NAMES[name])
         setattr(new, name, MultiHeadAttention.from_torch(theirs))
-    _copy_parameters(module, new, _torch_name)
-    return _copy_settings(module, new)
-
-
-def layer_to_torch(layer: nn.Module, kind: type[Module]) -> Module:
-    """Build torch's `kind` of layer as a copy of `layer`, one of ours."""
-    attention = getattr(layer, layer.attentions[0])
-    if attention.num_kv_heads != attention.num_heads:
-        expected = f"{attention.num_heads} (num_heads), for torch has no grouped heads"
-        checks.fail("num_kv_heads", expected, str(attention.num_kv_heads))
-    activation = nn.GELU("tanh") if layer.activation == "gelu_tanh" else layer.activation
-    with torch.device("meta"):
-        new = kind(
-            attention.embed_dim,
-            attention.num_heads,
-            layer.linear1.out_features,
-            dropout=layer.dropout.p,
-            activation=activation,
-            norm_first=layer.norm_first,
-            bias=layer.linear1.bias is not None,
-            batch_first=True,
-        )
-    for name in layer.attentions:
-        getattr(new, _TORCH_NAMES[name]).dropout = getattr(layer, name).dropout
-    ours = {_torch_name(name): name for name, _ in layer.named_parameters()}
-    _copy_parameters(layer, new, ours.__getitem__)
-    return _copy_settings(layer, new)
+    _copy_parameters(module, new)
+    for name, norm in module.named_children():
+        if isinstance(norm, nn.LayerNorm):
+            getattr(new, name).eps = norm.eps
+    return _copy_mode(module, new)
 
 
 def stack_from_torch(cls: type[Module], module: nn.Module, kind: type[nn.Module]) -> Module:
@@ -78,15 +56,6 @@ def stack_from_torch(cls: type[Module], module: nn.Module, kind: type[nn.Module]
     return _copy_mode(module, new)
 
 
-def stack_to_torch(stack: nn.Module, kind: type[Module], **options: bool) -> Module:
-    """Build torch's `kind` of stack as a copy of `stack`, one of ours."""
-    layers = nn.ModuleList(layer.to_torch() for layer in stack.layers)
-    norm = None if isinstance(stack.norm, nn.Identity) else copy.deepcopy(stack.norm)
-    new = kind(layers[0], num_layers=1, norm=norm, **options)
-    new.layers, new.num_layers = layers, len(layers)
-    return _copy_mode(stack, new)
-
-
 def _torch_name(name: str) -> str:
     """The name that torch's layer has for a parameter of ours."""
     for ours, theirs in _TORCH_NAMES.items():
@@ -94,20 +63,14 @@ def _torch_name(name: str) -> str:
     return name.replace("in_proj.", "in_proj_")
 
 
-def _copy_parameters(source: nn.Module, target: nn.Module, name_in: Callable[[str], str]) -> None:
+def _copy_parameters(source: nn.Module, target: nn.Module) -> None:
     """Put copies of the parameters of `source` into `target`, frozen where they are frozen."""
     theirs = dict(source.named_parameters())
-    copies = {name: theirs[name_in(name)].detach().clone() for name, _ in target.named_parameters()}
+    theirs = {name: theirs[_torch_name(name)] for name, _ in target.named_parameters()}
+    copies = {name: value.detach().clone() for name, value in theirs.items()}
     target.load_state_dict(copies, assign=True)
     for name, parameter in target.named_parameters():
-        parameter.requires_grad_(theirs[name_in(name)].requires_grad)
-
-
-def _copy_settings(source: nn.Module, target: Module) -> Module:
-    for name, norm in source.named_children():
-        if isinstance(norm, nn.LayerNorm):
-            getattr(target, name).eps = norm.eps
-    return _copy_mode(source, target)
+        parameter.requires_grad_(theirs[name].requires_grad)
 
 
 def _copy_mode(source: nn.Module, target: Module) -> Module:

@@ -188,14 +188,6 @@ class EncoderLayer(Layer):
         """
         return convert.layer_from_torch(cls, module, nn.TransformerEncoderLayer)
 
-    def to_torch(self) -> nn.TransformerEncoderLayer:
-        """The same layer as a batch-first `nn.TransformerEncoderLayer`, a copy: `from_torch` back.
-
-        Raises:
-            ValueError: key and value have fewer heads than the queries.
-        """
-        return convert.layer_to_torch(self, nn.TransformerEncoderLayer)
-
 
 class DecoderAttended(NamedTuple):
     """`output` (B, L, E); `weights` (B, H, L, L') over the target and `cross_weights` (B, H, L, S)
@@ -303,11 +295,3 @@ class DecoderLayer(Layer):
             ValueError: its activation is neither ReLU nor GELU, or its dropouts differ.
         """
         return convert.layer_from_torch(cls, module, nn.TransformerDecoderLayer)
-
-    def to_torch(self) -> nn.TransformerDecoderLayer:
-        """The same layer as a batch-first `nn.TransformerDecoderLayer`, a copy.
-
-        Raises:
-            ValueError: key and value have fewer heads than the queries.
-        """
-        return convert.layer_to_torch(self, nn.TransformerDecoderLayer)

@@ -158,14 +158,6 @@ class Encoder(Stack):
         """
         return convert.stack_from_torch(cls, module, nn.TransformerEncoder)
 
-    def to_torch(self) -> nn.TransformerEncoder:
-        """The same stack as a batch-first `nn.TransformerEncoder`, a copy.
-
-        Raises:
-            ValueError: key and value have fewer heads than the queries.
-        """
-        return convert.stack_to_torch(self, nn.TransformerEncoder, enable_nested_tensor=False)
-
 
 class Decoder(Stack):
     """Decoder layers, with a last norm when they are pre-norm.
@@ -243,14 +235,6 @@ class Decoder(Stack):
             ValueError: a layer cannot be copied.
         """
         return convert.stack_from_torch(cls, module, nn.TransformerDecoder)
-
-    def to_torch(self) -> nn.TransformerDecoder:
-        """The same stack as a batch-first `nn.TransformerDecoder`, a copy.
-
-        Raises:
-            ValueError: key and value have fewer heads than the queries.
-        """
-        return convert.stack_to_torch(self, nn.TransformerDecoder)
 
 
 def after_caches(

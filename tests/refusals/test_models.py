@@ -382,13 +382,6 @@ TRANSFORMER = [
         "Linear",
     ),
     Wrong(
-        lambda: EncoderLayer(8, 2, 16, num_kv_heads=1).to_torch(),
-        V,
-        "num_kv_heads",
-        "2 (num_heads), for torch has no grouped heads",
-        "1",
-    ),
-    Wrong(
         lambda: TransformerEncoder(8, 2, 16, 2)(X, caches=[KVCache()]),
         V,
         "caches",
@@ -702,20 +695,6 @@ RNN = [
         "'none at all'",
     ),
     Wrong(
-        recurrent(attention="bahdanau"),
-        V,
-        "attention",
-        "'additive', which is Bahdanau's attention",
-        "'bahdanau'",
-    ),
-    Wrong(
-        recurrent(attention="luong"),
-        V,
-        "attention",
-        "'dot', 'general' or 'concat', which are Luong's scores",
-        "'luong'",
-    ),
-    Wrong(
         recurrent(share_embeddings=True),
         ValueError,
         "target_vocab",
@@ -855,15 +834,6 @@ def test_a_refused_update_leaves_the_cache_as_it_was():
     with pytest.raises(ValueError, match="key: expected"):
         cache.update(ONE[:1], ONE[:1])
     assert (cache.length, cache.kept) == (3, 2)
-
-
-@pytest.mark.parametrize("model", [transformer(), recurrent()()], ids=["transformer", "rnn"])
-def test_generate_points_to_the_searches(model):
-    with pytest.raises(AttributeError, match=r"no generate: call greedy\("):
-        model.generate(SOURCE)
-    with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
-        model.nonsense  # noqa: B018
-    assert not hasattr(model, "nonsense")
 
 
 def test_a_refused_search_leaves_the_model_in_its_mode():

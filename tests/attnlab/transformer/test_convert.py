@@ -1,4 +1,4 @@
-"""Copies to and from torch's layers and stacks: equal, complete, and sharing nothing."""
+"""Copies of torch's layers and stacks: equal, complete, and sharing nothing."""
 
 import pytest
 import torch
@@ -49,18 +49,8 @@ def inputs(dtype=torch.float32):
     return x, memory, masks.padding(LENGTHS)
 
 
-def assert_equal_parameters(one, other):
-    for (name, a), (other_name, b) in zip(
-        one.named_parameters(), other.named_parameters(), strict=True
-    ):
-        assert name == other_name
-        assert torch.equal(a, b), name
-        assert a.requires_grad == b.requires_grad, name
-        assert a.data_ptr() != b.data_ptr(), name
-
-
 @pytest.mark.parametrize("kind", LAYERS)
-def test_a_layer_with_frozen_parts_and_norms_of_its_own_goes_there_and_back(kind):
+def test_a_layer_with_frozen_parts_and_norms_of_its_own_is_copied(kind):
     ours_kind, torch_kind = LAYERS[kind]
     theirs = torch_layer(torch_kind, norm_first=True, activation=nn.GELU("tanh")).double()
     theirs.norm1.eps, theirs.norm2.eps = 1e-1, 1e-2
@@ -76,30 +66,17 @@ def test_a_layer_with_frozen_parts_and_norms_of_its_own_goes_there_and_back(kind
     assert not attention.out_proj.bias.requires_grad
     assert attention.in_proj.bias.requires_grad
     assert (ours.dropout.p, attention.dropout, ours.activation) == (0.3, 0.5, "gelu_tanh")
+    assert (ours.norm1.eps, ours.norm2.eps, ours.norm_first) == (1e-1, 1e-2, True)
     assert not any(part.training for part in ours.modules())
+    assert not {x.data_ptr() for x in theirs.parameters()} & {
+        x.data_ptr() for x in ours.parameters()
+    }
     assert_close(run_ours(ours, *inputs(torch.double)), run_torch(theirs, *inputs(torch.double)))
-    back = ours.to_torch()
-    assert type(back) is torch_kind
-    assert_equal_parameters(back, theirs)
-    assert (back.norm1.eps, back.norm2.eps, back.norm_first) == (1e-1, 1e-2, True)
-    assert (back.dropout.p, back.dropout1.p, back.self_attn.dropout) == (0.3, 0.3, 0.5)
-    assert not any(part.training for part in back.modules())
-    expected = run_torch(theirs, *inputs(torch.double))
-    assert_close(run_torch(back, *inputs(torch.double)), expected)
-
-
-@pytest.mark.parametrize("kind", LAYERS)
-@pytest.mark.parametrize("options", [{"bias": False}, {"activation": "gelu"}, {}])
-def test_a_layer_of_ours_becomes_torchs(kind, options):
-    ours = shaken(LAYERS[kind][0](E, H, 24, **options)).eval()
-    theirs = ours.to_torch()
-    assert_close(run_torch(theirs, *inputs()), run_ours(ours, *inputs()), atol=1e-5, rtol=1e-5)
-    assert_equal_parameters(LAYERS[kind][0].from_torch(theirs), ours)
 
 
 @pytest.mark.parametrize("final_norm", [True, False])
 @pytest.mark.parametrize("norm_first", [True, False])
-def test_stacks_go_there_and_back(norm_first, final_norm):
+def test_stacks_are_copied(norm_first, final_norm):
     options = {"norm_first": norm_first, "batch_first": True, "dropout": 0.0}
     norm = nn.LayerNorm(E, eps=1e-3) if final_norm else None
     layer = nn.TransformerEncoderLayer(E, H, 24, **options)
@@ -112,9 +89,8 @@ def test_stacks_go_there_and_back(norm_first, final_norm):
         assert [layer.norm1.weight.requires_grad for layer in ours.layers] == [True, False, True]
         expected = run_torch(theirs, *inputs())
         assert_close(run_ours(ours, *inputs()), expected, atol=1e-4, rtol=1e-4)
-        back = ours.to_torch()
-        assert_equal_parameters(back, theirs)
-        assert_close(run_torch(back, *inputs()), expected, atol=1e-4, rtol=1e-4)
+        shared = {x.data_ptr() for x in theirs.parameters()}
+        assert not shared & {x.data_ptr() for x in ours.parameters()}
         built = kind(E, H, 24, 3, norm_first=norm_first, final_norm=final_norm)
         built.load_state_dict(ours.state_dict())  # the same parts as one built by hand
 

@@ -6,7 +6,7 @@ from torch.testing import assert_close
 
 from attnkit import masks
 from attnlab import training
-from attnlab.transformer import POSITION_SCHEMES, LanguageModel
+from attnlab.transformer import POSITION_SCHEMES, Encoder, LanguageModel
 
 V = 11
 VARIANTS = {
@@ -45,10 +45,13 @@ def test_a_logit_depends_on_the_tokens_up_to_its_own(model):
 
 
 def test_it_is_torchs_pre_norm_stack_between_two_uses_of_one_matrix():
-    model = make(positions="none")
-    torch_stack = model.stack.to_torch()
-    assert torch_stack.layers[0].norm_first
-    assert isinstance(torch_stack.norm, torch.nn.LayerNorm)
+    model = make(positions="none", activation="relu")
+    layer = torch.nn.TransformerEncoderLayer(16, 2, 64, batch_first=True, norm_first=True)
+    norm = torch.nn.LayerNorm(16)
+    torch_stack = torch.nn.TransformerEncoder(layer, 2, norm, enable_nested_tensor=False).eval()
+    for parameter in torch_stack.parameters():
+        torch.nn.init.normal_(parameter, std=0.4)
+    model.stack.load_state_dict(Encoder.from_torch(torch_stack).state_dict())
     tokens = torch.randint(V, (2, 6))
     hidden = torch_stack(model.embedding.weight[tokens], mask=~masks.causal(6))
     assert_close(model(tokens), hidden @ model.embedding.weight.T, atol=1e-5, rtol=1e-5)
