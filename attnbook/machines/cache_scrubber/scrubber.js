@@ -105,7 +105,8 @@ class View {
   draw({ step, kvHeads, saved, each }) {
     const { words, num_heads: heads } = this.data, pitch = (WIDTH - LEFT) / words.length, wide = pitch - 3;
     const tall = Math.max(6, Math.min(16, 64 / heads)), top = 6, row = (head, value) => top + (2 * head + value) * (tall + 2);
-    const most = each[each.length - 1][1], floor = row(heads, 0) + 14 + WORK;
+    // One scale for all settings, so that shared heads show what they save.
+    const most = stepCost(this.data, heads, words.length, words.length), floor = row(heads, 0) + 14 + WORK;
     const box = (name, x, y, w, h) => `<rect class="${name}" x="${x.toFixed(1)}" y="${y.toFixed(1)}" width="${w.toFixed(1)}" height="${Math.max(h, 1).toFixed(1)}"/>`;
     const name = (y, text) => `<text x="0" y="${y}">${text}</text>`;
     const names = tall < 12 ? [name(top + 12, "cache")] : [0, 1].map((value) => name(row(0, value) + tall - 4, value ? "value" : "key"));
