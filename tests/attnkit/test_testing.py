@@ -55,6 +55,7 @@ def test_silent_on_two_hundred_right_attentions(first):
     assert not [alarm for seed in range(first, first + 10) for alarm in alarms(seed)]
 
 
+@pytest.mark.build
 def test_most_checks_apply_to_most_attentions():
     """Silence would mean little if the checks stepped aside."""
     applied = total = 0
@@ -331,6 +332,7 @@ def test_compiles_once(attention):
     testing.assert_compiles_once(attention)
 
 
+@pytest.mark.build
 def test_what_breaks_or_repeats_the_graph_is_found():
     def asks(query, key, value, mask):
         return core(query, key, value, None if mask.all() else mask)

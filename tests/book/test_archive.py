@@ -55,6 +55,7 @@ def test_it_holds_what_git_tracks_and_nothing_else():
     assert names(ROOT) == tracked
 
 
+@pytest.mark.build
 def test_without_git_it_holds_what_gitignore_leaves(unpacked):
     """Built from the unpacked archive, the next archive is the same."""
     before = names(unpacked)
@@ -84,6 +85,7 @@ def test_inside_another_repository_it_holds_the_folder(tmp_path):
     assert names(inner) == {"page.md"}
 
 
+@pytest.mark.build
 def test_two_are_alike_whatever_the_machine_lets_others_read(packed, unpacked, tmp_path):
     for path in unpacked.rglob("*"):
         path.chmod(path.stat().st_mode & 0o700)

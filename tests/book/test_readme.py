@@ -51,6 +51,7 @@ def test_load():
     assert "je n'aime pas le café." in RECIPES["Load a trained translator"]
 
 
+@pytest.mark.build
 def test_summarize():
     names = run("Summarize")
     summary = names["summary"]

@@ -24,11 +24,13 @@ def matches_schema(schema: str, *files: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.build
 def test_workflows_follow_githubs_schema():
     assert len(WORKFLOWS) >= 3
     matches_schema("github-workflows", *WORKFLOWS)
 
 
+@pytest.mark.build
 def test_citation_follows_its_schema_and_states_the_version():
     matches_schema("citation-file-format", ROOT / "CITATION.cff")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

@@ -276,6 +276,7 @@ def problems(draw):
 
 @settings(max_examples=40, deadline=None)
 @given(problem=problems(), need_weights=st.booleans())
+@pytest.mark.build
 def test_any_shape_and_mask(problem, need_weights):
     batch, queries, keys, seed, mask = problem
     for mechanism in MECHANISMS:

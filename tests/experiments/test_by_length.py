@@ -13,6 +13,7 @@ CPU = torch.device("cpu")
 
 
 @pytest.mark.parametrize("task", by_length.TASKS)
+@pytest.mark.build
 def test_all_models_keep_to_one_budget(task):
     counts = {
         name: parameters(recorded.build(*by_length.plan(name, task, SIZES[task])))

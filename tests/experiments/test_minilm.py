@@ -102,6 +102,7 @@ def test_weight_that_is_taken_away_is_dropped_or_handed_on():
     assert torch.allclose(shared, torch.tensor([[0.0, 0.6, 0.4], [0.0, 0.0, 0.0]]))
 
 
+@pytest.mark.build
 def test_pairs_are_of_different_words_and_of_no_two_sentences_twice():
     found = similar.pairs(similar.PAIRS, similar.SEED)
     assert len(found) == similar.PAIRS

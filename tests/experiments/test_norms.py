@@ -1,5 +1,6 @@
 """The experiment on norms: what it changes makes a difference."""
 
+import pytest
 import torch
 
 from experiments import norms
@@ -7,6 +8,7 @@ from experiments import norms
 CPU = torch.device("cpu")
 
 
+@pytest.mark.build
 def test_warm_up_and_the_place_of_the_norm_make_a_difference():
     setting = norms.settings(quick=True)[0] | {"steps": 10}
     losses = {

@@ -1,5 +1,6 @@
 """Dot and general at each other's rate: only the rate differs."""
 
+import pytest
 import torch
 
 from experiments import by_length, score_rates
@@ -7,6 +8,7 @@ from experiments import by_length, score_rates
 CPU = torch.device("cpu")
 
 
+@pytest.mark.build
 def test_the_rate_is_the_only_difference_and_is_put_back():
     before = dict(by_length.RATES)
     setting = score_rates.settings(quick=True)[0]

@@ -40,6 +40,7 @@ def trained(vocab, folder, made):
     return translator.model.state_dict(), history
 
 
+@pytest.mark.build
 def test_a_run_that_crashed_goes_on_to_the_same_end(vocab, tmp_path, monkeypatch):
     made = small()
     whole, history = trained(vocab, tmp_path / "whole", made)

@@ -109,6 +109,7 @@ def test_recurrent_equals_parallel(length, feature_map):
 
 @settings(max_examples=30, deadline=None)
 @given(cuts=st.lists(st.integers(0, 17), max_size=4), forms=st.lists(st.booleans(), min_size=5))
+@pytest.mark.build
 def test_segments_carry_the_state(cuts, forms):
     inputs = problem(L=17)
     edges = [0, *sorted(cuts), 17]

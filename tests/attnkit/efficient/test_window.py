@@ -19,6 +19,11 @@ from tests.refusals.wrong_calls import Wrong, assert_refused
 # Uncompiled, FlexAttention is a check of its mask, and says so.
 pytestmark = pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
 
+# Each call without torch.compile takes FlexAttention up to a second.
+BACKENDS = pytest.mark.parametrize(
+    "backend", ["blocks", pytest.param("flex", marks=pytest.mark.build)]
+)
+
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
@@ -54,7 +59,7 @@ def assert_same(form, inputs, expected_mask, **options):
         assert (mine - theirs).abs().max().item() <= 1e-10
 
 
-@pytest.mark.parametrize("backend", ["blocks", "flex"])
+@BACKENDS
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("width", [1, 3, 200])
 @pytest.mark.parametrize(
@@ -88,6 +93,7 @@ def test_equals_the_masked_full_form(L, S, offset, width, causal, backend):
 
 
 @pytest.mark.parametrize("shape", [(9,), (1, 9), (2, 1, 1, 9), (2, 4, 1, 9), (9, 9), (2, 1, 9, 9)])
+@pytest.mark.build
 def test_a_mask_comes_on_top(shape):
     extra = random(*shape) < 0.5
     near = masks.sliding_window(9, window=3)
@@ -100,7 +106,8 @@ def test_a_mask_comes_on_top(shape):
         assert (output - expected).abs().max() < 1e-10
 
 
-@pytest.mark.parametrize("backend", ["blocks", "flex"])
+@BACKENDS
+@pytest.mark.build
 def test_grouped_heads_and_scale(backend):
     inputs = [x.detach() for x in problem(L=9, kv_lead=(2, 2))]
     options = {"enable_gqa": True, "scale": 0.3}
@@ -110,7 +117,7 @@ def test_grouped_heads_and_scale(backend):
     assert (output - expected).abs().max() < 1e-10
 
 
-@pytest.mark.parametrize("backend", ["blocks", "flex"])
+@BACKENDS
 @pytest.mark.parametrize("junk", [math.nan, math.inf])
 def test_junk_out_of_sight_is_harmless_and_in_sight_is_shown(junk, backend):
     inputs = [x.detach() for x in problem((2,), 9, 9)]
@@ -153,7 +160,7 @@ def test_weights_are_those_of_the_masked_full_form():
     assert (output - sliding_window_attention(*inputs, window=3).output).abs().max() < 1e-12
 
 
-@pytest.mark.parametrize("backend", ["blocks", "flex"])
+@BACKENDS
 def test_a_recorder_sees_one_call(backend):
     inputs = [x.detach() for x in problem((2,), 9, 9)]
     quiet = sliding_window_attention(*inputs, window=3, backend=backend).output
@@ -238,6 +245,7 @@ def test_block_weights_and_grouped_heads():
     "queries, rows, backend",
     [(9, 1, "blocks"), (9, 9, "blocks"), (2, 1, "blocks"), (2, 2, "blocks"), (9, 1, "flex")],
 )
+@pytest.mark.build
 def test_junk_under_a_mask_is_harmless_and_beside_it_is_shown(queries, rows, backend):
     query, key, value = (x.detach() for x in problem((2,), queries, 9))
     mask = torch.ones(2, rows, 9, dtype=torch.bool)

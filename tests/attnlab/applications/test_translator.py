@@ -91,6 +91,7 @@ def test_a_translator_of_pieces_learns_twelve_sentences(subwords):
     assert sum(item.text == text for item, text in zip(found, wanted, strict=True)) > 9
 
 
+@pytest.mark.build
 def test_pieces_of_words_go_in_and_words_come_out(subwords, tmp_path):
     torch.manual_seed(0)
     translator = Translator(subwords, subwords, "dot", share_embeddings=True, **SIZES)
@@ -184,6 +185,7 @@ def test_the_best_of_several_is_what_the_beam_gives_alone(name):
             assert other.weights.sum(-1).sub(1).abs().max() < 1e-5
 
 
+@pytest.mark.build
 def test_draws_depend_on_the_seed_and_the_temperature_alone():
     translator = Translator.load("tatoeba-en-fr")
 
@@ -303,6 +305,7 @@ def test_wrong_calls(wrong):
     assert_refused(wrong)
 
 
+@pytest.mark.build
 def test_the_example_of_the_reference_runs(tmp_path, monkeypatch):
     page = Path(__file__).parents[3] / "appendices" / "api" / "applications.md"
     (example,) = re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.M | re.S)

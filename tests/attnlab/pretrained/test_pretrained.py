@@ -77,6 +77,7 @@ def assert_same(readings, states, weights, lengths, tolerance=1e-5):
         assert (reading.weights - weights[row, :, :, :length, :length]).abs().max() < tolerance
 
 
+@pytest.mark.build
 def test_every_layer_is_that_of_torchs_own_layers(minilm):
     found = published.find("all-MiniLM-L6-v2", None, download=False)
     tokens, lengths = minilm.batch(TEXTS)

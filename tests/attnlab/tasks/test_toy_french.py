@@ -310,6 +310,7 @@ def test_a_contracted_word_keeps_the_links_of_both_parts():
     ]
 
 
+@pytest.mark.build
 def test_every_target_word_has_a_link_and_every_link_a_place(corpus):
     for pair in corpus:
         assert pair.sure <= pair.possible
@@ -422,6 +423,7 @@ def test_one_english_sentence_has_one_french_one():
             assert seen.setdefault(pair.source, pair) == pair
 
 
+@pytest.mark.build
 def test_corpus_is_seeded_distinct_and_within_its_lengths():
     pairs = tasks.toy_french(1500, min_words=4, max_words=9, seed=2)
     assert len({pair.source for pair in pairs}) == 1500
@@ -439,6 +441,7 @@ def test_the_corpus_is_the_same_on_every_machine():
     ]
 
 
+@pytest.mark.build
 def test_noun_phrases_are_all_there_once():
     phrases = list(tasks.noun_phrases())
     sources = {pair.source for pair in phrases}

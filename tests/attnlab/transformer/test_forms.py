@@ -169,6 +169,7 @@ def test_a_scheme_passes_base_and_layout_on():
     assert PositionScheme("rotary", 9, 2, head_dim=6).rotary.head_dim == 6
 
 
+@pytest.mark.build
 def test_a_gated_model_trains():
     torch.manual_seed(0)
     model = LanguageModel(V, **LLAMA)
