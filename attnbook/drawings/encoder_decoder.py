@@ -127,14 +127,15 @@ def _name(word: str) -> str:
 
 DRAWING = Drawing(
     name="encoder-decoder",
-    title="The decoder knows the black cat only as one vector, and its colour did not survive.",
+    title="After 1,000 updates, a decoder that knows a black cat only as one vector makes it blue.",
     description=(
         "A recurrent encoder reads “the black cat”. After each word it has a state, drawn as a "
         "strip of 100 coloured cells, one for each number. The first two strips are pale, for "
         "they are not passed on. Only the last one goes to the "
         "decoder, which writes “le chat bleu”, the blue cat, and stops; right would be “le chat "
         "noir”. At each step it reads the word that it has just written. The numbers are those "
-        "of the trained model of this chapter."
+        "of the model of this chapter, trained for 1,000 updates; the sentence was in its training "
+        "corpus."
     ),
     draw=draw,
     two_layouts=True,

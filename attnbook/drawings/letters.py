@@ -83,7 +83,7 @@ def frame(length: int) -> Sheet:
 
 DRAWING = Drawing(
     name="longer-words",
-    title="Longer and longer words through one vector: the answer frays from its end.",
+    title="Longer and longer words through one vector, after 600 updates: answers fray at the end.",
     description=(
         "Eight frames, for words of 2, 4, 6 and so on up to 16 letters, each with a word in boxes, "
         "the same word backwards, and what the model wrote. Below, a bar for each place of the "
@@ -93,7 +93,7 @@ DRAWING = Drawing(
     ),
     draw=lambda narrow: [frame(length) for length in WRITTEN],
     says=(
-        "Two letters: every word comes out whole. Press Next: which is the longest that does here?",
+        "Two letters: every word comes out whole. Press Next, and watch the bars, which count 200.",
         "Four letters: here the last is wrong. Four words in five are still whole.",
         "Six letters: this one is whole, but fewer than a third are. The bars sink at the end.",
         "Eight letters, the longest in training: five right, two swapped, and the last missing.",

@@ -97,11 +97,11 @@ LEAKY = Drawing(
 
 BINARY = Drawing(
     name="binary-state",
-    title="A bit comes in behind the point and pushes the others on; none of them is lost.",
+    title="Each new bit enters right after the point and pushes the others along; none is lost.",
     description=(
         "Four steps of a state that halves and reads one bit each time: 1, 0, 1, 1. Written in "
         "binary the state is 0.1, then 0.01, then 0.101, then 0.1101. The newest bit stands "
-        "right behind the point, the others have each moved one place on."
+        "right after the point, the others have each moved one place on."
     ),
     draw=binary,
 )

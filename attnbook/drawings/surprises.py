@@ -28,7 +28,7 @@ SURPRISES = (
     ),
     Surprise(
         "Ten letters through one vector",
-        ("first letter right", "last letter right"),
+        ("first letter in its place", "last letter in its place"),
         (94, 0),
         "%",
         ("01-place-copy-first", "01-place-copy-last"),
@@ -75,9 +75,9 @@ DRAWING = Drawing(
     title="Three results of this book, each as a pair of bars.",
     description=(
         "With the place of most weight hidden, 99% of the answers stay right; with the right place "
-        "hidden, 35%. Of ten letters through one vector, the first comes out right in 94% of the "
-        "words, the last in 0%. Writing with a cache takes 598 times less arithmetic and 25.6 "
-        "times less time."
+        "hidden, 35%. Of ten letters through one vector, the first comes out in its place in 94% "
+        "of the words, the last in 0%. Writing with a cache takes 598 times less arithmetic and "
+        "25.6 times less time."
     ),
     draw=draw,
     two_layouts=True,

@@ -109,7 +109,7 @@ class View {
     const every = half.toLocaleString("en-US", { maximumFractionDigits: half < 10 ? 1 : 0 });
     say(page.big, `${first} moves the state by ${small(moved, 3)}`);
     say(page.say, `${first} entered with weight ${small(1 - gate)}, like every word, and ${shareOf(left)} of that is left. ` +
-      `Half is lost ${every === "1" ? "with every word" : `every ${every} words`}. Turn ${first} over, and ` +
+      `Half is lost ${every === "1" ? "with every word" : `every ${every} words`}. Flip its bit, and ` +
       `${moved ? `binary place ${firstChange(states[step - 1], turned[step - 1])} is the first to change` : "nothing changes: the bit has fallen out"}.`);
     items.forEach((item, j) => {
       item.className = j >= step ? "ag-later" : j ? "" : "ag-first";
