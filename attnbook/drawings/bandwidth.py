@@ -112,7 +112,7 @@ DRAWING = Drawing(
         "One point has all the weight: the average copies it, noise and all. Press Next to widen.",
         "Three points share the weight. The steps get softer.",
         "Now the noise of near points begins to cancel.",
-        "A handful of points on each side of the query.",
+        "A handful of points around the query share the weight.",
         "Further points join in, and the line cuts the top of the wave.",
         "The wave is half gone: far points count nearly as much as near ones.",
         "Every point has the same weight, whatever is asked: the mean of all.",
