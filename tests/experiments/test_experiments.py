@@ -61,6 +61,7 @@ ROWS = {
     "negation": ("model",),
     "norms": ("norm", "warm_up", "rate"),
     "norms_deeper": ("layers", "norm", "warm_up"),
+    "parts": ("without", "updates"),
     "pointing": ("case",),
     "positions": ("task", "positions", "updates"),
     "recall": ("form", "pairs"),
