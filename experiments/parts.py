@@ -141,6 +141,7 @@ def summarise(runs: Sequence[dict]) -> list[dict]:
                 "rate": best,
                 "by_rate": {str(rate): right for rate, right in median.items()},
                 "right": [run["right"] for run in by_rate[best]],
+                "interval": record.median_interval([run["right"] for run in by_rate[best]]),
             }
         )
     return rows
