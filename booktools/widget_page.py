@@ -14,7 +14,7 @@ from ipywidgets.embed import dependency_state, embed_data
 
 from attnkit.viz import AttentionExplorer
 from attnkit.viz.notebook import STATE_MIME, VIEW_MIME, inert
-from attnkit.viz.sphinx_ext import STYLE, script_names, write_static
+from attnkit.viz.sphinx_ext import script_names, style_names, write_static
 from booktools.address import ROOT
 
 TOKENS = [
@@ -59,12 +59,13 @@ def write_page(folder: Path, *widgets, theme: str = "", head: str = "") -> Path:
     write_static(folder)
     names = script_names(state.values())
     scripts = "".join(f'<script defer src="{name}"></script>' for name in names)
+    sheets = (f'<link rel="stylesheet" href="{name}">' for name in style_names(state.values()))
     page = folder / "index.html"
     page.write_text(
         f'<!doctype html><html lang="en" {theme}><head><meta charset="utf-8"><title>Page</title>'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         '<link rel="icon" href="data:,">'
-        f'<link rel="stylesheet" href="{STYLE}">'
+        f"{''.join(sheets)}"
         "<style>:root{color-scheme:light dark}</style>"
         f'{head}<script type="{STATE_MIME}">{inert({"state": state})}</script>'
         f"{scripts}</head>"

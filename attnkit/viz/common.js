@@ -6,11 +6,12 @@ function make(tag, props = {}, ...children) {
   return node;
 }
 
-/** A widget's parts by name. The markup is constant: title and note enter as text. */
+/** A widget's parts by name: the first class of each, from its first dash on. The markup is constant:
+ *  title and note enter as text. */
 function buildPage(model, className, innerHTML, name) {
   const title = model.get("title"), page = {};
   page.root = make("div", { className, innerHTML, role: "group", ariaLabel: title || name });
-  for (const part of page.root.querySelectorAll("[class]")) page[part.classList[0].slice(3)] = part;
+  for (const part of page.root.querySelectorAll("[class]")) page[part.classList[0].replace(/^\w+-/, "")] = part;
   page.title.textContent = title;
   page.note.textContent = model.get("note");
   return page;
@@ -29,28 +30,39 @@ function say(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
+/** As many children as there are items, each filled in place, so that the focus stays. */
+function fill(list, items, makeOne, fillOne) {
+  while (list.children.length > items.length) list.lastChild.remove();
+  while (list.children.length < items.length) list.append(makeOne(list.children.length));
+  items.forEach((item, at) => fillOne(list.children[at], item, at));
+}
+
 /** Call `update` when a trait or the theme changes; returns how to listen to more, and to end. */
 function follow(model, traits, root, update) {
-  const ending = new AbortController(), watcher = new MutationObserver(update);
+  const ending = new AbortController(), watchers = [new MutationObserver(update)];
   const on = (target, name, action, options) =>
     target.addEventListener(name, action, { signal: ending.signal, ...options });
   keepKeys(root);
   for (const name of traits) model.on(`change:${name}`, update);
-  watcher.observe(document.documentElement, { attributes: true });
+  watchers[0].observe(document.documentElement, { attributes: true });
   // The background's transition of 1 ms ends when the theme has changed.
   on(root, "transitionend", ({ target }) => target === root && update());
-  return { on, end() {
+  return { on, sized(node, action) {
+    const watcher = new ResizeObserver(action);
+    watcher.observe(node);
+    watchers.push(watcher);
+  }, end() {
     ending.abort();
-    watcher.disconnect();
+    for (const watcher of watchers) watcher.disconnect();
     for (const name of traits) model.off(`change:${name}`, update);
     root.remove();
   } };
 }
 
 const traitsOf = (model, names) => Object.fromEntries(names.map((name) => [name, model.get(name)]));
+const alike = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 function write(model, values) {
   for (const [name, value] of Object.entries(values)) model.set(name, value);
   model.save_changes();
 }
-

@@ -7,8 +7,7 @@ page itself. Neither of the two libraries is needed here.
 import json
 from collections.abc import Iterable
 
-from attnkit.viz.notebook import WIDGETS
-from attnkit.viz.widget import source
+from attnkit.viz.widget import BASE_STYLES, KITS, WIDGETS, source
 
 
 def host() -> str:
@@ -18,22 +17,36 @@ def host() -> str:
     )
 
 
-def module_script(id_: str) -> str:
-    """The script that carries the module of this widget of attnkit, by its `_anywidget_id`.
+def module_script(name: str) -> str:
+    """The script that carries a widget's module, by its `_anywidget_id`, or a kit, by its name.
 
-    A source travels as a string and is imported from a Blob URL, because a page opened from
-    `file:` may not import an ES module by its path.
+    A widget's script names the kits that its module begins with: the page carries these once. A
+    source travels as a string and is imported from a Blob URL, because a page opened from `file:`
+    may not import an ES module by its path.
     """
-    carried = json.dumps({"widget": id_, "source": WIDGETS[id_]._esm})
-    return f"Object.assign(document.currentScript.dataset, {carried});\n"
+    if name in KITS:
+        carried = {"widget": name, "source": source(*KITS[name])}
+    else:
+        widget = WIDGETS[name]
+        own = {"kits": " ".join(widget._kits), "source": source(*widget._modules)}
+        carried = {"widget": name} | own
+    return f"Object.assign(document.currentScript.dataset, {json.dumps(carried)});\n"
 
 
 def shown(models: Iterable[dict]) -> list[str]:
-    """The `_anywidget_id`s of attnkit's widgets among saved models, in one order."""
+    """The `_anywidget_id`s of our widgets among saved models, in one order."""
     found = {model.get("state", {}).get("_anywidget_id") for model in models}
     return [id_ for id_ in WIDGETS if id_ in found]
 
 
-def styles() -> str:
-    """The style sheet of the built pages: those of all widgets."""
-    return source(*dict.fromkeys(name for widget in WIDGETS.values() for name in widget._styles))
+def carriers(models: Iterable[dict]) -> list[str]:
+    """What a page with these models carries, as `module_script` takes it: kits, then widgets."""
+    ids = shown(models)
+    used = {kit for id_ in ids for kit in WIDGETS[id_]._kits}
+    return [*(kit for kit in KITS if kit in used), *ids]
+
+
+def styles(ids: Iterable[str] = ()) -> str:
+    """The style sheet of the built pages: what all widgets share, and those of these widgets."""
+    own = (name for id_ in ids for name in WIDGETS[id_]._styles)
+    return source(*BASE_STYLES, "page.css", *own)

@@ -11,11 +11,11 @@ const floats = (view) => new Float32Array(bytesOf(view).buffer);
 const quoted = (token) => `“${token}”`;
 const fixed = (v, digits = 3) => v.toFixed(digits).replace("-", "−");
 
-/** Fill a line of a list of bars. */
-function showBar({ children: [label, bar, number] }, text, share) {
+/** Fill a line of a list of bars: a name, a share, a number. */
+function showBar({ children: [label, bar, number] }, text, share, digits = 3) {
   say(label, text);
-  bar.style.setProperty("--ak-share", `${100 * share}%`);
-  say(number, fixed(share));
+  bar.style.setProperty("--machine-share", `${100 * share}%`);
+  say(number, fixed(share, digits));
 }
 
 // ---- Colours, as [r, g, b].

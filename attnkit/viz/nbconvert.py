@@ -9,7 +9,7 @@ import html
 
 from nbconvert.preprocessors import Preprocessor
 
-from attnkit.viz.host import host, module_script, shown, styles
+from attnkit.viz.host import carriers, host, module_script, shown, styles
 from attnkit.viz.notebook import NO_PICTURE, STATE_MIME, VIEW_MIME, closed, inert, states
 
 
@@ -52,10 +52,10 @@ def _head(state: dict) -> str:
     """The state of all widgets, their styles and modules, and the host, which starts when the page
     is read."""
     modules = "".join(
-        f"<script>{closed(module_script(id_))}</script>" for id_ in shown(state.values())
+        f"<script>{closed(module_script(name))}</script>" for name in carriers(state.values())
     )
     start = f'document.addEventListener("DOMContentLoaded", () => {{\n{closed(host())}\n}});'
     return (
         f'<script type="{STATE_MIME}">{inert({"state": state})}</script>'
-        f"<style>{styles()}</style>{modules}<script>{start}</script>"
+        f"<style>{styles(shown(state.values()))}</style>{modules}<script>{start}</script>"
     )

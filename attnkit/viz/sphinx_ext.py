@@ -8,9 +8,10 @@ Name it in `_config.yml`::
         nb_ipywidgets_js: {}
 
 Any anywidget comes to life: attnkit's, and others, whose module travels in the saved state. The
-extension writes into `_static` the host, `attnkit-host.js`, a script for each of attnkit's widgets,
-which carries its module, and `attnkit-widgets.css`, their styles. To a page with a widget it adds
-host, style and the scripts of the widgets that are there, once and deferred. In those pages the
+extension writes into `_static` the host, `attnkit-host.js`; a script and a style sheet for each of
+our widgets; a script for each kit that their modules begin with; and `attnkit-widgets.css`, what
+all share of their styles. To a page with a widget it adds host, styles and the scripts of the
+widgets that are there, once and deferred. In those pages the
 notebook's picture stands beside the view until the reader comes near and the widget has drawn, so
 that readers without JavaScript keep it. A view without saved state fails the build.
 """
@@ -26,8 +27,9 @@ from sphinx.errors import ExtensionError
 from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-from attnkit.viz.host import host, module_script, shown, styles
-from attnkit.viz.notebook import NO_PICTURE, STATE_MIME, STILL, VIEW_MIME, WIDGETS
+from attnkit.viz.host import carriers, host, module_script, shown, styles
+from attnkit.viz.notebook import NO_PICTURE, STATE_MIME, STILL, VIEW_MIME
+from attnkit.viz.widget import KITS, WIDGETS, source
 
 _SETTING = re.compile(r"#([a-z][a-z0-9-]*)=(.+)")
 HOST, STYLE = "attnkit-host.js", "attnkit-widgets.css"
@@ -35,11 +37,17 @@ HOST, STYLE = "attnkit-host.js", "attnkit-widgets.css"
 
 def script_names(models: Iterable[dict]) -> list[str]:
     """The files in `_static` that a page with these models needs, in the order they run in."""
-    return [*map(_script_name, shown(models)), HOST]
+    return [f"{_file_name(name)}.js" for name in carriers(models)] + [HOST]
 
 
-def _script_name(id_: str) -> str:
-    return f"attnkit-{id_.split('.')[-2]}.js"
+def style_names(models: Iterable[dict]) -> list[str]:
+    """The style sheets in `_static` that a page with these models needs."""
+    return [STYLE, *(f"{_file_name(id_)}.css" for id_ in shown(models))]
+
+
+def _file_name(name: str) -> str:
+    """Of a kit, or of a widget by its `_anywidget_id`, without its ending."""
+    return f"attnkit-{name if name in KITS else name.split('.')[-2]}"
 
 
 class ShowMeLinks(SphinxTransform):
@@ -140,11 +148,13 @@ def write_files(app: Sphinx) -> None:
 
 
 def write_static(folder: Path) -> None:
-    """Write the host, the scripts of all widgets of attnkit and their style into this folder."""
+    """Write the host, the scripts of all widgets and kits and the styles into this folder."""
     (folder / HOST).write_text(host(), "utf-8")
     (folder / STYLE).write_text(styles(), "utf-8")
-    for id_ in WIDGETS:
-        (folder / _script_name(id_)).write_text(module_script(id_), "utf-8")
+    for name in (*KITS, *WIDGETS):
+        (folder / f"{_file_name(name)}.js").write_text(module_script(name), "utf-8")
+    for id_, widget in WIDGETS.items():
+        (folder / f"{_file_name(id_)}.css").write_text(source(*widget._styles), "utf-8")
 
 
 def add_files(app: Sphinx, page: str, template: str, context: dict, doctree) -> None:
@@ -153,10 +163,11 @@ def add_files(app: Sphinx, page: str, template: str, context: dict, doctree) -> 
     if not views:
         return
     state = _saved_state(app, page)
-    models = (state.get(view["model_id"], view.get("state", {})) for view in map(_view, views))
+    models = [state.get(view["model_id"], view.get("state", {})) for view in map(_view, views)]
     for name in script_names(models):
         app.add_js_file(name, loading_method="defer")
-    app.add_css_file(STYLE)
+    for name in style_names(models):
+        app.add_css_file(name)
 
 
 def _is_widget_view(node: nodes.raw) -> bool:

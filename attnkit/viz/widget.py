@@ -7,6 +7,7 @@ import anywidget
 import traitlets as t
 from matplotlib.figure import Figure
 
+from attnkit.guard import checks
 from attnkit.viz.heatmap import png
 
 HERE = pathlib.Path(__file__).parent
@@ -40,22 +41,48 @@ def expect(proposal, expected: str, fits: bool):
     return proposal.value
 
 
+def anchor_of(name: str) -> str:
+    """The name that a widget is given for the address of its page, or "" for none, checked."""
+    checks.instance("anchor", name, str, "a string")
+    if not re.fullmatch(r"(?:[a-z][a-z0-9-]*)?", name):
+        checks.fail("anchor", "small letters, digits and hyphens, a letter first", repr(name))
+    return name
+
+
+Files = tuple[str | pathlib.Path, ...]
+"""Names of files of this folder, or paths."""
+
+KITS: dict[str, Files] = {
+    "kit": ("common.js", "maps.js", "controls.js", "address.js", "picture.js", "tools.js")
+}
+"""What the modules of several widgets begin with, by name; a page carries each once."""
+
+BASE_STYLES: Files = ("machine.css",)
+"""The styles that all widgets share; a page carries them once."""
+
 WIDGETS: dict[str, type["Widget"]] = {}
-"""Every widget that was defined, by `_anywidget_id`; a subclass enters by itself."""
+"""Every widget that was defined, by `_anywidget_id`; a subclass with files enters by itself."""
 
 
 class Widget(anywidget.AnyWidget):
     """A widget whose output also holds a picture and its alt text, for where no view can be."""
 
-    _styles: tuple[str | pathlib.Path, ...] = ()
+    _kits: tuple[str, ...] = ("kit",)
+    _modules: Files = ()
+    _styles: Files = ()
 
     def __init_subclass__(cls, **options):
+        if "_modules" in vars(cls):
+            kits = (name for kit in cls._kits for name in KITS[kit])
+            cls._esm = source(*kits, *cls._modules)
+            cls._css = source(*BASE_STYLES, *cls._styles)
+            # The first wins, since anywidget makes a class for each instance.
+            WIDGETS.setdefault(f"{cls.__module__}.{cls.__name__}", cls)
         super().__init_subclass__(**options)
-        # The first wins, since anywidget makes a class for each instance.
-        WIDGETS.setdefault(f"{cls.__module__}.{cls.__name__}", cls)
 
     title = t.Unicode().tag(sync=True)
     note = t.Unicode().tag(sync=True)  # caption and provenance
+    anchor = t.Unicode().tag(sync=True)  # its name in the address of a page
 
     def figure(self) -> Figure:
         """A matplotlib Figure of what is on show: the picture for GitHub, PDF and print."""

@@ -69,19 +69,23 @@ def start_widgets(page) -> None:
 
 def wait_for_widgets(page, count: int = 1):
     """Wait until `count` widgets have drawn, and return the first."""
-    roots = ".attnkit-explorer, .attnkit-curves"
     page.wait_for_function(
-        "([roots, count]) => [...document.querySelectorAll(roots)]"
-        ".filter(e => e.querySelector('.ak-big, .ac-plot text')?.textContent).length === count",
-        arg=[roots, count],
+        "count => [...document.querySelectorAll('.machine')].filter(root => root.snapshot && "
+        "root.querySelector('.machine-big, .machine svg text')?.textContent).length === count",
+        arg=count,
     )
-    return page.locator(roots).first
+    return page.locator(".machine").first
 
 
 def wait_for_theme(page, *, dark: bool) -> None:
-    """Wait until an explorer has seen that the page is dark, or no longer."""
-    found = "document.querySelector('.attnkit-explorer[data-dark]')"
+    """Wait until a widget has seen that the page is dark, or no longer."""
+    found = "document.querySelector('.machine[data-dark]')"
     page.wait_for_function(found if dark else f"!{found}")
+
+
+def named(part: str) -> str:
+    """The selector of a part of an explorer: its own, or one that all widgets have."""
+    return f":is(.machine-{part}, .explorer-{part})"
 
 
 def control(explorer, label: str):

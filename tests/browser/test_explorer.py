@@ -134,7 +134,7 @@ def test_cross_attention_shortens_keys_only_and_offers_fitting_masks(show):
 def test_recorded_frames_are_shown_as_they_are(show):
     frames = {n: vectors(2, n, n, seed=n).softmax(-1) for n in (2, 5, 9)}
     _, root, _ = show(AttentionExplorer.from_frames(frames, tokens=WORDS[:9], head=1))
-    assert "Recorded" in root.locator(".ak-note").inner_text()
+    assert "Recorded" in root.locator(".machine-note").inner_text()
     for place, length in enumerate((2, 5, 9)):
         move(root, "Length", place)
         shown = snapshot(root)
@@ -164,9 +164,9 @@ def test_every_stage_is_drawn_and_reset_returns_to_the_beginning(show):
     for stage in ("scores", "masked scores", "weights"):
         control(root, "Show").select_option(stage)
         settle(page)
-        drawn.add(root.evaluate("e => e.querySelector('.ak-map').toDataURL()"))
-        assert root.locator(".ak-low").inner_text().startswith(stage.split()[-1].rstrip("s"))
-        assert root.locator(".ak-masked").is_visible() == (stage != "scores")
+        drawn.add(root.evaluate("e => e.querySelector('.explorer-map').toDataURL()"))
+        assert root.locator(".explorer-low").inner_text().startswith(stage.split()[-1].rstrip("s"))
+        assert root.locator(".explorer-masked").is_visible() == (stage != "scores")
     assert len(drawn) == 3
     move(root, "Length", 4)
     control(root, "Head").select_option("all")
@@ -188,18 +188,18 @@ def test_the_parameter_of_a_mask_shows_with_it(show):
 
 def hover_cell(page, root, query: int, key: int) -> tuple[float, float]:
     """Move over the canvas, along x and then along y, until the readout names the cell."""
-    root.locator(".ak-cursor").press("Home")  # begin at another cell than the one looked for
-    box = root.locator(".ak-cursor").bounding_box()
+    root.locator(".explorer-cursor").press("Home")  # begin at another cell than the one looked for
+    box = root.locator(".explorer-cursor").bounding_box()
     right, bottom = box["x"] + box["width"], box["y"] + box["height"]
     for x in np.arange(box["x"] + 40, right, 20).tolist():
         page.mouse.move(x, box["y"] + 120)  # in a row that is there at every length
         settle(page)
-        if root.locator(".ak-key").inner_text() == f"“{WORDS[key]}”":
+        if root.locator(".explorer-key").inner_text() == f"“{WORDS[key]}”":
             break
     for y in np.arange(bottom - 40, box["y"], -20).tolist():
         page.mouse.move(x, y)
         settle(page)
-        if root.locator(".ak-query").inner_text() == f"“{WORDS[query]}”":
+        if root.locator(".explorer-query").inner_text() == f"“{WORDS[query]}”":
             return x, y
     raise AssertionError(f"no place on the canvas shows query {query} and key {key}")
 
@@ -208,17 +208,19 @@ def test_hover_shows_the_cell_and_click_pins_it(show):
     page, root, _ = show(an_explorer(seq_len=4))
     weights = snapshot(root)["weights"]
     hover_cell(page, root, 1, 2)
-    assert float(root.locator(".ak-big").inner_text()) == pytest.approx(weights[1][2], abs=6e-4)
+    assert float(root.locator(".machine-big").inner_text()) == pytest.approx(
+        weights[1][2], abs=6e-4
+    )
     page.mouse.click(*hover_cell(page, root, 0, 1))
     assert snapshot(root)["pinned"] == [0, 0, 1]
-    assert root.locator(".ak-live").inner_text().startswith("query “The”, key “animal”: score")
-    box = root.locator(".ak-cursor").bounding_box()
+    assert root.locator(".machine-live").inner_text().startswith("query “The”, key “animal”: score")
+    box = root.locator(".explorer-cursor").bounding_box()
     page.mouse.move(box["x"] + 120, box["y"] + 180)
     settle(page)
-    assert root.locator(".ak-query").inner_text() != "“The”"
+    assert root.locator(".explorer-query").inner_text() != "“The”"
     page.mouse.move(5, 5)  # away: the pinned cell is back
     settle(page)
-    assert root.locator(".ak-query").inner_text() == "“The”"
+    assert root.locator(".explorer-query").inner_text() == "“The”"
     assert snapshot(root)["pinned"] == [0, 0, 1]
 
 
@@ -226,13 +228,15 @@ def test_the_row_is_summed_up_in_numbers(show):
     _, root, _ = show(an_explorer(mask="causal"))
     row = np.array(snapshot(root)["weights"][-1])
     entropy = -(row * np.log(row)).sum()
-    text = root.locator(".ak-row").inner_text()
+    text = root.locator(".explorer-row").inner_text()
     assert "Row sum 1.000" in text
     assert f"entropy {entropy:.2f} nats of at most {math.log(LENGTH):.2f}" in text
     assert f"over {math.exp(entropy):.1f} of {LENGTH} keys" in text
     best = np.argsort(-row)[:5]
-    assert root.locator(".ak-top li span:first-child").all_inner_texts() == [WORDS[k] for k in best]
-    numbers = root.locator(".ak-top li span:last-child").all_inner_texts()
+    assert root.locator(".machine-top li span:first-child").all_inner_texts() == [
+        WORDS[k] for k in best
+    ]
+    numbers = root.locator(".machine-top li span:last-child").all_inner_texts()
     np.testing.assert_allclose([float(n) for n in numbers], row[best], atol=6e-4)
 
 
@@ -261,13 +265,13 @@ def test_the_heads_of_a_whole_model_stand_by_layer_and_can_be_told_apart(
     written = page.evaluate("window.written")
     assert named in written
     assert [text for text in written if "…" in text] == []
-    box = root.locator(".ak-cursor").bounding_box()
+    box = root.locator(".explorer-cursor").bounding_box()
     assert box["height"] < 1000
     assert box["x"] + box["width"] <= width
     # On the first row the one at the right is the last of its layer, or of its half.
     page.mouse.move(box["x"] + box["width"] - 12, box["y"] + 75)
     settle(page)
-    assert f"({names[across - 1]})" in root.locator(".ak-head").inner_text()
+    assert f"({names[across - 1]})" in root.locator(".machine-head").inner_text()
 
 
 @pytest.mark.parametrize(
@@ -286,7 +290,7 @@ def test_a_row_that_does_not_sum_to_one_has_no_entropy(show, row, seen, words):
     mask = torch.arange(3).expand(3, 3) < seen
     explorer = AttentionExplorer.from_frames({3: torch.tensor([row] * 3)}, mask=mask)
     _, root, _ = show(explorer)
-    text = root.locator(".ak-row").inner_text()
+    text = root.locator(".explorer-row").inner_text()
     assert words in text
     assert ("entropy 1.04" in text) == ("1.000" in text)
     assert ("as if spread evenly" in text) == ("1.000" in text)
@@ -294,8 +298,8 @@ def test_a_row_that_does_not_sum_to_one_has_no_entropy(show, row, seen, words):
 
 def test_the_keyboard_reaches_every_cell_and_head(show):
     page, root, _ = show(an_explorer(mask="causal"))
-    root.locator(".ak-cursor").focus()
-    live = root.locator(".ak-live")
+    root.locator(".explorer-cursor").focus()
+    live = root.locator(".machine-live")
     page.keyboard.press("Home")
     assert live.inner_text().startswith(f"query “{WORDS[-1]}”, key “The”: score ")
     for key in ("ArrowUp", "ArrowRight", "ArrowRight", "ArrowLeft"):
@@ -325,7 +329,7 @@ KEEP = "Keep this picture to compare"
 def test_focus_is_visible_and_every_control_has_a_name(show):
     page, _, _ = show(an_explorer(mask="window"))
     names = []
-    for _ in range(15):
+    for _ in range(18):
         page.keyboard.press("Tab")
         focus = page.evaluate(
             """() => { const e = document.activeElement, style = getComputedStyle(e);
@@ -338,7 +342,8 @@ def test_focus_is_visible_and_every_control_has_a_name(show):
     controls = ["Length", "Head", "Mask", "Window", "Show", "Temperature", "scale by 1/√16"]
     assert names[:8] == [*controls, "Reset"]
     assert names[8].startswith("Attention heat map, head 0: 12 queries by 12 keys")
-    assert names[9:] == ["stretch colours", "Show all", KEEP, *FOLDED]
+    tools = ["Copy link", "Save PNG", "Save SVG"]
+    assert names[9:] == ["stretch colours", "Show all", KEEP, *FOLDED, *tools]
 
 
 @pytest.mark.parametrize(("theme", "width"), THEMES_AND_WIDTHS)
@@ -352,7 +357,7 @@ def test_no_axe_violation_and_no_sideways_scroll(show, theme, width):
 
 def pixel_sum(root) -> int:
     return root.evaluate(
-        """e => { const c = e.querySelector('.ak-map');
+        """e => { const c = e.querySelector('.explorer-map');
         return c.getContext('2d').getImageData(0, 0, c.width, c.height).data
             .reduce((a, b) => a + b, 0) }"""
     )
@@ -394,12 +399,12 @@ def test_token_text_is_text_everywhere(show):
     alerts = []
     page.on("dialog", lambda dialog: (alerts.append(dialog.message), dialog.dismiss()))
     control(root, "Head").select_option("all")
-    root.locator(".ak-cursor").focus()
+    root.locator(".explorer-cursor").focus()
     for key in ("Home", "ArrowUp", "ArrowUp", "ArrowUp", "PageUp", "Enter"):
         page.keyboard.press(key)
     settle(page)
-    assert root.locator(".ak-query").inner_text() == f"“{ATTACK}”"
-    assert ATTACK in root.locator(".ak-live").inner_text()
+    assert root.locator(".explorer-query").inner_text() == f"“{ATTACK}”"
+    assert ATTACK in root.locator(".machine-live").inner_text()
     assert snapshot(root)["tokens"] == tokens
     assert root.locator("img, b, i:not([class]):not(span i):not(li i)").count() == 0
     assert not alerts
@@ -433,14 +438,14 @@ def test_twelve_heads_stay_below_200_nodes(show):
 
 def test_it_follows_the_width_of_its_place(show):
     page, root, _ = show(an_explorer())
-    wide = root.locator(".ak-map").bounding_box()
+    wide = root.locator(".explorer-map").bounding_box()
     page.set_viewport_size({"width": 420, "height": 800})
     page.wait_for_function(
-        "old => document.querySelector('.ak-map').getBoundingClientRect().width < old",
+        "old => document.querySelector('.explorer-map').getBoundingClientRect().width < old",
         arg=wide["width"],
     )
     settle(page)
-    canvas = root.locator(".ak-map")
+    canvas = root.locator(".explorer-map")
     ratio = canvas.evaluate("c => c.width / c.clientWidth / devicePixelRatio")
     assert ratio == pytest.approx(1, abs=0.01)
 
@@ -454,6 +459,6 @@ def test_a_hidden_explorer_draws_when_it_is_opened(open_page, tmp_path):
     page.locator("summary").first.click()
     settle(page)
     settle(page)
-    assert root.locator(".ak-map").bounding_box()["height"] > 100
+    assert root.locator(".explorer-map").bounding_box()["height"] > 100
     assert pixel_sum(root) > 0
     assert not record.console

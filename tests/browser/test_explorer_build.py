@@ -132,4 +132,4 @@ def test_the_committed_notebook_holds_no_source(tmp_path):
     query = vectors(1, 3, 4)
     text = json.dumps(a_notebook(AttentionExplorer(query, query)))
     assert "softmaxRow" not in text
-    assert "ak-plot" not in text
+    assert "explorer-plot" not in text

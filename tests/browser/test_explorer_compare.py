@@ -10,6 +10,7 @@ from tests.browser.explorer_page import (
     complaints,
     control,
     move,
+    named,
     settle,
     snapshot,
     vectors,
@@ -24,18 +25,18 @@ def an_explorer(**settings):
 
 
 def text(root, part: str) -> str:
-    return root.locator(f".ak-{part}").inner_text()
+    return root.locator(named(part)).inner_text()
 
 
 def picture(root, part: str = "before") -> str:
-    return root.evaluate(f"e => e.querySelector('.ak-{part}').toDataURL()")
+    return root.evaluate(f"e => e.querySelector('{named(part)}').toDataURL()")
 
 
 def test_the_kept_picture_stays_while_the_other_moves(show):
     page, root, record = show(an_explorer(pinned=[0, 8, 1]))
     root.get_by_role("button", name="Keep this picture to compare").click()
     settle(page)
-    beside = [root.locator(f".ak-{part}").bounding_box() for part in ("map", "before")]
+    beside = [root.locator(named(part)).bounding_box() for part in ("map", "before")]
     assert beside[0]["width"] == pytest.approx(beside[1]["width"], abs=2)
     assert beside[1]["x"] > beside[0]["x"] + beside[0]["width"]
     assert "the same settings" in text(root, "old")
@@ -51,7 +52,7 @@ def test_the_kept_picture_stays_while_the_other_moves(show):
     )
     root.get_by_role("button", name="Let go of the kept picture").click()
     settle(page)
-    assert not root.locator(".ak-kept").is_visible()
+    assert not root.locator(".explorer-kept").is_visible()
     assert snapshot(root)["kept"] == {}
     assert not record.console
 
@@ -122,5 +123,5 @@ def test_two_pictures_pass_axe_and_do_not_overflow(show, theme, width):
     )
     assert complaints(page, record, width) == []
     if width == 360:
-        boxes = [root.locator(f".ak-{part}").bounding_box() for part in ("map", "before")]
+        boxes = [root.locator(named(part)).bounding_box() for part in ("map", "before")]
         assert boxes[1]["y"] > boxes[0]["y"] + boxes[0]["height"]

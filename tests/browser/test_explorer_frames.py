@@ -67,7 +67,7 @@ def test_no_change_asks_for_the_room_of_a_new_image(counted):
 
 
 def pixels(root) -> str:
-    return root.evaluate("e => e.querySelector('.ak-map').toDataURL()")
+    return root.evaluate("e => e.querySelector('.explorer-map').toDataURL()")
 
 
 def test_after_any_changes_the_map_is_that_of_an_explorer_without_a_past(show):

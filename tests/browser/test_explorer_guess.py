@@ -9,6 +9,7 @@ from tests.browser.explorer_page import (
     WORDS,
     complaints,
     follow,
+    named,
     settle,
     snapshot,
     vectors,
@@ -31,11 +32,11 @@ def an_explorer(**settings):
 
 
 def text(root, part: str) -> str:
-    return root.locator(f".ak-{part}").inner_text()
+    return root.locator(named(part)).inner_text()
 
 
 def answer(root, name: str):
-    return root.locator(".ak-answers").get_by_role("button", name=name, exact=True)
+    return root.locator(".explorer-answers").get_by_role("button", name=name, exact=True)
 
 
 def truth(explorer, row: int = IT) -> tuple[str, str, float, float]:
@@ -51,23 +52,23 @@ def test_the_row_is_covered_everywhere_until_the_guess(show):
     page, root, record = show(explorer)
     assert text(root, "query") == "“it”"
     assert text(root, "big") == "?"
-    assert root.locator(".ak-top li:visible").count() == 0
+    assert root.locator(".machine-top li:visible").count() == 0
     for part in ("apart", "data", "chip", "change"):
-        assert not root.locator(f".ak-{part}").is_visible()
+        assert not root.locator(named(part)).is_visible()
     for key in ("ArrowLeft", "ArrowRight", "Home"):
-        root.locator(".ak-cursor").press(key)
+        root.locator(".explorer-cursor").press(key)
         settle(page)
         assert "covered. Enter guesses" in text(root, "live")
         assert f"{weight:.3f}" not in root.inner_text()
-    before = root.evaluate("e => e.querySelector('.ak-map').toDataURL()")
+    before = root.evaluate("e => e.querySelector('.explorer-map').toDataURL()")
     answer(root, best).click()
     settle(page)
-    assert root.evaluate("e => e.querySelector('.ak-map').toDataURL()") != before
+    assert root.evaluate("e => e.querySelector('.explorer-map').toDataURL()") != before
     assert f"You pressed “{best}”, and there is most of the weight of “it”: {weight:.3f}" in text(
         root, "told"
     )
     assert text(root, "big") == f"{weight:.3f}"
-    assert page.evaluate("document.activeElement.className") == "ak-skip"
+    assert page.evaluate("document.activeElement.className") == "explorer-skip"
     assert not record.console
 
 
@@ -89,10 +90,10 @@ def test_another_key_is_compared_with_the_truth_and_spoken(show):
 
 def test_a_cell_of_the_row_is_a_guess_by_mouse_and_by_keys(show):
     page, root, _ = show(an_explorer())
-    root.locator(".ak-cursor").press("ArrowDown")
+    root.locator(".explorer-cursor").press("ArrowDown")
     settle(page)
     assert text(root, "query") == "“was”"
-    box = root.locator(".ak-cursor").bounding_box()
+    box = root.locator(".explorer-cursor").bounding_box()
     for y in np.arange(box["y"] + box["height"] - 9, box["y"] + 60, -6).tolist():
         page.mouse.move(box["x"] + box["width"] / 2, y)
         settle(page)
@@ -105,8 +106,8 @@ def test_a_cell_of_the_row_is_a_guess_by_mouse_and_by_keys(show):
     settle(page)
     assert snapshot(root)["guess"] == [0, IT]
     assert text(root, "told") == ""
-    root.locator(".ak-cursor").press("Home")
-    root.locator(".ak-cursor").press("Enter")
+    root.locator(".explorer-cursor").press("Home")
+    root.locator(".explorer-cursor").press("Enter")
     settle(page)
     assert snapshot(root)["guess"] == [0, IT, 0]
 
@@ -120,14 +121,14 @@ def test_nobody_has_to_guess_and_a_masked_word_is_no_answer(show):
     settle(page)
     assert snapshot(root)["guess"] == []
     assert text(root, "big") != "?"
-    assert not root.locator(".ak-guess").is_visible()
+    assert not root.locator(".explorer-guess").is_visible()
     root.get_by_role("button", name="Back").click()
     settle(page)
     assert snapshot(root)["guess"] == [0, IT]
     follow(page, "explorer-99-1=mask:causal;guess:[0,1]")
-    assert root.locator(".ak-answers button").count() == 2
+    assert root.locator(".explorer-answers button").count() == 2
     for key in ("End", "Enter"):
-        root.locator(".ak-cursor").press(key)
+        root.locator(".explorer-cursor").press(key)
     settle(page)
     assert "masked for this query" in text(root, "live")
     assert snapshot(root)["guess"] == [0, 1]

@@ -7,14 +7,7 @@ import pytest
 import torch
 
 from attnkit.viz import AttentionExplorer
-from tests.browser.explorer_page import (
-    WORDS,
-    control,
-    move,
-    settle,
-    snapshot,
-    vectors,
-)
+from tests.browser.explorer_page import WORDS, control, move, named, settle, snapshot, vectors
 
 pytestmark = pytest.mark.browser
 
@@ -28,17 +21,17 @@ def an_explorer(heads=3, length=LENGTH, **settings):
 
 def text(root, part: str) -> str:
     """The words of one part of the explorer."""
-    return root.locator(f".ak-{part}").inner_text()
+    return root.locator(named(part)).inner_text()
 
 
 def picture(root, part: str = "map") -> str:
     """What one of the two canvases shows."""
-    return root.evaluate(f"e => e.querySelector('.ak-{part}').toDataURL()")
+    return root.evaluate(f"e => e.querySelector('{named(part)}').toDataURL()")
 
 
 def place_of(page, root, query: int, key: int) -> tuple[float, float]:
     """Where a cell of the only panel is: found by moving over the map until it is named."""
-    box = root.locator(".ak-cursor").bounding_box()
+    box = root.locator(".explorer-cursor").bounding_box()
     wanted = [f"“{WORDS[query]}”", f"“{WORDS[key]}”"]
     xs = np.arange(box["x"] + 60, box["x"] + box["width"], 12).tolist()
     ys = np.arange(box["y"] + 60, box["y"] + box["height"], 12).tolist()
@@ -77,14 +70,14 @@ def test_the_recorded_mask_hatches_cells_and_counts_keys(show):
     )
     _, root, _ = show(explorer)
     assert text(root, "big") == "masked"
-    assert root.locator(".ak-masked").is_visible()
+    assert root.locator(".explorer-masked").is_visible()
     assert f"of at most {math.log(2):.2f}" in text(root, "row")
     assert "of 2 keys" in text(root, "row")
-    assert root.locator(".ak-top li:visible").count() == 2
+    assert root.locator(".machine-top li:visible").count() == 2
     unknown = AttentionExplorer.from_frames(frames, tokens=WORDS[:6], pinned=[0, 1, 4])
     _, root, _ = show(unknown)
     assert "of at most" not in text(root, "row")
-    assert not root.locator(".ak-masked").is_visible()
+    assert not root.locator(".explorer-masked").is_visible()
 
 
 def test_a_mask_may_differ_by_head_and_python_counts_the_same(show):
@@ -137,7 +130,7 @@ def test_hovering_previews_though_a_cell_is_pinned_and_leaving_returns(show):
 
 def framed(root) -> int:
     """In how many stretches of the drawing's width there is a frame."""
-    return root.locator(".ak-cursor").evaluate(
+    return root.locator(".explorer-cursor").evaluate(
         """c => {
             const { data } = c.getContext('2d').getImageData(0, 0, c.width, c.height);
             const drawn = new Set([...data.keys()].filter(i => i % 4 === 3 && data[i])
@@ -151,7 +144,7 @@ def test_a_pinned_row_is_framed_in_the_maps_of_all_heads_on_show(show):
     page, root, _ = show(an_explorer(head="all", pinned=[1, 4, 1]), width=1280)
     settle(page)
     assert framed(root) == 3
-    root.locator(".ak-cursor").press("Escape")
+    root.locator(".explorer-cursor").press("Escape")
     settle(page)
     assert framed(root) == 1  # the cell in hand alone
 
@@ -162,11 +155,11 @@ def test_escape_anywhere_and_the_chip_let_go_of_the_pin(show):
     page.keyboard.press("Escape")
     settle(page)
     assert snapshot(root)["pinned"] == []
-    assert not root.locator(".ak-chip").is_visible()
+    assert not root.locator(".explorer-chip").is_visible()
     assert "free again" in text(root, "live")
-    root.locator(".ak-cursor").press("Enter")
+    root.locator(".explorer-cursor").press("Enter")
     assert len(snapshot(root)["pinned"]) == 3
-    root.locator(".ak-chip").click()
+    root.locator(".explorer-chip").click()
     settle(page)
     assert snapshot(root)["pinned"] == []
 
@@ -178,7 +171,7 @@ def test_a_pin_beyond_the_length_says_so_and_is_never_another_word(show):
     assert text(root, "query") == "“tired”"
     assert text(root, "big") == "–"
     assert "“tired” is not on show at this length" in text(root, "score")
-    blank = "e => { const c = e.querySelector('.ak-cursor'); return c.getContext('2d')"
+    blank = "e => { const c = e.querySelector('.explorer-cursor'); return c.getContext('2d')"
     blank += ".getImageData(0, 0, c.width, c.height).data.every(v => v === 0) }"
     assert root.evaluate(blank)  # no frame around any cell
     move(root, "Length", LENGTH - 1)
@@ -189,7 +182,7 @@ def test_a_pin_beyond_the_length_says_so_and_is_never_another_word(show):
 
 def test_the_cell_last_looked_at_comes_back_with_its_length(show):
     page, root, _ = show(an_explorer())
-    root.locator(".ak-cursor").press("Home")
+    root.locator(".explorer-cursor").press("Home")
     for length in (0, LENGTH - 1):
         move(root, "Length", length)
         settle(page)
@@ -218,12 +211,12 @@ def test_nothing_moves_while_the_length_does(show):
     for length in (0, 4, 8, LENGTH - 1):
         move(root, "Length", length)
         settle(page)
-        canvas = root.locator(".ak-map").bounding_box()
+        canvas = root.locator(".explorer-map").bounding_box()
         sizes.add((canvas["width"], canvas["height"], root.bounding_box()["height"]))
     assert len(sizes) == 1
     move(root, "Length", 4)
     settle(page)
-    corner = """e => { const c = e.querySelector('.ak-map');
+    corner = """e => { const c = e.querySelector('.explorer-map');
         return [...c.getContext('2d').getImageData(0, 0, 120, 140).data] }"""
     short = root.evaluate(corner)
     control(root, "Length").press("ArrowRight")
@@ -264,9 +257,9 @@ def test_long_texts_have_numbers_on_their_axes_and_in_words(show):
     drawn = drawn_words(page, root)
     assert {"a 1", "h 8", "p 16", "p 48"} <= set(drawn)
     assert text(root, "query") == "“p 48”"
-    root.locator(".ak-cursor").press("Home")
+    root.locator(".explorer-cursor").press("Home")
     assert "key “a 1”" in text(root, "live")
-    labels = root.locator(".ak-top li span:first-child").all_inner_texts()
+    labels = root.locator(".machine-top li span:first-child").all_inner_texts()
     assert all(label.split()[1].isdigit() for label in labels)
 
 
@@ -280,7 +273,7 @@ def test_a_word_that_comes_twice_has_its_place(show):
 
 def test_a_small_map_opens_large_by_mouse_and_by_keyboard(show):
     page, root, _ = show(an_explorer(heads=4, head="all"))
-    root.locator(".ak-cursor").focus()
+    root.locator(".explorer-cursor").focus()
     page.keyboard.press("PageDown")
     page.keyboard.press("+")
     assert snapshot(root)["head"] == 1
@@ -291,7 +284,7 @@ def test_a_small_map_opens_large_by_mouse_and_by_keyboard(show):
     assert snapshot(root)["head"] == 1
     root.get_by_role("button", name="Show all").click()
     settle(page)
-    box = root.locator(".ak-cursor").bounding_box()
+    box = root.locator(".explorer-cursor").bounding_box()
     page.mouse.click(box["x"] + 100, box["y"] + 8)  # the title of the first
     settle(page)
     assert snapshot(root)["head"] == 0
@@ -299,7 +292,7 @@ def test_a_small_map_opens_large_by_mouse_and_by_keyboard(show):
 
 def test_in_forced_colours_ramp_and_bars_keep_their_meaning(show):
     _, root, _ = show(an_explorer(mask="causal"), forced_colors="active")
-    for part in (".ak-ramp", ".ak-masked i", ".ak-top li i"):
+    for part in (".explorer-ramp", ".explorer-masked i", ".machine-top li i"):
         image = root.locator(part).first.evaluate("e => getComputedStyle(e).backgroundImage")
         assert "gradient" in image, part
         kept = root.locator(part).first.evaluate("e => getComputedStyle(e).forcedColorAdjust")
@@ -313,27 +306,29 @@ def drag(page, *points) -> None:
         touch = [{"x": place[0], "y": place[1]}]
         client.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touch})
         settle(page)
-    page.evaluate("window.line = document.querySelector('.ak-line').textContent")
+    page.evaluate("window.line = document.querySelector('.explorer-line').textContent")
     client.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
 
 
 def test_a_finger_scans_a_row_and_the_number_stays_in_sight(show):
     page, root, _ = show(an_explorer(), width=360, has_touch=True, is_mobile=True)
-    root.locator(".ak-cursor").scroll_into_view_if_needed()
-    box = root.locator(".ak-cursor").bounding_box()
+    root.locator(".explorer-cursor").scroll_into_view_if_needed()
+    box = root.locator(".explorer-cursor").bounding_box()
     seen = set()
     y = box["y"] + box["height"] - 40
     page.evaluate(
         """() => new MutationObserver(() => (window.lines ||= []).push(
-            document.querySelector(".ak-line").textContent)).observe(
-            document.querySelector(".ak-line"), { childList: true })"""
+            document.querySelector(".explorer-line").textContent)).observe(
+            document.querySelector(".explorer-line"), { childList: true })"""
     )
     drag(page, *((box["x"] + 90 + 15 * step, y) for step in range(14)))
     seen = {line.split(" → ")[1].split()[0] for line in page.evaluate("window.lines")}
     assert len(seen) >= 6, seen  # the browser did not take the gesture
-    line = root.locator(".ak-line").bounding_box()
+    line = root.locator(".explorer-line").bounding_box()
     assert 0 <= line["y"] < 900
-    assert root.locator(".ak-cursor").evaluate("e => getComputedStyle(e).touchAction") == "pan-y"
+    assert (
+        root.locator(".explorer-cursor").evaluate("e => getComputedStyle(e).touchAction") == "pan-y"
+    )
 
 
 def test_buttons_large_enough_for_a_finger_reach_every_cell(show):
@@ -344,7 +339,7 @@ def test_buttons_large_enough_for_a_finger_reach_every_cell(show):
     settle(page)
     assert text(root, "query") == f"“{WORDS[-2]}”"
     assert text(root, "key") != before
-    for button in root.locator(".ak-pad button").all():
+    for button in root.locator(".explorer-pad button").all():
         box = button.bounding_box()
         assert min(box["width"], box["height"]) >= 24
 
@@ -391,7 +386,7 @@ def test_a_screen_reader_hears_the_row_after_a_control_moved(show):
     row = snapshot(root)["weights"][-1]
     best = int(np.argmax(row))
     assert text(root, "live").endswith(f"it looks most at “{WORDS[best]}”, {row[best]:.3f}")
-    root.locator(".ak-cursor").focus()
+    root.locator(".explorer-cursor").focus()
     page.keyboard.press("PageDown")
     assert text(root, "live").startswith("head 1: query")
 
@@ -399,16 +394,16 @@ def test_a_screen_reader_hears_the_row_after_a_control_moved(show):
 def test_a_row_can_be_read_as_a_table(show):
     page, root, _ = show(an_explorer(mask="causal", pinned=[0, 2, 1]))
     root.get_by_text("This row as a table").click()
-    rows = root.locator(".ak-data tbody tr")
+    rows = root.locator(".explorer-data tbody tr")
     rows.first.wait_for()  # the table is filled when it has opened
     assert rows.count() == LENGTH
     weights = snapshot(root)["weights"][2]
     cells = rows.nth(1).locator("td").all_inner_texts()
     assert cells[1] == f"{weights[1]:.3f}"
     assert rows.nth(5).locator("td").nth(1).inner_text() == "masked"
-    root.locator(".ak-cursor").press("ArrowDown")
+    root.locator(".explorer-cursor").press("ArrowDown")
     settle(page)
-    assert "did" not in root.locator(".ak-data caption").inner_text()
+    assert "did" not in root.locator(".explorer-data caption").inner_text()
 
 
 @pytest.mark.parametrize("zoom", [1, 2])
@@ -433,7 +428,7 @@ def test_the_head_may_have_another_name(show):
 
 def test_the_body_has_a_largest_width(show):
     _, root, _ = show(an_explorer(), width=1900)
-    plot, side = (root.locator(part).bounding_box() for part in (".ak-map", ".ak-side"))
+    plot, side = (root.locator(part).bounding_box() for part in (".explorer-map", ".machine-side"))
     assert side["x"] + side["width"] - plot["x"] <= 970
 
 
@@ -441,5 +436,5 @@ def test_the_body_has_a_largest_width(show):
 def test_no_number_of_heads_puts_all_maps_below_each_other(show, heads):
     _, root, _ = show(an_explorer(heads=heads, length=6, head="all"), width=800)
     one_below_the_other = heads * 6 * 44  # pixels: rows of the largest cells
-    height = root.locator("canvas.ak-map").evaluate("canvas => canvas.clientHeight")
+    height = root.locator("canvas.explorer-map").evaluate("canvas => canvas.clientHeight")
     assert height < 0.6 * one_below_the_other

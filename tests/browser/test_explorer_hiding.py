@@ -12,6 +12,7 @@ from tests.browser.explorer_page import (
     WORDS,
     complaints,
     follow,
+    named,
     settle,
     snapshot,
     vectors,
@@ -30,11 +31,11 @@ def an_explorer(**settings):
 
 
 def text(root, part: str) -> str:
-    return root.locator(f".ak-{part}").inner_text()
+    return root.locator(named(part)).inner_text()
 
 
 def word(root, name: str):
-    return root.locator(".ak-hide").get_by_role("button", name=name, exact=True)
+    return root.locator(".explorer-hide").get_by_role("button", name=name, exact=True)
 
 
 @pytest.mark.parametrize("mask", ["none", "causal", "padding", "window", "prefix"])
@@ -66,7 +67,7 @@ def test_a_press_hides_a_word_and_a_second_one_brings_it_back(show):
     assert shown["hidden"] == [1]
     assert text(root, "big") == "masked"
     assert "of 11 keys" in text(root, "row")
-    assert root.locator(".ak-masked").is_visible()
+    assert root.locator(".explorer-masked").is_visible()
     assert all(row[1] == 0 and sum(row) == pytest.approx(1) for row in shown["weights"])
     word(root, "animal").click()
     settle(page)
@@ -89,14 +90,14 @@ def test_by_keyboard_and_in_words(show):
     spoken = text(root, "live")
     assert spoken.startswith("“animal” is hidden. query “it”, key “animal”")
     assert "masked, weight 0; it looks most at" in spoken
-    assert "“animal” hidden" in root.locator(".ak-cursor").get_attribute("aria-label")
+    assert "“animal” hidden" in root.locator(".explorer-cursor").get_attribute("aria-label")
     page.keyboard.press(" ")
     assert text(root, "live").startswith("“animal” is back.")
 
 
 def test_with_everything_hidden_the_row_says_so_and_nothing_breaks(show):
     page, root, record = show(an_explorer(pinned=[0, 8, 1], hidden=list(range(LENGTH))))
-    root.locator(".ak-apart summary").click()
+    root.locator(".explorer-apart summary").click()
     settle(page)
     assert "is hidden: its weights are 0" in text(root, "row")
     assert "NaN" not in root.inner_text()
@@ -107,7 +108,7 @@ def test_with_everything_hidden_the_row_says_so_and_nothing_breaks(show):
 def test_recorded_weights_have_no_words_to_press(show):
     frames = {3: vectors(1, 3, 3).softmax(-1)}
     _, root, _ = show(AttentionExplorer.from_frames(frames, controls=["hide"]))
-    assert not root.locator(".ak-hide").is_visible()
+    assert not root.locator(".explorer-hide").is_visible()
 
 
 def test_a_step_hides_a_word_and_the_next_one_does_not(show):
@@ -117,7 +118,7 @@ def test_a_step_hides_a_word_and_the_next_one_does_not(show):
     root.get_by_role("button", name="Next", exact=True).click()
     settle(page)
     assert snapshot(root)["hidden"] == []
-    assert "ak-moved" in root.locator(".ak-hide").get_attribute("class")
+    assert "explorer-moved" in root.locator(".explorer-hide").get_attribute("class")
     for address, found in (("hidden:[2,3]", [2, 3]), ("hidden:[2,99]", [2, 3])):
         follow(page, f"explorer-99-1={address}")
         assert snapshot(root)["hidden"] == found

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from attnkit.viz import AttentionExplorer
-from tests.browser.explorer_page import complaints, control, settle, snapshot
+from tests.browser.explorer_page import complaints, control, named, settle, snapshot
 
 pytestmark = pytest.mark.browser
 
@@ -23,7 +23,7 @@ def an_explorer(**settings):
 
 
 def text(root, part: str) -> str:
-    return root.locator(f".ak-{part}").inner_text()
+    return root.locator(named(part)).inner_text()
 
 
 STROKES = """() => {
@@ -42,11 +42,11 @@ def test_the_view_is_a_choice_where_words_stand_on_both_sides(show):
     control(root, "View").select_option("lines")
     settle(page)
     assert snapshot(root)["view"] == "lines"
-    drawn = page.evaluate("window.strokes.filter(name => name === 'ak-map').length")
+    drawn = page.evaluate("window.strokes.filter(name => name === 'explorer-map').length")
     assert drawn == int((WEIGHTS >= 0.05).sum())
-    one_row = page.evaluate("window.strokes.filter(name => name === 'ak-cursor').length")
+    one_row = page.evaluate("window.strokes.filter(name => name === 'explorer-cursor').length")
     assert one_row == int((WEIGHTS[2] >= 0.05).sum())
-    assert not root.locator(".ak-ramp").is_visible()
+    assert not root.locator(".explorer-ramp").is_visible()
     assert not record.console
     square = AttentionExplorer.from_frames({3: WEIGHTS}, tokens=ENGLISH)
     assert "view" not in square.controls
@@ -57,11 +57,13 @@ def test_it_says_the_threshold_and_what_lies_below_it(show):
     said = text(root, "least")
     assert "at least 0.05" in said
     assert "Not drawn: 0.060 of the row of “noir”" in said
-    assert "lines from queries to keys" in root.locator(".ak-cursor").get_attribute("aria-label")
-    root.locator(".ak-cursor").press("ArrowUp")
+    assert "lines from queries to keys" in root.locator(".explorer-cursor").get_attribute(
+        "aria-label"
+    )
+    root.locator(".explorer-cursor").press("ArrowUp")
     settle(page)
     assert "Not drawn: 0.000 of the row of “chat”" in text(root, "least")
-    root.locator(".ak-cursor").press("ArrowRight")
+    root.locator(".explorer-cursor").press("ArrowRight")
     settle(page)
     assert (text(root, "query"), text(root, "key")) == ("“chat”", "“cat”")
     assert "query “chat”, key “cat”: weight 0.700" in text(root, "live")
@@ -69,7 +71,7 @@ def test_it_says_the_threshold_and_what_lies_below_it(show):
 
 def test_pointer_and_finger_choose_words_and_lines(show):
     page, root, _ = show(an_explorer(pinned=[0, 2, 1]))
-    box = root.locator(".ak-cursor").bounding_box()
+    box = root.locator(".explorer-cursor").bounding_box()
     plan = {"left": box["x"] + 15, "top": box["y"] + 26, "step": 30}
     page.mouse.move(plan["left"], plan["top"] + 0.5 * plan["step"])
     settle(page)
@@ -96,7 +98,7 @@ def test_pointer_and_finger_choose_words_and_lines(show):
 def test_lines_pass_axe_do_not_overflow_and_are_seen(show, theme, width, colours):
     page, root, record = show(an_explorer(), theme=theme, width=width, forced_colors=colours)
     settle(page)
-    shown = """e => { const c = e.querySelector('.ak-map');
+    shown = """e => { const c = e.querySelector('.explorer-map');
         const pixels = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
         return pixels.filter((v, k) => k % 4 === 3 && v > 60).length }"""
     assert root.evaluate(shown) > 500

@@ -15,6 +15,7 @@ from tests.browser.explorer_page import (
     complaints,
     control,
     move,
+    named,
     settle,
     snapshot,
     vectors,
@@ -45,7 +46,7 @@ def an_explorer(**settings):
 
 
 def text(root, part: str) -> str:
-    return root.locator(f".ak-{part}").inner_text()
+    return root.locator(named(part)).inner_text()
 
 
 def holds(shown: dict, step: dict) -> bool:
@@ -62,7 +63,7 @@ def test_next_and_back_set_the_traits_and_mark_what_moved(show):
     settle(page)
     assert holds(snapshot(root), TOUR[1])
     assert text(root, "say") == TOUR[1]["say"]
-    moved = root.locator(".ak-moved")
+    moved = root.locator(".explorer-moved")
     assert "Length" in moved.first.inner_text()
     assert moved.count() == 2  # the length, and the pin
     root.get_by_role("button", name="Next", exact=True).click()
@@ -115,8 +116,8 @@ def test_a_step_that_was_left_is_shown_again(show):
     assert holds(snapshot(root), TOUR[1] | {"temperature": 1.0, "mask": "causal"})
     assert text(root, "count") == "2 of 3"
     assert again.count() == 0
-    assert page.evaluate("document.activeElement.className") == "ak-next"
-    root.locator(".ak-cursor").focus()
+    assert page.evaluate("document.activeElement.className") == "explorer-next"
+    root.locator(".explorer-cursor").focus()
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Enter")  # another cell is pinned
     settle(page)
@@ -148,14 +149,14 @@ def test_the_guide_by_keyboard_and_for_those_who_hear_it(show):
     page.keyboard.press("Enter")
     settle(page)
     assert text(root, "count") == "3 of 3"
-    assert root.locator(".ak-say").get_attribute("aria-live") == "polite"
-    assert page.evaluate("document.activeElement.className") == "ak-next"
+    assert root.locator(".machine-say").get_attribute("aria-live") == "polite"
+    assert page.evaluate("document.activeElement.className") == "explorer-next"
     assert text(root, "next") == "From the start"
     page.keyboard.press("Enter")
     settle(page)
     assert text(root, "count") == "1 of 3"
-    assert root.locator(".ak-back").get_attribute("aria-disabled") == "true"
-    root.locator(".ak-back").click(force=True)
+    assert root.locator(".explorer-back").get_attribute("aria-disabled") == "true"
+    root.locator(".explorer-back").click(force=True)
     settle(page)
     assert text(root, "count") == "1 of 3"
 
@@ -196,7 +197,7 @@ def test_show_me_takes_the_step_and_brings_it_into_view(long_page, motion):
         assert -5 <= root.bounding_box()["y"] <= 300
     wait_until_in_view(page)
     assert holds(snapshot(root), TOUR[1])
-    assert page.evaluate("document.activeElement.className") == "ak-tour"
+    assert page.evaluate("document.activeElement.className") == "explorer-tour"
     assert page.evaluate("location.hash") == "#explorer-99-1=2"
     page.go_back()
     root.get_by_role("button", name="Next", exact=True).click()
@@ -225,7 +226,7 @@ def test_the_address_of_the_page_leads_to_the_step(long_page, address):
 
 def test_an_explorer_without_a_tour_has_no_guide(show):
     _, root, _ = show(an_explorer(tour=[]))
-    assert not root.locator(".ak-tour").is_visible()
+    assert not root.locator(".explorer-tour").is_visible()
 
 
 @pytest.mark.parametrize(("theme", "width"), THEMES_AND_WIDTHS)
@@ -264,7 +265,7 @@ def open_apart(root):
 
 
 def apart(root):
-    return root.locator(".ak-apart")
+    return root.locator(".explorer-apart")
 
 
 def test_each_stage_of_the_row_is_spelled_out_with_torchs_numbers(show):
@@ -275,8 +276,8 @@ def test_each_stage_of_the_row_is_spelled_out_with_torchs_numbers(show):
     exps = scores[:8].exp()
     open_apart(root)
     settle(page)
-    says = apart(root).locator(".ak-sum")
-    stages = apart(root).locator(".ak-stages button")
+    says = apart(root).locator(".explorer-sum")
+    stages = apart(root).locator(".explorer-stages button")
     names = [name.split(" ", 1)[1] for name in stages.all_inner_texts()]
     assert names == ["q·k", "× 1/√16", "mask", "exp", "÷ sum", "× V"]
 
@@ -308,11 +309,11 @@ def test_a_pressed_line_is_the_one_spelled_out_and_a_masked_key_says_so(show):
     page.keyboard.press("Enter")
     settle(page)
     assert snapshot(root)["pinned"] == [0, 5, 2]
-    assert f"“{WORDS[2]}”" in apart(root).locator(".ak-sum").inner_text()
+    assert f"“{WORDS[2]}”" in apart(root).locator(".explorer-sum").inner_text()
     apart(root).get_by_role("button", name=WORDS[9], exact=True).click()
-    apart(root).locator(".ak-stages button").nth(2).click()
+    apart(root).locator(".explorer-stages button").nth(2).click()
     settle(page)
-    assert "may not see" in apart(root).locator(".ak-sum").inner_text()
+    assert "may not see" in apart(root).locator(".explorer-sum").inner_text()
     captions = apart(root).locator("figcaption").all_inner_texts()
     assert captions == ["q·k", "× 1/√16", "masked", "weights", "output"]
 
@@ -322,9 +323,9 @@ def test_scores_without_queries_and_large_ones_are_taken_apart_too(show):
     page, root, _ = show(AttentionExplorer.from_scores(scores, tokens=WORDS[:5]))
     open_apart(root)
     settle(page)
-    apart(root).locator(".ak-stages button").nth(3).click()
+    apart(root).locator(".explorer-stages button").nth(3).click()
     settle(page)
-    assert "the largest" in apart(root).locator(".ak-sum").inner_text()
+    assert "the largest" in apart(root).locator(".explorer-sum").inner_text()
     weights = [float(t) for t in apart(root).locator("tbody td:nth-child(6)").all_text_contents()]
     assert sum(weights) == pytest.approx(1, abs=5e-3)
     assert not math.isnan(sum(weights))

@@ -16,7 +16,7 @@ from tests.browser.conftest import ROOT
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-ROOTS = ".attnkit-explorer, .attnkit-curves, .attnkit-translator"
+ROOTS = ".machine, .attnkit-translator"
 PAGES = ["index"] + sorted(
     path.relative_to(ROOT).with_suffix("").as_posix()
     for path in ROOT.glob("chapters/*.ipynb")
@@ -100,7 +100,7 @@ def test_every_widget_is_drawn_in_firefox(fox, site_url, name):
     fox.evaluate(SNAPSHOTS)  # each has been seen
     fox.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     empty = fox.evaluate(
-        """[...document.querySelectorAll('.ak-map, .ac-plot, .lt-lines')].filter((part) => {
+        """[...document.querySelectorAll('.explorer-map, .ac-plot, .lt-lines')].filter((part) => {
             const load = part.closest('.attnkit-translator')?.querySelector('.lt-load');
             if (load?.checkVisibility()) return false; // it waits to be asked for its weights
             if (part.tagName !== 'CANVAS') return part.childElementCount === 0;

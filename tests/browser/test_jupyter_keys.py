@@ -25,7 +25,7 @@ def test_keys_move_the_controls_and_leave_the_cells_alone(lab, open_page):  # no
     settle(page)
     assert snapshot(root)["seqLen"] == 3
     assert length.evaluate("e => e === document.activeElement")
-    for element in (length, control(root, "Mask"), root.locator(".ak-reset")):
+    for element in (length, control(root, "Mask"), root.locator(".machine-reset")):
         element.focus()
         page.keyboard.press("d")
         page.keyboard.press("d")
@@ -36,11 +36,11 @@ def test_keys_move_the_controls_and_leave_the_cells_alone(lab, open_page):  # no
     page.keyboard.press("Enter")
     settle(page)
     assert snapshot(root)["mask"] != "none"
-    cursor = root.locator(".ak-cursor")
+    cursor = root.locator(".explorer-cursor")
     cursor.focus()
-    said = root.locator(".ak-live").inner_text()
+    said = root.locator(".machine-live").inner_text()
     page.keyboard.press("ArrowUp")
-    assert root.locator(".ak-live").inner_text() != said
+    assert root.locator(".machine-live").inner_text() != said
     for key in ("d", "d", "x", "a", "b"):
         page.keyboard.press(key)
     settle(page)

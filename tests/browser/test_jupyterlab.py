@@ -65,7 +65,7 @@ def test_the_slider_moves_the_trait_and_the_trait_moves_the_slider(lab, open_pag
     root = page.locator(".attnkit-explorer")
     move(root, "Length", 4)
     control(root, "Mask").select_option("window")
-    cursor = root.locator(".ak-cursor")
+    cursor = root.locator(".explorer-cursor")
     cursor.press("Home")
     cursor.press("Enter")
     assert run_cell(page, 1, "pre").strip() == "report 5 window [0, 4, 0]"

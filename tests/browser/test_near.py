@@ -43,7 +43,9 @@ def drawn(page) -> list[str]:
 
 
 def wait_until_drawn(page, number: int) -> None:
-    page.wait_for_function(f"document.querySelector('#explorer-{number} .ak-big')?.textContent")
+    page.wait_for_function(
+        f"document.querySelector('#explorer-{number} .machine-big')?.textContent"
+    )
 
 
 def test_those_near_the_top_start_and_the_others_keep_their_pictures(long_page):

@@ -20,7 +20,7 @@ def test_the_map_of_an_explorer_prints(show):
     page, _, _ = show(*explorers())
     settle(page)
     whole = printed(page)
-    page.add_style_tag(content=".ak-map{visibility:hidden}")
+    page.add_style_tag(content=".explorer-map{visibility:hidden}")
     assert coloured(whole) > 3 * coloured(printed(page))
 
 
@@ -28,7 +28,7 @@ def test_the_frame_around_the_cell_in_hand_prints_too(show):
     page, _, _ = show(*explorers())
     settle(page)
     whole = printed(page)
-    page.add_style_tag(content=".ak-cursor{visibility:hidden}")
+    page.add_style_tag(content=".explorer-cursor{visibility:hidden}")
     assert coloured(whole) > coloured(printed(page)) + 500
 
 

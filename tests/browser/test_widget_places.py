@@ -6,8 +6,8 @@ import pytest
 
 from attnkit.viz import AttentionExplorer
 from booktools.sphinx_ext import PRINT_LIGHT
+from tests.attnbook.machines.test_head_switch import make as a_switch
 from tests.browser.explorer_page import settle, vectors
-from tests.browser.test_switch import a_switch
 
 pytestmark = pytest.mark.browser
 
@@ -20,26 +20,23 @@ def an_explorer(*, values: bool = False) -> AttentionExplorer:
 def test_reset_stands_with_the_controls(show):
     _, root, _ = show(an_explorer())
     reset = root.get_by_role("button", name="Reset").bounding_box()
-    box = root.locator(".ak-controls").bounding_box()
+    box = root.locator(".machine-controls").bounding_box()
     assert box["y"] <= reset["y"]
     assert reset["y"] + reset["height"] <= box["y"] + box["height"]
 
 
-def test_reset_of_the_switches_stands_beside_them(open_page, tmp_path):
-    from tests.browser.explorer_page import write_page
-
-    page, _ = open_page(write_page(tmp_path, a_switch()).as_uri())
-    root = page.locator(".attnkit-switch")
+def test_reset_of_the_switches_stands_beside_them(show):
+    _, root, _ = show(a_switch())
     reset = root.get_by_role("button", name="Reset").bounding_box()
-    last = root.locator(".ak-controls input").last.bounding_box()
+    last = root.locator(".machine-controls input").last.bounding_box()
     assert abs(reset["y"] + reset["height"] / 2 - last["y"] - last["height"] / 2) < 12
 
 
 def test_a_row_with_values_is_open_once_on_a_page(show):
     page, _, _ = show(an_explorer(), an_explorer(values=True), an_explorer(values=True))
-    opened = page.locator(".ak-apart").evaluate_all("all => all.map((one) => one.open)")
+    opened = page.locator(".explorer-apart").evaluate_all("all => all.map((one) => one.open)")
     assert opened == [False, True, False]
-    assert page.locator(".ak-apart[open] tbody tr").count() == 5
+    assert page.locator(".explorer-apart[open] tbody tr").count() == 5
 
 
 def test_widgets_take_the_colours_of_the_page(show):
@@ -51,7 +48,7 @@ def test_widgets_take_the_colours_of_the_page(show):
     settle(page)
     colours = [
         root.locator(part).evaluate("e => getComputedStyle(e).color")
-        for part in (".ak-query", ".ak-key", ".ak-score")
+        for part in (".explorer-query", ".explorer-key", ".machine-score")
     ]
     assert colours == ["rgb(1, 2, 3)", "rgb(4, 5, 6)", "rgb(7, 8, 9)"]
 

@@ -12,7 +12,7 @@ from attnbook.machines.live_translator.shown import Shown
 from attnbook.machines.live_translator.weights import PRECISIONS, description, payload
 from attnkit.guard import checks
 from attnkit.viz import arrays as inputs
-from attnkit.viz.widget import Widget, expect, source
+from attnkit.viz.widget import Widget, expect
 from attnlab.applications import Translator
 from attnlab.tasks.vocab import EOS
 
@@ -84,15 +84,10 @@ class LiveTranslator(Widget):
         0.0
     """
 
-    _modules = (
-        "common.js",
-        "maps.js",
-        *(HERE / name for name in ENGINE),
-        *(HERE / name for name in ("changes.js", "files.js", "map.js", "translator.js")),
+    _modules = tuple(
+        HERE / name for name in (*ENGINE, "changes.js", "files.js", "map.js", "translator.js")
     )
-    _esm = source(*_modules)
     _styles = (HERE / "translator.css",)
-    _css = source(*_styles)
 
     names = t.List(t.Unicode()).tag(sync=True)  # of the models
     model = t.Int(0).tag(sync=True)  # the one in use

@@ -39,13 +39,6 @@ const stop = (words) => (/^[.!?…]$/.test(words.at(-1) ?? "") ? "" : ".");
 const listed = (words) => words.map(quoted).join(words.length > 2 ? ", " : " and ");
 const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 
-/** As many children as there are items, each filled in place, so that the focus stays. */
-function fill(list, items, makeOne, fillOne) {
-  while (list.children.length > items.length) list.lastChild.remove();
-  while (list.children.length < items.length) list.append(makeOne(list.children.length));
-  items.forEach((item, at) => fillOne(list.children[at], item, at));
-}
-
 function setBar({ firstChild: line }, text, share) {
   const [label, bar, number] = line.children;
   label.textContent = text;

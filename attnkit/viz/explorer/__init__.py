@@ -12,7 +12,6 @@ bidirectional layer): weights must then be recorded, not computed. The caption s
 
 import functools
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,7 +22,7 @@ from attnkit.guard import checks
 from attnkit.viz import arrays as inputs
 from attnkit.viz.explorer import compute
 from attnkit.viz.explorer.settings import CONTROLS, READER, Settings
-from attnkit.viz.widget import SettingError, Widget, expect, source
+from attnkit.viz.widget import SettingError, Widget, anchor_of, expect
 
 _PROVENANCE = {
     "qk": "Computed here from the model's queries and keys, for the settings above.",
@@ -101,20 +100,14 @@ class AttentionExplorer(Settings, Widget):
         (3, True)
     """
 
-    _modules = (
-        "common.js",
-        "maps.js",
-        *(
-            f"explorer/{name}.js"
-            for name in (
-                *("compute", "draw", "words", "controls", "tour", "apart", "hide"),
-                *("guess", "lines", "compare", "explorer"),
-            )
-        ),
+    _modules = tuple(
+        f"explorer/{name}.js"
+        for name in (
+            *("compute", "draw", "words", "controls", "tour", "apart", "hide"),
+            *("guess", "lines", "compare", "explorer"),
+        )
     )
-    _esm = source(*_modules)
     _styles = ("explorer/explorer.css",)
-    _css = source(*_styles)
 
     kind = t.Enum(("qk", "scores", "frames"), "qk").tag(sync=True)
     shape = t.List(t.Int()).tag(sync=True)  # H, L, S and, for q.k, E
@@ -130,7 +123,6 @@ class AttentionExplorer(Settings, Widget):
     query_tokens = t.List(t.Unicode(), allow_none=True, default_value=None).tag(sync=True)
     head_names = t.List(t.Unicode()).tag(sync=True)
     head_label = t.Unicode("Head").tag(sync=True)
-    anchor = t.Unicode().tag(sync=True)
     scale = t.Float(None, allow_none=True).tag(sync=True)
     tour = t.List(t.Dict()).tag(sync=True)  # of each step, what to say and all settings
     step = t.Int(0).tag(sync=True)
@@ -277,13 +269,12 @@ class AttentionExplorer(Settings, Widget):
                 checks.fail(name, "an argument of AttentionExplorer", "this name", TypeError)
         heads, lengths = data["shape"][0], [frame[0] for frame in data.get("frame_shapes", [])]
         provenance = "frame" if len(lengths) == 1 else data["kind"]
-        _check_anchor(anchor)
         super().__init__(
             seq_len=max(lengths, default=data["shape"][2]) if seq_len is None else seq_len,
             controls=_controls(data, lengths) if controls is None else controls,
             head_names=inputs.head_names(head_names, heads),
             head_label=head_label,
-            anchor=anchor,
+            anchor=anchor_of(anchor),
             title=title,
             note=inputs.note(caption, _PROVENANCE[provenance]),
             scale_label=_scale_label(data),
@@ -393,14 +384,6 @@ def _value_bytes(value, shape: tuple[int, ...]) -> bytes:
     if value.shape[:2] != tuple(shape[:2]):
         checks.fail("value", f"H, S = {shape[0]}, {shape[1]}, as in the keys", f"{value.shape}")
     return value.tobytes()
-
-
-def _check_anchor(anchor: object) -> None:
-    """Refuse a name that cannot stand in an address."""
-    if not isinstance(anchor, str):
-        checks.fail("anchor", "a string", type(anchor).__name__, TypeError)
-    if not re.fullmatch(r"(?:[a-z][a-z0-9-]*)?", anchor):
-        checks.fail("anchor", "small letters, digits and hyphens, a letter first", repr(anchor))
 
 
 def _controls(data: dict, lengths: list[int]) -> list[str]:

@@ -57,10 +57,10 @@ function tellValue({ weights, output }, { data, head, key, asks, is }) {
     `${fixed(output[0])}. The last line is that sum, for all ${output.length} features.`;
 }
 
-const APART = `<summary>One row, taken apart</summary><div class="ak-stages" role="group"
+const APART = `<summary>One row, taken apart</summary><div class="explorer-stages" role="group"
 aria-label="Stages"></div><table><thead><tr></tr></thead><tbody></tbody><tfoot><tr></tr></tfoot></table>
-<p class="ak-sum" role="status"></p><p class="ak-head">The whole map, stage by stage</p>
-<div class="ak-maps"></div>`;
+<p class="explorer-sum" role="status"></p><p class="machine-head">The whole map, stage by stage</p>
+<div class="explorer-maps"></div>`;
 
 class Apart {
   constructor(view, on) {
@@ -78,7 +78,7 @@ class Apart {
     keepKeys(apart);
     this.stage = stagesOf(view.data, view.settings).length - 1;
     // Where a row can be followed to its output it is, in the first such explorer of a page.
-    apart.open = Boolean(view.data.value) && !document.querySelector(".ak-apart[open]");
+    apart.open = Boolean(view.data.value) && !document.querySelector(".explorer-apart[open]");
   }
 
   press(button) {
@@ -102,7 +102,7 @@ class Apart {
     this.cell = cell;
     const [head, query, key] = cell, labels = labelsOf(data, s), row = takeApart(data, s, cell);
     const stages = stagesOf(data, s), hues = view.hues;
-    const [group, , says] = ["stages", "table", "sum"].map((part) => apart.querySelector(`.ak-${part}`));
+    const [group, , says] = ["stages", "table", "sum"].map((part) => apart.querySelector(`.explorer-${part}`));
     group.replaceChildren(...stages.map(({ name }, at) => {
       const button = make("button", { type: "button", textContent: `${at + 1} ${name}` });
       button.dataset.stage = at;
@@ -119,7 +119,7 @@ class Apart {
   showTable(row, stages, labels, [head, , key], hues) {
     const { view: { data, page: { apart } }, stage } = this, table = apart.querySelector("table");
     const at = (place, props, ...children) => make(props.scope ? "th" : "td", { ...props,
-      className: place > stage ? "ak-later" : place === stage ? "ak-now" : place === stage - 1 ? "ak-before" : "ak-past" },
+      className: place > stage ? "explorer-later" : place === stage ? "explorer-now" : place === stage - 1 ? "explorer-before" : "explorer-past" },
     ...children);
     const most = Math.max(...row.weights.map((w, j) => row.seen[j] ? w * largest(data.value?.(head, j)) : 0), 1e-9);
     const strip = (values, end) => stripOf(values, end, hues);
@@ -132,7 +132,7 @@ class Apart {
       const button = make("button", { type: "button", textContent: labels.keys[j] });
       button.dataset.key = j;
       button.ariaPressed = String(j === key);
-      return make("tr", { className: j === key ? "ak-chosen" : "" }, make("th", { scope: "row" }, button),
+      return make("tr", { className: j === key ? "explorer-chosen" : "" }, make("th", { scope: "row" }, button),
         ...stages.map((_, place) => place < 5 ? at(place, { textContent: read[place](j) })
           : at(place, {}, strip(data.value(head, j).map((v) => row.seen[j] ? v * row.weights[j] : 0), most))));
     }));
@@ -158,7 +158,7 @@ class Apart {
       const out = all.map((row) => row.output);
       shown.push(map("output", out, range(out), data.valueWidth));
     }
-    apart.querySelector(".ak-maps").replaceChildren(...shown);
+    apart.querySelector(".explorer-maps").replaceChildren(...shown);
   }
 }
 
@@ -179,6 +179,6 @@ function pixelsOf(lines, props, colours, low, end) {
 /** A line of features as a strip of colours. */
 function stripOf(values, end, hues) {
   const first = [...values].slice(0, 4).map((v) => fixed(v, 2)).join(", ");
-  return pixelsOf([values], { className: "ak-strip", width: values.length, role: "img",
+  return pixelsOf([values], { className: "explorer-strip", width: values.length, role: "img",
     ariaLabel: first + (values.length > 4 ? ", …" : "") }, hues.scores, -1, end);
 }

@@ -76,7 +76,7 @@ function compare(view, on) {
   function show() {
     const { settings: s } = view, there = kept(s);
     page.kept.hidden = !there;
-    page.body.classList.toggle("ak-two", there);
+    page.body.classList.toggle("explorer-two", there);
     say(page.keep, there ? "Let go of the kept picture" : "Keep this picture to compare");
     if (!there) return;
     const change = changeOf(data, s), [was, is] = describeKept(data, s);

@@ -1,40 +1,7 @@
-// The explorer's controls: native inputs, each in its own label.
+// The explorer's controls.
 
 const VIEWS = ["map", "lines"];
 const STAGES = ["scores", "masked scores", "weights"];
-
-const same = (v) => v;
-
-/** A labelled native input: `show` puts a setting into it, `read` takes it from there. */
-function control(label, input, name, show, read, ...rest) {
-  const element = make("label", {}, label, input, ...rest);
-  input.ariaLabel = label;
-  return { element, input, name, show, read: () => ({ [name]: read() }) };
-}
-
-function slider(label, name, { min = 0, max, step = 1, mask, text = same, from = same, to = same }) {
-  const input = make("input", { type: "range", min, step }), output = make("output");
-  return { mask, ...control(label, input, name, (s) => {
-    input.parentNode.hidden = Boolean(mask) && s.mask !== mask;
-    input.max = max(s);
-    input.value = from(s[name]);
-    say(output, String(text(s[name], s)));
-    if (input.ariaValueText !== output.textContent) input.ariaValueText = output.textContent;
-  }, () => to(Number(input.value)), output) };
-}
-
-/** A choice among [value, text, whether out of reach]. */
-function chooser(label, name, options) {
-  const input = make("select", {}, ...options.map(([value, textContent, disabled]) =>
-    make("option", { value, textContent, disabled })));
-  return control(label, input, name, (s) => { input.value = s[name]; },
-    () => options[input.selectedIndex][0]);
-}
-
-function toggle(label, name) {
-  const input = make("input", { type: "checkbox" });
-  return control(label, input, name, (s) => { input.checked = s[name]; }, () => input.checked);
-}
 
 function maskControls(data) {
   const cols = (s) => sizeOf(data, s).cols, fits = (mask) => fitsMask(data, mask);
@@ -42,8 +9,8 @@ function maskControls(data) {
     chooser("Mask", "mask", Object.keys(MASKS).map((mask) =>
       [mask, maskName(mask) + (fits(mask) ? "" : ": needs queries and keys to be the same tokens"),
         !fits(mask)])),
-    ...MASK_SETTINGS.map(({ mask, label, setting, least, most = same, text = keys }) => slider(label, setting,
-      { mask, min: least, max: (s) => most(cols(s)), text: (n, s) => text(n, cols(s)) })),
+    ...MASK_SETTINGS.map(({ mask, label, setting, least, most = same, text = keys }) => ({ mask, ...slider(label, setting,
+      { shown: (s) => s.mask === mask, min: least, max: (s) => most(cols(s)), text: (n, s) => text(n, cols(s)) }) })),
   ];
 }
 
@@ -60,13 +27,13 @@ function buildControls(data, shown) {
   const { lengths, names } = data;
   const all = {
     length: () => slider(data.self || data.frames ? "Length" : "Keys", "seq_len",
-      { max: () => lengths.length - 1, from: (n) => lengths.indexOf(n), to: (i) => lengths[i] }),
+      { values: lengths }),
     head: () => chooser(data.headLabel || "Head", "head",
       [...names.entries(), ["all", `all ${(data.headLabel || "Head").toLowerCase()}s`]]),
     mask: () => maskControls(data),
     view: () => chooser("View", "view", [["map", "map"], ["lines", "lines between words"]]),
     stage: () => chooser("Show", "stage", STAGES.map((stage) => [stage, stage])),
-    temperature: () => slider("Temperature", "temperature", { min: -1, max: () => 1, step: 0.05,
+    temperature: () => slider("Temperature", "temperature", { min: -1, max: 1, step: 0.05,
       from: Math.log10, to: temperatures(data), text: heat }),
     scale: () => toggle(data.scaleLabel, "scaled"),
   };
@@ -75,7 +42,7 @@ function buildControls(data, shown) {
 
 /** The controls in a row; those that belong to one mask share a place that is always kept. */
 function placeControls(controls) {
-  const slot = make("div", { className: "ak-slot" }), placed = [];
+  const slot = make("div", { className: "explorer-slot" }), placed = [];
   for (const { element, mask } of controls) {
     if (!mask) placed.push(element);
     else if (!slot.childElementCount) placed.push(slot);

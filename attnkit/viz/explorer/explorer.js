@@ -14,38 +14,37 @@ const MOVES = { ArrowLeft: [0, 0, -1], ArrowRight: [0, 0, 1], ArrowUp: [0, -1, 0
 const PAD = [["◀", "ArrowLeft", "key before"], ["▶", "ArrowRight", "next key"],
   ["▲", "ArrowUp", "query before"], ["▼", "ArrowDown", "next query"]];
 
-const PAGE = `<p class="ak-title"></p><div class="ak-tour" role="group" aria-label="Guide" tabindex="-1">
-<p class="ak-say" aria-live="polite"></p><div class="ak-steps"><button class="ak-back" type="button">Back</button>
-<span class="ak-count"></span><button class="ak-again" type="button">Again</button><button class="ak-next" type="button">Next</button></div></div>
-<div class="ak-controls"><button class="ak-reset" type="button">Reset</button></div>
-<div class="ak-guess" role="group" aria-label="Guess first" hidden><p class="ak-ask"></p>
-<div class="ak-answers"></div><p class="ak-told"></p><button class="ak-skip" type="button"></button></div>
-<div class="ak-hide" role="group" aria-label="Press a word to hide it" hidden></div><div class="ak-body">
-<div class="ak-plot"><canvas class="ak-map" aria-hidden="true"></canvas>
-<canvas class="ak-cursor" tabindex="0" role="application"></canvas></div>
-<div class="ak-kept" role="group" aria-label="The kept picture" hidden>
-<canvas class="ak-before" aria-hidden="true"></canvas><p class="ak-old"></p><p class="ak-scale"><span class="ak-less"></span><i class="ak-hues"></i>
-<span class="ak-more"></span></p><p class="ak-change"></p><label class="ak-differs"><input type="checkbox"
+const PAGE = `<p class="machine-title"></p><div class="explorer-tour" role="group" aria-label="Guide" tabindex="-1">
+<p class="machine-say" aria-live="polite"></p><div class="explorer-steps"><button class="explorer-back" type="button">Back</button>
+<span class="explorer-count"></span><button class="explorer-again" type="button">Again</button><button class="explorer-next" type="button">Next</button></div></div>
+<div class="machine-controls"><button class="machine-reset" type="button">Reset</button></div>
+<div class="explorer-guess" role="group" aria-label="Guess first" hidden><p class="explorer-ask"></p>
+<div class="explorer-answers"></div><p class="explorer-told"></p><button class="explorer-skip" type="button"></button></div>
+<div class="explorer-hide" role="group" aria-label="Press a word to hide it" hidden></div><div class="machine-body">
+<div class="explorer-plot"><canvas class="explorer-map" aria-hidden="true"></canvas>
+<canvas class="explorer-cursor" tabindex="0" role="application"></canvas></div>
+<div class="explorer-kept" role="group" aria-label="The kept picture" hidden>
+<canvas class="explorer-before" aria-hidden="true"></canvas><p class="explorer-old"></p><p class="explorer-scale"><span class="explorer-less"></span><i class="explorer-hues"></i>
+<span class="explorer-more"></span></p><p class="explorer-change"></p><label class="explorer-differs"><input type="checkbox"
 aria-label="show the difference">show the difference</label></div>
-<p class="ak-line" aria-hidden="true"></p>
-<div class="ak-bar"><span class="ak-least"></span><span class="ak-low"></span><i class="ak-ramp"></i><span class="ak-high"></span>
-<span class="ak-masked"><i></i>masked</span><span class="ak-nan"><i></i>not a number</span>
-<label class="ak-stretch"><input type="checkbox" aria-label="stretch colours">stretch colours</label>
-<span class="ak-pad">${PAD.map(([sign, key, name]) =>
+<p class="explorer-line" aria-hidden="true"></p>
+<div class="explorer-bar"><span class="explorer-least"></span><span class="explorer-low"></span><i class="explorer-ramp"></i><span class="explorer-high"></span>
+<span class="explorer-masked"><i></i>masked</span><span class="explorer-nan"><i></i>not a number</span>
+<label class="explorer-stretch"><input type="checkbox" aria-label="stretch colours">stretch colours</label>
+<span class="explorer-pad">${PAD.map(([sign, key, name]) =>
     `<button type="button" data-key="${key}" aria-label="${name}">${sign}</button>`).join("")}</span>
-<button class="ak-open" type="button"></button><button class="ak-keep" type="button"></button></div>
-<div class="ak-side"><div><button class="ak-chip" type="button" hidden></button>
-<p class="ak-pair"><span>query</span><span class="ak-query"></span>
-<span>key</span><span class="ak-key"></span></p><p class="ak-big"></p><p class="ak-score"></p></div>
-<div><p class="ak-head"></p>
-<ol class="ak-top">${"<li><span></span><i></i><span></span></li>".repeat(TOP_KEYS)}</ol>
-<p class="ak-row"></p></div></div></div>
-<details class="ak-apart"></details>
-<details class="ak-data"><summary>This row as a table</summary></details>
-<p class="ak-note"></p><p class="ak-live" role="status"></p>`;
+<button class="explorer-open" type="button"></button><button class="explorer-keep" type="button"></button></div>
+<div class="machine-side"><div><button class="explorer-chip" type="button" hidden></button>
+<p class="explorer-pair"><span>query</span><span class="explorer-query"></span>
+<span>key</span><span class="explorer-key"></span></p><p class="machine-big"></p><p class="machine-score"></p></div>
+<div><p class="machine-head"></p>
+<ol class="machine-top">${"<li><span></span><i></i><span></span></li>".repeat(TOP_KEYS)}</ol>
+<p class="explorer-row"></p></div></div></div>
+<details class="explorer-apart"></details>
+<details class="explorer-data"><summary>This row as a table</summary></details>
+<p class="machine-note"></p><p class="machine-live" role="status"></p>`;
 
 const clamp = (at, count) => Math.max(0, Math.min(at, count - 1));
-const alike = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 function readSettings(model) {
   const read = traitsOf(model, SETTINGS);
@@ -56,8 +55,7 @@ function readSettings(model) {
 class View {
   constructor(model, el) {
     this.model = model;
-    this.page = buildPage(model, "attnkit-explorer", PAGE, "Attention explorer");
-    this.page.root.id = model.get("anchor") || "";
+    this.page = buildPage(model, "machine attnkit-explorer", PAGE, "Attention explorer");
     this.data = readData(model);
     this.most = mostOf(this.data);
     this.settings = this.initial = readSettings(model);
@@ -81,7 +79,7 @@ class View {
     this.words = hideWords(this, on);
     this.asked = guessFirst(this, on);
     this.compared = compare(this, on);
-    for (const { input, read } of this.controls) on(input, "input", () => this.set(read()));
+    for (const { input, read } of this.controls) on(input, "input", () => this.set(read(this.settings)));
     on(this.stretch, "input", () => this.set({ stretch: this.stretch.checked }));
     on(page.reset, "click", () => this.set({ ...this.initial, step: 0 }));
     on(page.chip, "click", () => this.letGo());
@@ -262,6 +260,7 @@ class View {
     this.update(false);
     const head = otherHead && data.heads > 1 ? `${data.names[cell[0]]}: ` : "";
     say(page.live, head + this.said() + (freed ? "; no longer pinned" : ""));
+    this.tour.address.note();
   }
 
   /** Set traits, as a control does, and say what the row in hand then looks at. */
@@ -270,6 +269,7 @@ class View {
     this.sync();
     say(this.page.live, first + this.said(true));
     this.tour.unmark();
+    this.tour.address.note();
   }
 
   /** The cell in hand in words, and the strongest key of its row. */
@@ -327,7 +327,7 @@ class View {
     if (page.cursor.ariaLabel !== about) page.cursor.ariaLabel = about;
     page.open.hidden = data.heads < 2 || !this.model.get("controls").includes("head");
     const lines = s.view === "lines", drawn = lines ? { ...s, stage: "weights" } : s;
-    page.root.classList.toggle("ak-lines", lines);
+    page.root.classList.toggle("explorer-lines", lines);
     this.heads = lines ? [this.cursor[0]] : shownHeads(data, s);
     this.width ||= page.body.clientWidth;
     if (!this.width) return;
@@ -354,11 +354,11 @@ class View {
     const { page, data, most, settings: s } = this, em = this.em(), two = !page.kept.hidden;
     const pen = page.map.getContext("2d"), key = [this.width, count, em, two, s.view].join();
     this.plan = this.plans.get(key);
-    if (this.plan) return page.body.classList.toggle("ak-wide", this.plan.wide);
+    if (this.plan) return page.body.classList.toggle("explorer-wide", this.plan.wide);
     const side = this.width >= 560 * em ? 226 * em : 0, room = (width) => layOut(pen, width, count, most, em);
     const beside = room(this.width - side);
     const below = two || count > 4 || (side && count > 1 && beside.cell < 14);
-    page.body.classList.toggle("ak-wide", Boolean(below));
+    page.body.classList.toggle("explorer-wide", Boolean(below));
     const left = page.plot.clientWidth, plan = s.view === "lines" ? layLines(pen, left, most, em)
       : !below && left === this.width - side ? beside : room(left);
     this.plans.set(key, this.plan = { ...plan, wide: Boolean(below) });
@@ -379,7 +379,7 @@ class View {
 
   /** All colours are in explorer.css. */
   readColours() {
-    const style = readStyle(this.page.root), named = (name) => style.getPropertyValue(`--ak-${name}`);
+    const style = readStyle(this.page.root), named = (name) => style.getPropertyValue(`--machine-${name}`);
     this.hues = { ink: style.color, back: style.backgroundColor,
       weights: named("weights"), scores: named("scores") };
     this.hues.map = this.hues[this.settings.stage === "weights" ? "weights" : "scores"];
@@ -408,7 +408,7 @@ class View {
       page.chip.ariaLabel = `pinned: query ${quoted(query)}, key ${quoted(key)}. Let go.`;
     }
     const cell = this.hover ?? (this.there ? this.cursor : null);
-    page.root.classList.toggle("ak-absent", !cell);
+    page.root.classList.toggle("explorer-absent", !cell);
     if (!cell) return this.showWords(...this.wordsOf(this.cursor), "–", this.absent());
     if (this.plan?.lines) say(page.least, describeLines(this, cell));
     if (covers(s, cell)) return this.showWords(...labelsOfCell(labels, cell), "?", "covered until you have guessed");

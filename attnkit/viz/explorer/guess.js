@@ -58,7 +58,7 @@ function guessFirst(view, on) {
   function show() {
     const { settings: s } = view, [head, query, key] = s.guess, { rows } = sizeOf(data, s);
     page.guess.hidden = !s.guess.length || query >= rows;
-    page.root.classList.toggle("ak-asks", asks(s));
+    page.root.classList.toggle("explorer-asks", asks(s));
     if (page.guess.hidden) return;
     const row = readRow(data, s, [head, query]), labels = labelsOf(data, s), open = asks(s);
     const where = data.heads > 1 && s.head === "all" ? ` in ${data.names[head]}` : "";

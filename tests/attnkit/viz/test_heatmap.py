@@ -134,10 +134,12 @@ def luminance(colour) -> float:
 
 
 def style_colours(block: str) -> dict[str, list[str]]:
-    """The colour lists of explorer.css, `block` 0 for light pages and 1 for dark."""
-    css = (HERE / "explorer/explorer.css").read_text("utf-8")
+    """The lists of the style sheets' colours, `block` 0 for light pages and 1 for dark."""
+    css = "".join(
+        (HERE / name).read_text("utf-8") for name in ("machine.css", "explorer/explorer.css")
+    )
     return {
-        name: css.split(f"--ak-{name}:")[1 + block].split(";")[0].split("}")[0].split(",")
+        name: css.split(f"--machine-{name}:")[1 + block].split(";")[0].split("}")[0].split(",")
         for name in ("weights", "scores", "hatch", "nan")
     }
 

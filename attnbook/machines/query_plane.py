@@ -1,23 +1,20 @@
 """A query that the reader drags in the plane: the weights of the keys and the output follow."""
 
 from collections.abc import Sequence
-from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import traitlets as t
 from matplotlib.figure import Figure
 
+from attnbook.machines.base import Machine, softmax
 from attnkit.guard import checks
 from attnkit.viz import arrays as inputs
 from attnkit.viz.heatmap import Picture
-from attnkit.viz.widget import Widget, expect, source
-
-HERE = Path(__file__).parent
-
-_PROVENANCE = "Weights and output are computed in your browser: softmax of the dot products."
+from attnkit.viz.widget import expect
 
 
-class QueryPlane(Widget):
+class QueryPlane(Machine):
     r"""Keys as arrows in a plane, a query to drag, the weights and the output.
 
     .. math::
@@ -48,14 +45,8 @@ class QueryPlane(Widget):
         (array([0.5, 0.5]), array([15.]))
     """
 
-    _modules = ("common.js", "maps.js", HERE / "plane.js")
-    _esm = source(*_modules)
-    _styles = (
-        "explorer/explorer.css",
-        HERE.parent / "roles.css",
-        HERE / "plane.css",
-    )
-    _css = source(*_styles)
+    _about = "Weights and output are computed in your browser: softmax of the dot products."
+    _limits: ClassVar = {"query": None, "turned": None}
 
     key = t.List(t.List(t.Float())).tag(sync=True)
     value = t.List(t.List(t.Float())).tag(sync=True)
@@ -75,8 +66,7 @@ class QueryPlane(Widget):
         scale: float = 1.0,
         matrix: inputs.Array | None = None,
         turned: bool = False,
-        title: str = "",
-        caption: str = "",
+        **texts: str,
     ):
         key = inputs.floats("key", key)
         if key.ndim != 2 or key.shape[1] != 2 or not len(key):
@@ -97,8 +87,7 @@ class QueryPlane(Widget):
             scale=checks.positive("scale", scale),
             matrix=matrix,
             turned=checks.flag("turned", turned),
-            title=title,
-            note=inputs.note(caption, _PROVENANCE),
+            **texts,
         )
 
     @t.validate("query")
@@ -116,15 +105,21 @@ class QueryPlane(Widget):
         query = np.array(self.query)
         return query @ np.array(self.matrix) if self.turned else query
 
+    def scores(self) -> np.ndarray:
+        """The scores of the keys, float64 (S,)."""
+        return self.scale * np.array(self.key) @ self.asked()
+
     def weights(self) -> np.ndarray:
         """The weights of the keys, float64 (S,)."""
-        scores = self.scale * np.array(self.key) @ self.asked()
-        shares = np.exp(scores - scores.max())
-        return shares / shares.sum()
+        return softmax(self.scores())
 
     def output(self) -> np.ndarray:
         """The average of the values, float64 (Ev,)."""
         return self.weights() @ np.array(self.value)
+
+    def compute(self) -> dict:
+        names = ("asked", "scores", "weights", "output")
+        return {name: getattr(self, name)().tolist() for name in names}
 
     def figure(self) -> Figure:
         figure = Picture(figsize=(4.6, 4.2), layout="constrained")

@@ -3,7 +3,7 @@
 import pytest
 
 from attnbook.machines import CostCurves
-from attnbook.machines.cost_curves import COLOURS, HERE, MOST_FORMS
+from attnbook.machines.cost_curves import COLOURS, MOST_FORMS
 from attnkit.viz.notebook import VIEW_MIME
 
 MEASURES = {
@@ -11,6 +11,20 @@ MEASURES = {
     "memory": {"tiled": {512: 3.0}},
 }
 UNITS = {"time": "times", "memory": "MiB"}
+
+
+def make(text: str = "time", **settings) -> CostCurves:
+    memory = {text: {256: 2.0, 512: 8.0}, "tiled": {512: 3.0, 1024: 6.5}}
+    measures = {
+        "time": {text: {256: 1.0, 512: 4.0}, "tiled": {256: 1.5, 1024: 6.0}},
+        "memory": memory,
+    }
+    exponents = {"memory": {"tiled": 1.1}}
+    given = {"units": {"time": "times", "memory": "MiB"}, "exponents": exponents, "title": "Cost"}
+    return CostCurves(measures, **given | settings)
+
+
+SETTINGS = [{"length": 256}, {"length": 512, "measure": 1}, {"length": 512}]
 
 
 def curves(**settings) -> CostCurves:
@@ -71,10 +85,10 @@ def test_the_picture_draws_the_points_that_were_measured():
 
 
 def test_page_and_picture_share_their_colours():
-    style = (HERE / "curves.css").read_text("utf-8")
+    style = CostCurves._css
     assert len(COLOURS) == MOST_FORMS
     for place, colour in enumerate(COLOURS):
-        assert f".ac-form-{place}{{--ac-hue:{colour}}}" in style
+        assert f".curves-form-{place}{{--curves-hue:{colour}}}" in style
 
 
 ONE = {"whole": {256: 1.0}}

@@ -1,25 +1,18 @@
 """A cache that the reader grows word by word: what it holds, and what each word then costs."""
 
 from collections.abc import Sequence
-from pathlib import Path
+from typing import ClassVar
 
 import traitlets as t
 from matplotlib.figure import Figure
 
+from attnbook.machines.base import Machine
 from attnkit.guard import checks
 from attnkit.viz import arrays as inputs
 from attnkit.viz.heatmap import plain_axes
-from attnkit.viz.widget import Widget, expect, source
-
-HERE = Path(__file__).parent
-
-_PROVENANCE = (
-    "Counted, not measured. Attention only; the pairs that the mask hides are counted, since a "
-    "matrix product computes them, too."
-)
 
 
-class CacheScrubber(Widget):
+class CacheScrubber(Machine):
     r"""The cache of keys and values of a text, word by word, and the multiply-adds of each step.
 
     For E features, H query heads and :math:`H_{kv}` heads of keys and values, one layer projects a
@@ -53,14 +46,11 @@ class CacheScrubber(Widget):
         32
     """
 
-    _modules = ("common.js", "maps.js", HERE / "scrubber.js")
-    _esm = source(*_modules)
-    _styles = (
-        "explorer/explorer.css",
-        HERE.parent / "roles.css",
-        HERE / "scrubber.css",
+    _about = (
+        "Counted, not measured. Attention only; the pairs that the mask hides are counted, since a "
+        "matrix product computes them, too."
     )
-    _css = source(*_styles)
+    _limits: ClassVar = {"step": lambda m: (1, len(m.words)), "kv_heads": lambda m: m.choices()}
 
     words = t.List(t.Unicode()).tag(sync=True)
     embed_dim = t.Int().tag(sync=True)
@@ -80,8 +70,7 @@ class CacheScrubber(Widget):
         number_bytes: int = 4,
         kv_heads: int | None = None,
         step: int = 1,
-        title: str = "",
-        caption: str = "",
+        **texts: str,
     ):
         words = inputs.strings("words", words)
         if not words:
@@ -100,20 +89,8 @@ class CacheScrubber(Widget):
             **sizes,
             kv_heads=num_heads if kv_heads is None else kv_heads,
             step=step,
-            title=title,
-            note=inputs.note(caption, _PROVENANCE),
+            **texts,
         )
-
-    @t.validate("kv_heads")
-    def _valid_kv_heads(self, proposal):
-        choices = self.choices()
-        expected = f"one of {choices}, divisors of num_heads"
-        return expect(proposal, expected, proposal.value in choices)
-
-    @t.validate("step")
-    def _valid_step(self, proposal):
-        last = len(self.words)
-        return expect(proposal, f"1 to {last}", 1 <= proposal.value <= last)
 
     def choices(self) -> list[int]:
         """The numbers of key heads that the query heads can share, the most first."""
@@ -138,6 +115,18 @@ class CacheScrubber(Widget):
         """Multiply-adds of all steps up to `step`."""
         return sum(self.multiply_adds(n, cached=cached) for n in range(1, self.step + 1))
 
+    def compute(self) -> dict:
+        steps = range(1, len(self.words) + 1)
+        kept = 2 * self.step * self.embed_dim * self.num_layers * self.number_bytes
+        return {
+            "each": [[self.multiply_adds(n), self.multiply_adds(n, cached=False)] for n in steps],
+            "numbers": self.numbers(),
+            "bytes": self.nbytes(),
+            "saved": kept - self.nbytes(),
+            "cached": self.total(),
+            "again": self.total(cached=False),
+        }
+
     def figure(self) -> Figure:
         figure, ax = plain_axes((6.4, 3.4), self.title or "What each word costs")
         steps = range(1, len(self.words) + 1)
@@ -146,7 +135,7 @@ class CacheScrubber(Widget):
             (True, {"color": "#1f4fc4"}),
         ):
             counts = [self.multiply_adds(n, cached=cached) for n in steps]
-            label = "with a cache" if cached else "everything again"
+            label = "with a cache" if cached else "without the cache"
             ax.bar(steps, counts, label=label, **style)
         ax.set_xticks(steps, self.words, rotation=45, ha="right")
         ax.set(ylabel="multiply-adds of this step")

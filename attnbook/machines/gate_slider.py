@@ -2,18 +2,16 @@
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import traitlets as t
 from matplotlib.figure import Figure
 
+from attnbook.machines.base import Machine
 from attnkit.guard import checks
-from attnkit.viz import arrays as _arrays
+from attnkit.viz import arrays
 from attnkit.viz.heatmap import plain_axes
-from attnkit.viz.widget import Widget, expect, source
-
-HERE = Path(__file__).parent
 
 BIASES = (-2.0, 7.0)
 """From a gate of 0.12 to one of 0.999."""
@@ -24,13 +22,8 @@ FLOAT_DIGITS = 24
 NOISE = 0.001
 """The noise that chapter 01 puts on the state; it hides what is smaller."""
 
-_PROVENANCE = (
-    "Nothing here is trained. Your browser computes the state of one unit, in float32, twice: with "
-    "the first word's bit as it is, and turned over."
-)
 
-
-class GateSlider(Widget):
+class GateSlider(Machine):
     r"""One recurrent unit that reads a bit with each word, and a slider for its gate.
 
     .. math::
@@ -39,13 +32,15 @@ class GateSlider(Widget):
 
     is the update of a GRU (Cho et al. 2014) whose candidate is the input and whose gate stays the
     same. The page shows the weight of each word in the state, the state's binary digits, and
-    which of them change when the first word's bit is turned over.
+    which of them change when the first word's bit is flipped.
 
     Args:
         words: strings, at least 2; the first is the one to be remembered.
         inputs: a bit, 0 or 1, for each word.
-        bias: of the gate, from -2 to 7. A trait, as is `step`: set them and the page follows.
+        bias: of the gate, from -2 to 7. A trait, as are the next two: set them and the page
+            follows.
         step: how many words have been read, from 1.
+        flipped: whether the first word's bit is the other one.
         title, caption: plain text above and below.
 
     Raises:
@@ -61,19 +56,21 @@ class GateSlider(Widget):
         (0.25, 0.125)
     """
 
-    _modules = ("common.js", "maps.js", HERE / "gate.js")
-    _esm = source(*_modules)
-    _styles = (
-        "explorer/explorer.css",
-        HERE.parent / "roles.css",
-        HERE / "gate.css",
+    _about = (
+        "Nothing here is trained. Your browser computes the state of one unit, in float32, twice: "
+        "with the first word's bit as it is, and flipped."
     )
-    _css = source(*_styles)
+    _limits: ClassVar = {
+        "bias": lambda _: BIASES,
+        "step": lambda m: (1, len(m.words)),
+        "flipped": None,
+    }
 
     words = t.List(t.Unicode()).tag(sync=True)
     inputs = t.List(t.Int()).tag(sync=True)
     bias = t.Float(0.0).tag(sync=True)
     step = t.Int(1).tag(sync=True)
+    flipped = t.Bool(False).tag(sync=True)
 
     def __init__(
         self,
@@ -82,10 +79,10 @@ class GateSlider(Widget):
         *,
         bias: float = 0.0,
         step: int | None = None,
-        title: str = "",
-        caption: str = "",
+        flipped: bool = False,
+        **texts: str,
     ):
-        words = _arrays.strings("words", words)
+        words = arrays.strings("words", words)
         if len(words) < 2:
             checks.fail("words", "at least 2 strings", str(len(words)))
         if len(inputs) != len(words):
@@ -98,34 +95,28 @@ class GateSlider(Widget):
             ],
             bias=checks.number("bias", bias),
             step=len(words) if step is None else step,
-            title=title,
-            note=_arrays.note(caption, _PROVENANCE),
+            flipped=flipped,
+            **texts,
         )
-
-    @t.validate("bias")
-    def _valid_bias(self, proposal):
-        low, high = BIASES
-        return expect(proposal, f"{low} to {high}", low <= proposal.value <= high)
-
-    @t.validate("step")
-    def _valid_step(self, proposal):
-        count = len(self.words)
-        return expect(proposal, f"1 to {count}", 1 <= proposal.value <= count)
 
     @property
     def gate(self) -> float:
         """z, as a float32 holds it."""
         return float(np.float32(1 / (1 + math.exp(-self.bias))))
 
-    def states(self, turned: bool = False) -> np.ndarray:
-        """The state after each word, float32 (L,); with the first word's bit `turned` over."""
+    def states(self, flipped: bool = False) -> np.ndarray:
+        """The state after each word, float32 (L,); with the first word's bit `flipped`."""
         z = np.float32(self.gate)
         state, found = np.float32(0), []
         for place, bit in enumerate(self.inputs):
-            bit = np.float32(1 - bit if turned and place == 0 else bit)
+            bit = np.float32(1 - bit if flipped and place == 0 else bit)
             state = z * state + (np.float32(1) - z) * bit
             found.append(state)
         return np.array(found)
+
+    def weights(self) -> np.ndarray:
+        """Of each word read so far its weight in the state, float64 (step,)."""
+        return (1 - self.gate) * self.gate ** np.arange(self.step)[::-1]
 
     def kept(self) -> float:
         """What is left of the first word after `step` words: z to the number of words since."""
@@ -137,14 +128,23 @@ class GateSlider(Widget):
 
     def moved(self) -> float:
         """How far the state after `step` words moves with the first bit; 0 when it is lost."""
-        there, back = (self.states(turned)[self.step - 1] for turned in (False, True))
+        there, back = (self.states(flipped)[self.step - 1] for flipped in (False, True))
         return abs(float(there) - float(back))
+
+    def compute(self) -> dict:
+        return {
+            "gate": self.gate,
+            "states": self.states(self.flipped).tolist(),
+            "others": self.states(not self.flipped).tolist(),
+            "weights": self.weights().tolist(),
+            "left": self.kept(),
+            "half": self.half_life(),
+            "moved": self.moved(),
+        }
 
     def figure(self) -> Figure:
         figure, ax = plain_axes((7.2, 3.2), self.title or "What is left of each word")
-        since = np.arange(self.step)[::-1]
-        weights = (1 - self.gate) * self.gate**since
-        ax.bar(range(self.step), weights, color="#1f4fc4")
+        ax.bar(range(self.step), self.weights(), color="#1f4fc4")
         for height, name in ((NOISE, f"noise of {NOISE}"), (2.0**-FLOAT_DIGITS, "float32")):
             ax.axhline(height, color="black", linestyle="--", linewidth=0.8)
             ax.text(len(self.words) - 0.5, height, name, ha="right", va="bottom", fontsize=8)

@@ -41,6 +41,20 @@ def switch_of(layer, read, x, row=2, **options):
     )
 
 
+def make(text: str = "hang", **changed) -> HeadSwitch:
+    """Two heads over a short sentence, of which `text` is a word."""
+    words = [text, "them", "not", "let", "them", "go"]
+    generator = torch.Generator().manual_seed(0)
+    weights = torch.randn(2, 6, 6, generator=generator).softmax(-1)
+    effects = 3 * torch.randn(2, 6, 2, 4, generator=generator)
+    given = {"tokens": words, "row": 2, "questions": ["comma after", "comma before"]}
+    given |= {"answers": ["hang", "let", "pay", "free"], "expected": [1, 0], "title": "A title"}
+    return HeadSwitch(weights, effects, torch.randn(2, 4, generator=generator), **given | changed)
+
+
+SETTINGS = [{"on": [False, True]}, {"on": [False, False]}, {"on": [True, False]}]
+
+
 @pytest.mark.parametrize("off", [(), (0,), (1,), (0, 1)])
 def test_the_answers_are_torchs_with_every_choice_of_heads(off):
     layer, read, x = a_model()

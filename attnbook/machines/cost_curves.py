@@ -1,30 +1,26 @@
 """Measured costs against length: a slider over the lengths that were measured, and the numbers."""
 
 from collections.abc import Mapping
-from pathlib import Path
+from typing import ClassVar
 
 import traitlets as t
 from matplotlib.figure import Figure
 
+from attnbook.machines.base import Machine
 from attnkit.guard import checks
 from attnkit.viz import arrays as inputs
 from attnkit.viz.heatmap import plain_axes
-from attnkit.viz.widget import Widget, expect, source
-
-HERE = Path(__file__).parent
 
 MOST_FORMS = 6
 """How many lines keep a mark, a dash and a colour of their own."""
 
-# As in static/curves.css and static/curves.js.
+# As in cost_curves.css and cost_curves.js.
 COLOURS = ("#0f83b8", "#d2631c", "#12936a", "#b0589f", "#7d7d7d", "#8a6df0")
 _MARKERS = ("o", "s", "^", "D", "v", "P")
 _DASHES = ("-", (0, (4, 1.5)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)), (0, (2.5, 1)), (0, (0.5, 1)))
 
-_PROVENANCE = "Each mark was measured; the lines only join them."
 
-
-class CostCurves(Widget):
+class CostCurves(Machine):
     """Lines of measured cost against length, on logarithmic axes, in Jupyter and the built book.
 
     Nothing is computed but the quotient of a number and the one at half the length. A form that
@@ -57,10 +53,11 @@ class CostCurves(Widget):
         4.0
     """
 
-    _modules = ("common.js", HERE / "curves.js")
-    _esm = source(*_modules)
-    _styles = (HERE / "curves.css",)
-    _css = source(*_styles)
+    _about = "Each mark was measured; the lines only join them."
+    _limits: ClassVar = {
+        "length": lambda m: list(m.lengths),
+        "measure": lambda m: (0, len(m.measures) - 1),
+    }
 
     lengths = t.List(t.Int()).tag(sync=True)
     forms = t.List(t.Unicode()).tag(sync=True)
@@ -78,8 +75,7 @@ class CostCurves(Widget):
         exponents: Mapping[str, Mapping[str, float]] | None = None,
         length: int | None = None,
         measure: int = 0,
-        title: str = "",
-        caption: str = "",
+        **texts: str,
     ):
         _check(measures)
         inputs.strings("units", [units.get(name) for name in measures], len(measures))
@@ -99,19 +95,8 @@ class CostCurves(Widget):
             exponents=[[fitted.get(name, {}).get(form) for form in forms] for name in measures],
             length=lengths[-1] if length is None else length,
             measure=measure,
-            title=title,
-            note=inputs.note(caption, _PROVENANCE),
+            **texts,
         )
-
-    @t.validate("length")
-    def _valid_length(self, proposal):
-        known = self.lengths
-        return expect(proposal, f"one of the lengths measured, {known}", proposal.value in known)
-
-    @t.validate("measure")
-    def _valid_measure(self, proposal):
-        count = len(self.measures)
-        return expect(proposal, f"0 to {count - 1}", 0 <= proposal.value < count)
 
     def number(self, measure: str, form: str, length: int) -> float | None:
         """The number of a form at a length, None where it was not measured."""
@@ -121,6 +106,10 @@ class CostCurves(Widget):
         if length not in self.lengths:
             return None
         return self.values[place][row][self.lengths.index(length)]
+
+    def compute(self) -> dict:
+        name = self.measures[self.measure]["name"]
+        return {"values": {form: self.number(name, form, self.length) for form in self.forms}}
 
     def figure(self) -> Figure:
         shown = self.measures[self.measure]

@@ -439,6 +439,7 @@ def test_another_widget_comes_to_a_page_with_its_state():
         "_anywidget_id": "attnbook.machines.query_plane.QueryPlane",
         "title": "Ask",
         "note": plane.note,
+        "anchor": "",
         **{name: getattr(plane, name) for name in ("key", "value", "query", "names", "scale")},
         "matrix": None,
         "turned": False,

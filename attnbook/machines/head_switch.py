@@ -6,25 +6,19 @@ computes the answers of any choice of heads exactly.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import traitlets as t
 
+from attnbook.machines.base import Machine, softmax
 from attnkit.guard import checks
 from attnkit.viz import arrays as inputs
 from attnkit.viz.heatmap import heatmap
-from attnkit.viz.widget import Widget, expect, source
-
-HERE = Path(__file__).parent
-
-_PROVENANCE = (
-    "Rows are queries, columns keys. Recorded: the weights, and what each word adds to each answer "
-    "through each head. Computed here: the answers, from the heads that are on."
-)
+from attnkit.viz.widget import expect
 
 
-class HeadSwitch(Widget):
+class HeadSwitch(Machine):
     r"""Heat maps of a layer's heads, a switch for each, and the answers that the model then gives.
 
     .. math::
@@ -32,7 +26,7 @@ class HeadSwitch(Widget):
         \mathrm{logits} = \mathrm{bias}
         + \sum_{h \text{ on}} \sum_s \mathrm{weights}_{h, \mathrm{row}, s}\, \mathrm{effects}_{h, s}
 
-    which holds when everything behind the weights of one layer is linear, with
+    which holds when everything after the weights of one layer is linear, with
     effects[h, s] = value[h, s] @ W_o[h] @ W_read: "off" sets the head's output to zero, as Michel
     et al. (2019) do. The weights of the other heads do not change.
 
@@ -66,13 +60,11 @@ class HeadSwitch(Widget):
         array([[1., 0.]])
     """
 
-    _modules = ("common.js", "maps.js", HERE / "switch.js")
-    _esm = source(*_modules)
-    _styles = (
-        "explorer/explorer.css",
-        HERE / "switch.css",
+    _about = (
+        "Rows are queries, columns keys. Recorded: the weights, and what each word adds to each "
+        "answer through each head. Computed here: the answers, from the heads that are on."
     )
-    _css = source(*_styles)
+    _limits: ClassVar = {"on": None}
 
     shape = t.List(t.Int()).tag(sync=True)  # H, S, Q, N; L is S
     weights = t.Bytes().tag(sync=True)  # float32 (H, L, S)
@@ -99,8 +91,7 @@ class HeadSwitch(Widget):
         expected: Sequence[int] | None = None,
         on: Sequence[bool] | None = None,
         head_names: Sequence[str] | None = None,
-        title: str = "",
-        caption: str = "",
+        **texts: str,
     ):
         weights = inputs.by_head("weights", weights, "(H, L, S)")
         heads, rows, cols = weights.shape
@@ -130,8 +121,7 @@ class HeadSwitch(Widget):
             expected=expected,
             head_names=inputs.head_names(head_names, heads),
             on=[True] * heads if on is None else list(on),
-            title=title,
-            note=inputs.note(caption, _PROVENANCE),
+            **texts,
         )
 
     @t.validate("on")
@@ -151,6 +141,15 @@ class HeadSwitch(Widget):
     def given(self) -> list[str]:
         """The answer that the model gives to each question with the heads now on."""
         return [self.answers[place] for place in self.logits().argmax(-1)]
+
+    def compute(self) -> dict:
+        logits, (heads, cols) = self.logits(), self.shape[:2]
+        return {
+            "weights": inputs.stored(self.weights).reshape(heads, cols, cols).tolist(),
+            "logits": logits.tolist(),
+            "chances": softmax(logits).tolist(),
+            "answers": self.given(),
+        }
 
     def figure(self):
         heads, cols = self.shape[:2]

@@ -1,0 +1,123 @@
+// A query to drag among its keys; the kit stands before it.
+
+const SIZE = 340, MIDDLE = SIZE / 2, BELOW = 64, STEP = 0.1;
+
+// ---- What is computed.
+
+const dot = (a, b) => a.reduce((sum, v, e) => sum + v * b[e], 0);
+const columnOf = (rows, d) => rows.map((row) => row[d]);
+
+function compute({ key: keys, value: values, scale, matrix }, { query, turned }) {
+  const asked = turned ? [0, 1].map((d) => dot(query, columnOf(matrix, d))) : [...query];
+  const scores = keys.map((key) => scale * dot(asked, key)), weights = softmax(scores);
+  return { asked, scores, weights, output: values[0].map((_, d) => dot(weights, columnOf(values, d))) };
+}
+
+/** The corners of the smallest polygon around points (Andrew's monotone chain). */
+function hullOf(points) {
+  const sorted = [...points].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  const half = (list) => list.reduce((kept, p) => {
+    const turn = ([a, b], [c, d]) => (c - a) * (p[1] - b) - (d - b) * (p[0] - a);
+    while (kept.length > 1 && turn(...kept.slice(-2)) <= 0) kept.pop();
+    return [...kept, p];
+  }, []).slice(0, -1);
+  return sorted.length < 3 ? sorted : [...half(sorted), ...half(sorted.reverse())];
+}
+
+/** Whether values are numbers, drawn on a line; how far the plane reaches, and places in it. */
+function prepare({ key, value }, { query }) {
+  const flat = value[0].length === 1;
+  const reach = 1.3 * Math.max(1, ...[key, [query], flat ? [] : value].flat(2).map(Math.abs));
+  return { flat, reach, at: ([x, y]) => [MIDDLE + x / reach * MIDDLE, MIDDLE - y / reach * MIDDLE],
+    held: (vector) => vector.map((v) => clamp(v, -reach, reach)) };
+}
+
+// ---- The page.
+
+const written = (vector) => {
+  const parts = vector.map((v) => fixed(v, 2)).join(", ");
+  return vector.length > 1 ? `(${parts})` : parts;
+};
+const asks = ({ query, asked, turned }) => `query ${written(query)}` + (turned ? `, times W ${written(asked)}` : "");
+const spoken = (now, { names }) => `${asks(now)}. Weights: ` +
+  `${names.map((name, j) => `${name} ${fixed(now.weights[j], 2)}`).join(", ")}. Output ${written(now.output)}.`;
+
+const stage = ({ flat }) => `<div class="machine-body"><div class="plane-plot"><svg class="plane-area"
+viewBox="0 0 ${SIZE} ${SIZE + BELOW * flat}"><g class="plane-under"></g><g class="plane-names" aria-hidden="true"></g>
+<circle class="plane-handle" r="17" tabindex="0" role="slider" aria-label="Query"/></svg></div><div class="machine-side">
+<p class="machine-big"></p><p class="machine-score"></p><p class="machine-head">weights</p><ol class="machine-top"></ol></div></div>`;
+
+/** The same direction, a length times `by`, or as far as the plane goes. */
+const stretch = (by, reach) => ({ query }) => {
+  const most = Math.max(...query.map(Math.abs));
+  return most ? { query: query.map((v) => v * Math.min(by, reach / most)) } : {};
+};
+const controls = ({ matrix, reach }) => [...matrix ? [toggle("Multiply the query by W first", "turned")] : [],
+  button("Shorter", stretch(0.5, reach)), button("Longer", stretch(2, reach))];
+const fits = { query: (v, s, { held }) => Array.isArray(v) && v.length === 2 && v.every(Number.isFinite) && alike(v, held(v)) };
+
+function build({ page, data: { names, flat, reach, held }, on, take, settings }) {
+  const { area, handle } = page, tall = 1 + BELOW * flat / SIZE, place = { text_anchor: "middle" };
+  page.top.append(...names.map(bar));
+  page.names.append(...names.map((name) => text("plane-key", 0, 0, name, place)), text("plane-query", 0, 0, "query", place));
+  on(area, "pointerdown", (event) => {
+    if (event.button) return;
+    event.preventDefault();
+    handle.focus({ preventScroll: true });
+  });
+  const near = (v) => Math.round(100 * v * reach) / 100, round = (v) => Math.round(v * 1e6) / 1e6;
+  drag(on, area, (x, y) => ({ query: held([near(2 * x - 1), near(1 - 2 * y * tall)]) }), take);
+  arrows(on, handle, (...by) => ({ query: held(settings().query.map((v, d) => round(v + STEP * by[d]))) }), take);
+}
+
+/** An arrow from the middle, with a head as wide as its line asks. */
+function arrowTo(name, [x, y], width) {
+  const far = Math.hypot(x - MIDDLE, y - MIDDLE);
+  if (far < 1) return [];
+  const ux = (x - MIDDLE) / far, uy = (y - MIDDLE) / far, long = Math.min(far, 9 + width), half = long * 0.45;
+  const [fx, fy] = [x - ux * long, y - uy * long], n = (v) => v.toFixed(1);
+  return [svg("line", { class: name, x1: MIDDLE, y1: MIDDLE, x2: fx, y2: fy, stroke_width: width }), svg("path", { class: name,
+    d: `M${n(x)} ${n(y)}L${n(fx - uy * half)} ${n(fy + ux * half)}L${n(fx + uy * half)} ${n(fy - ux * half)}Z` })];
+}
+
+/** Axes, and the hull of values that lie in the plane. */
+function ground({ flat, value, at }) {
+  const axes = [rule("plane-axis", 0, MIDDLE, SIZE, MIDDLE), rule("plane-axis", MIDDLE, 0, MIDDLE, SIZE)];
+  return flat ? axes : [...axes, svg("polygon", { class: "plane-hull", points: hullOf(value).map(at).join(" ") })];
+}
+
+/** Values as boxes, the larger the heavier, and the output: on a line of its own, or in the plane. */
+function outcome({ weights, output }, { value: values, flat, at }) {
+  const all = values.flat(), low = Math.min(...all), wide = Math.max(...all) - low || 1;
+  const place = flat ? ([v]) => [20 + (v - low) / wide * (SIZE - 40), SIZE + 26] : at, [cx, cy] = place(output);
+  return [...flat ? [rule("plane-hull", ...place([low]), ...place([low + wide]))] : [],
+    ...values.flatMap((v, j) => {
+      const [x, y] = place(v), r = 3 + 8 * Math.sqrt(weights[j]);
+      return [rect("plane-value", x - r, y - r, 2 * r, 2 * r, { rx: 2 }),
+        ...flat ? [text("plane-value", x, SIZE + 56, fixed(v[0], 0), { text_anchor: "middle" })] : []];
+    }), svg("circle", { class: "plane-output", cx, cy, r: 8 })];
+}
+
+function show(now, { page, data }) {
+  const { query, turned, asked, weights, output, scores } = now, { at, names } = data, tips = data.key.map(at);
+  page.under.replaceChildren(...ground(data), ...tips.flatMap((tip, j) => arrowTo("plane-key", tip, 1.5 + 9 * weights[j])),
+    ...turned ? arrowTo("plane-asked", at(query), 1.5) : [], ...arrowTo("plane-query", at(asked), 3), ...outcome(now, data));
+  const [cx, cy] = at(query), [x, y] = at(asked), labels = [...page.names.children];
+  const place = (label, x, y) => put(label, { x: clamp(x, 24, SIZE - 24), y: clamp(y + 4, 14, SIZE - 6) });
+  tips.forEach(([x, y], j) => {
+    const far = Math.hypot(x - MIDDLE, y - MIDDLE) || 1;
+    place(labels[j], x + (x - MIDDLE) / far * 16, y + (y - MIDDLE) / far * 16);
+  });
+  // Above or below its handle, away from the arrow, or where there is room.
+  place(labels.at(-1), x, (y < MIDDLE ? y > 42 : y > SIZE - 42) ? y - 27 : y + 29);
+  say(labels.at(-1), turned ? "query × W" : "query");
+  [...page.top.children].forEach((item, j) => showBar(item, names[j], weights[j]));
+  const best = weights.indexOf(Math.max(...weights));
+  say(page.big, `output ${written(output)}`);
+  say(page.score, `${asks(now)}; best key ${names[best]}, score ${fixed(scores[best], 2)}`);
+  put(page.handle, { cx, cy, "aria-valuenow": Math.round(Math.atan2(query[1], query[0]) * 180 / Math.PI),
+    "aria-valuemin": -180, "aria-valuemax": 180, "aria-valuetext": written(query) });
+}
+
+export default machine({ name: "plane", label: "A query to drag", data: ["key", "value", "names", "scale", "matrix"],
+  settings: ["query", "turned"], stage, prepare, controls, fits, build, compute, show, words: spoken });

@@ -1,0 +1,89 @@
+// Addresses that lead to a widget and bring its settings: `#its-name=setting:value;setting:value`.
+
+/** Whether the page is a built one: in a notebook the address is the front end's own. */
+const inBook = (root) => Boolean(root.closest(".attnkit-view"));
+
+const isJSON = (text) => {
+  try { return [JSON.parse(text)]; } catch { return null; }
+};
+
+/** Settings as they stand in an address: as JSON, or as words where these are no JSON. */
+function writeAddress(values) {
+  const parts = Object.entries(values).map(([name, value]) => {
+    const bare = typeof value === "string" && value && !isJSON(value);
+    return `${name}:${(bare ? value : JSON.stringify(value)).replace(/[%;]/g, encodeURIComponent)}`;
+  });
+  return encodeURIComponent(parts.join(";")).replace(/%(?:3A|3B|2C)/g, decodeURIComponent);
+}
+
+/** The settings that an address names, whatever their values; null where it is none. */
+function parseAddress(address) {
+  const found = {};
+  try {
+    for (const part of decodeURIComponent(address).split(";")) {
+      const [, name, given] = /^(\w+):(.+)$/s.exec(part);
+      const text = given.replace(/%(?:25|3B)/g, decodeURIComponent), [value] = isJSON(text) ?? [text];
+      found[name] = value;
+    }
+  } catch { return null; }
+  return found;
+}
+
+/** The settings that are no longer as they were at the beginning. */
+const changedOf = (now, initial) =>
+  Object.fromEntries(Object.entries(now).filter(([name, value]) => !alike(value, initial[name])));
+
+const NOTED = 300; // ms after the last change
+
+/** Bring the page's address and its links to a widget. `visit` sets what stands behind its name and says
+ *  whether it can; `goal()` then gets the focus; `behind()` is what leads to what is on show. Returns
+ *  `note`, to call when the reader has changed something, and `link`, the address now. */
+function keepAddress({ root, model, on, visit, goal, behind }) {
+  const name = model.get("anchor");
+  if (name && !document.getElementById(name)) root.id = name;
+  let timer;
+
+  function arrive(behavior) {
+    const calm = behavior || matchMedia("(prefers-reduced-motion: reduce)").matches;
+    root.scrollIntoView({ block: "start", behavior: calm ? "instant" : "smooth" });
+    goal().focus({ preventScroll: true });
+  }
+
+  function go(hash, stay) {
+    const [, whose, rest] = /^#([^=]+)=(.+)$/s.exec(hash) || [];
+    if (!name || whose !== name || !visit(rest)) return false;
+    if (!stay) arrive();
+    return true;
+  }
+
+  function link() {
+    const rest = behind();
+    return `#${name}${rest && `=${rest}`}`;
+  }
+
+  /** After a while, since browsers let a page change its address only so often. */
+  function note(wait = NOTED) {
+    clearTimeout(timer);
+    if (wait) timer = setTimeout(note, wait, 0);
+    else if (name && inBook(root)) history.replaceState(history.state, "", link());
+  }
+
+  const page = (href) => href.split("#")[0];
+  on(document, "click", (event) => {
+    const found = event.target.closest?.("a[href*='#']");
+    if (!found || page(found.href) !== page(location.href) || !go(found.hash)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (inBook(root)) history.pushState(null, "", found.hash);
+  }, { capture: true });
+  on(window, "hashchange", () => go(location.hash));
+  requestAnimationFrame(() => {
+    // Who loads a page again, or comes back to it, stays where they were.
+    const [{ type } = {}] = performance.getEntriesByType("navigation"), stay = /reload|back/.test(type);
+    if (!root.isConnected || !go(location.hash, stay) || stay) return;
+    let moved = false;
+    for (const event of ["wheel", "touchstart", "keydown"]) on(window, event, () => { moved = true; });
+    for (const wait of [50, 300, 900]) setTimeout(() => moved || arrive("instant"), wait);
+  });
+  return { note, link };
+}

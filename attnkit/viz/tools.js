@@ -1,0 +1,46 @@
+// The row of buttons below a widget: copy the link to what is on show, save its picture.
+
+/** A picture as pixels, two for each of the page's. */
+async function rasterOf(picture) {
+  const image = make("img", { src: `data:image/svg+xml,${encodeURIComponent(picture)}` });
+  await image.decode();
+  const canvas = make("canvas", { width: 2 * image.width, height: 2 * image.height });
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  return new Promise((done) => canvas.toBlob(done));
+}
+
+/** A text in lines of at most so many letters. */
+const inLines = (text, most) => text.match(new RegExp(`.{1,${Math.max(Math.floor(most), 8)}}`, "gsu")) ?? [];
+
+/** `link()` is what stands behind the page's own address. */
+function addTools({ root, note }, link, on) {
+  const told = make("span", { className: "machine-status" }), address = () => `${location.href.split("#")[0]}${link()}`;
+  told.setAttribute("role", "status");
+  const tool = (textContent, action) => {
+    const button = make("button", { type: "button", textContent });
+    button.dataset.lmSuppressShortcuts = "true";
+    on(button, "click", () => action().then((text) => say(told, text), () => say(told, "That cannot be done here.")));
+    return button;
+  };
+
+  const copy = tool("Copy link", async () => {
+    history.replaceState(history.state, "", link());
+    try { await navigator.clipboard.writeText(address()); } catch { return "The link is in the address bar."; }
+    return "Link copied.";
+  });
+
+  const save = (kind) => tool(`Save ${kind}`, async () => {
+    const source = [document.title, ...location.protocol.startsWith("http") && inBook(root) ? [address()] : []];
+    root.classList.add("machine-still");
+    const picture = pictureOf(root, source.flatMap((line) => inLines(line, root.clientWidth / 6)));
+    root.classList.remove("machine-still");
+    const content = kind === "PNG" ? await rasterOf(picture) : new Blob([picture], { type: "image/svg+xml" });
+    const href = URL.createObjectURL(content);
+    make("a", { href, download: `${root.id || "picture"}.${kind.toLowerCase()}` }).click();
+    setTimeout(() => URL.revokeObjectURL(href), 10000);
+    return `${kind} saved.`;
+  });
+
+  note.after(make("p", { className: "machine-tools" }, told, copy, save("PNG"), save("SVG")));
+  requestAnimationFrame(() => { copy.hidden = !inBook(root); });
+}

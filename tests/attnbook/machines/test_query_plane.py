@@ -1,0 +1,82 @@
+"""The query plane: its weights and output are attnkit's, and a wrong call is named."""
+
+import math
+
+import pytest
+import torch
+
+from attnbook.machines import QueryPlane
+from attnkit import LuongAttention, scaled_dot_product_attention
+
+KEY = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
+NAMES = ["the", "black", "cat"]
+TWO = math.log(2)
+
+
+def make(text: str = "the", **changed) -> QueryPlane:
+    given = {"key": KEY, "query": [TWO, 2 * TWO], "names": [text, *NAMES[1:]], "title": "Plane"}
+    given |= {"matrix": [[1, -1], [1, 0]]} | changed
+    return QueryPlane(given.pop("key"), **given)
+
+
+SETTINGS = [
+    {"query": [0.0, 0.0]},
+    {"query": [-1.25, 0.5], "turned": True},
+    {"query": [0.8, -1.7]},
+]
+
+
+def test_the_planes_weights_and_output_are_attnkits():
+    query, value = [[0.3, -1.2]], [[10.0], [20.0], [50.0]]
+    plane = QueryPlane(KEY, value, query=query[0], names=NAMES, scale=0.5)
+    expected = scaled_dot_product_attention(
+        *(torch.tensor(one, dtype=torch.float64) for one in (query, KEY, value)),
+        scale=0.5,
+        need_weights=True,
+    )
+    assert plane.weights() == pytest.approx(expected.weights[0].numpy(), abs=1e-6)
+    assert plane.output() == pytest.approx(expected.output[0].numpy(), abs=1e-5)
+
+
+@pytest.mark.parametrize("score, turned", [("dot", False), ("general", True)])
+def test_the_turned_query_is_luongs_general_score(score, turned):
+    matrix = torch.tensor([[1.0, -1.0], [1.0, 0.0]])
+    layer = LuongAttention(2, 2, score)
+    query, key = torch.tensor([[0.7, 1.4]]), torch.tensor(KEY)
+    with torch.no_grad():
+        if turned:
+            layer.weight.copy_(matrix)
+        expected = layer(query, key, need_weights=True)
+    plane = QueryPlane(key, query=query[0], names=NAMES, matrix=matrix, turned=turned)
+    assert plane.weights() == pytest.approx(expected.weights[0].numpy(), abs=1e-6)
+    assert plane.output() == pytest.approx(expected.output[0].numpy(), abs=1e-6)
+
+
+def test_its_picture_and_words_hold_no_measured_number():
+    data, metadata = make(title="B")._repr_mimebundle_()
+    assert data["text/plain"] == metadata["image/png"]["alt"]
+    assert data["text/plain"].startswith("B. 3 keys as arrows")
+    assert data["image/png"]
+
+
+WRONG = [
+    ({"key": [[1, 0, 0]]}, ValueError, r"key: expected shape \(S, 2\)"),
+    ({"value": [[1.0]]}, ValueError, r"value: expected shape \(3, 1\) or \(3, 2\)"),
+    ({"names": ["a"]}, ValueError, "names: expected 3 strings, got 1"),
+    ({"query": [1]}, ValueError, "query: expected 2 finite numbers"),
+    ({"query": [1, math.nan]}, ValueError, "query: expected 2 finite numbers"),
+    ({"scale": 0}, ValueError, "scale: expected"),
+    ({"matrix": [[1, 0]]}, ValueError, r"matrix: expected shape \(2, 2\)"),
+    (
+        {"matrix": None, "turned": True},
+        ValueError,
+        "turned: expected False, since there is no matrix",
+    ),
+]
+
+
+@pytest.mark.parametrize("changed, kind, words", WRONG)
+def test_a_wrong_call_names_the_argument(changed, kind, words):
+    with pytest.raises(kind, match=words) as caught:
+        make(**changed)
+    assert isinstance(caught.value, kind)

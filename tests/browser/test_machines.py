@@ -1,0 +1,321 @@
+"""Every machine in Chromium: Python's numbers, for everyone, in every place.
+
+A machine is tested by being there: beside its module `attnbook.machines.NAME` a test module
+`tests.attnbook.machines.test_NAME` has `make(text, **settings)`, a machine that shows the text as a
+name of its own, and `SETTINGS`, a list of settings to try.
+"""
+
+import importlib
+import io
+import json
+import re
+from typing import NamedTuple
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+import pytest
+from PIL import Image
+from traitlets import TraitError
+
+from attnbook.machines import MACHINES
+from attnbook.machines.base import Machine
+from booktools.widget_page import write_page
+from tests.browser.conftest import Record, listen, serving
+from tests.browser.explorer_page import (
+    ATTACK,
+    THEMES_AND_WIDTHS,
+    axe_violations,
+    complaints,
+    follow,
+    render_and_close,
+    settle,
+    snapshot,
+    start_widgets,
+    wait_for_theme,
+    wait_for_widgets,
+)
+
+pytestmark = pytest.mark.browser
+
+EVERY_ATTACK = f"{ATTACK}<b></script>$x$ &lt; 100% #1; a:b <!--<script>"
+
+
+def case_of(machine: type[Machine]):
+    """The module of a machine's tests."""
+    name = machine.__module__.split(".")[-1]
+    return importlib.import_module(f"tests.attnbook.machines.test_{name}")
+
+
+CASES = {name: case_of(kind) for name, kind in MACHINES.items() if issubclass(kind, Machine)}
+each = pytest.mark.parametrize("name", CASES)
+
+
+def anchor_of(name: str) -> str:
+    """The name that a page gives the first machine of this class."""
+    return re.sub(r"\B([A-Z])", r"-\1", name).lower()
+
+
+def address_of(anchor: str, settings: dict) -> str:
+    """The address of a machine with these settings, after "#"."""
+    return f"{anchor}={quote(';'.join(f'{k}:{json.dumps(v)}' for k, v in settings.items()))}"
+
+
+def alike(shown, expected, where: str = "") -> None:
+    """Assert that numbers of two snapshots differ by 1e-6 at most, and nothing else does."""
+    if isinstance(expected, dict):
+        assert shown.keys() == expected.keys(), where
+        for key, value in expected.items():
+            alike(shown[key], value, f"{where}.{key}")
+    elif isinstance(expected, list):
+        assert len(shown) == len(expected), where
+        for at, value in enumerate(expected):
+            alike(shown[at], value, f"{where}[{at}]")
+    elif isinstance(expected, float):
+        assert shown == pytest.approx(expected, rel=1e-6, abs=1e-6), where
+    else:
+        assert shown == expected, where
+
+
+class Shown(NamedTuple):
+    """A page with two views of one machine, and its tests' module."""
+
+    name: str
+    case: object
+    page: object
+    record: Record
+
+    @property
+    def anchor(self) -> str:
+        return anchor_of(self.name)
+
+    @property
+    def root(self):
+        return self.page.locator(".machine").first
+
+    def visit(self, settings: dict) -> None:
+        """Follow a link to these settings."""
+        follow(self.page, address_of(self.anchor, settings))
+
+    def load(self) -> None:
+        """Load the page again, at the address that it has."""
+        self.page.reload()
+        start_widgets(self.page)
+        wait_for_widgets(self.page, 2)
+
+
+@pytest.fixture(scope="module", params=CASES)
+def open_machine(request, browser, tmp_path_factory):
+    """Each machine on a page that is served, opened once for the tests of this file."""
+    case, folder = CASES[request.param], tmp_path_factory.mktemp(request.param)
+    machine = case.make(caption="What it shows.")
+    write_page(folder, machine, machine)
+    page, record = browser.new_page(viewport={"width": 1280, "height": 900}), Record()
+    with serving(folder) as url:
+        listen(page, record)
+        page.goto(f"{url}index.html", wait_until="load")
+        yield Shown(request.param, case, page, record)
+        page.close()
+
+
+@pytest.fixture
+def shown(open_machine):
+    """The same, as if it were opened anew, with both views drawn; and nothing may go wrong."""
+    open_machine.page.evaluate("history.replaceState(null, '', location.pathname)")
+    open_machine.load()
+    yield open_machine
+    assert open_machine.record.console == []
+    assert open_machine.record.missing == []
+
+
+def test_an_address_brings_pythons_numbers_to_both_views(shown):
+    second = shown.page.locator(".machine").nth(1)
+    alike(snapshot(shown.root), shown.case.make().snapshot())
+    for settings in shown.case.SETTINGS:
+        shown.visit(settings)
+        alike(snapshot(shown.root), shown.case.make(**settings).snapshot(), f"{settings}")
+        assert shown.root.locator(".machine-live").inner_text()
+        assert snapshot(second) == snapshot(shown.root)
+        assert second.inner_text() == shown.root.inner_text()
+    ids = shown.page.locator("[id]").evaluate_all("all => all.map(e => e.id)")
+    assert ids.count(shown.anchor) == 1
+
+
+def test_the_page_gives_the_address_of_what_it_shows(shown):
+    settings = shown.case.SETTINGS[-1]
+    shown.visit(settings)
+    shown.page.evaluate("history.replaceState(null, '', location.pathname)")
+    shown.root.get_by_role("button", name="Copy link").click()
+    shown.page.wait_for_function("document.querySelector('.machine-status').textContent")
+    address = shown.page.url
+    shown.load()
+    alike(snapshot(shown.root), shown.case.make(**settings).snapshot(), address)
+    shown.root.get_by_role("button", name="Reset").click()
+    shown.page.wait_for_function(f"location.hash === '#{shown.anchor}'")
+    alike(snapshot(shown.root), shown.case.make().snapshot())
+
+
+def test_what_python_refuses_no_address_can_bring(shown):
+    machine, before = shown.case.make(), snapshot(shown.root)
+    wrong = {"nothing": 1, "__proto__": 1, "words": "a"}
+    for setting, limits in machine._limits.items():
+        wrong[setting] = [1] if limits is None else max(limits(machine)) + 1
+        with pytest.raises(TraitError, match=setting):
+            setattr(machine, setting, wrong[setting])
+    for setting, value in wrong.items():
+        shown.visit({setting: value})
+        shown.visit({setting: None})
+    for rest in ("", "=", "=:", "=1", "=%E0%A4%A", "=step", "=;", "=step:1;;"):
+        follow(shown.page, f"{shown.anchor}{rest}-" if not rest else shown.anchor + rest)
+    assert snapshot(shown.root) == before
+
+
+def test_every_control_moves_by_keys_and_says_what_follows(shown):
+    root, page, start = shown.root, shown.page, snapshot(shown.root)
+    hands = root.locator(
+        ":is(.machine-controls :is(input, select), [role=slider], .machine-buttons button):visible"
+    )
+    for hand in hands.all():
+        before = snapshot(root)
+        if hand.text_content() == "Reset":
+            continue
+        hand.focus()
+        pressed = hand.evaluate("e => e.type === 'checkbox' || e.type === 'button'")
+        # One of the arrows leads away from an end.
+        for key in ["Space"] if pressed else ["ArrowLeft", "ArrowRight", "ArrowDown"]:
+            if snapshot(root) == before:
+                page.keyboard.press(key)
+        assert snapshot(root) != before, hand.evaluate("e => e.outerHTML")
+        assert root.locator(".machine-live").inner_text()
+        assert hand.evaluate("e => e === document.activeElement")
+        seen = "e => getComputedStyle(e).outlineStyle + getComputedStyle(e).stroke"
+        assert hand.evaluate(seen) != "nonenone"
+    root.get_by_role("button", name="Reset").press("Enter")
+    assert snapshot(root) == start
+    keyed = root.locator("a, button, canvas, input, select, summary, [tabindex]")
+    kept = keyed.evaluate_all("all => all.map(e => e.dataset.lmSuppressShortcuts)")
+    assert set(kept) == {"true"}
+
+
+def saved(page, root, kind: str) -> bytes:
+    """What the button "Save KIND" gives."""
+    with page.expect_download() as found:
+        root.get_by_role("button", name=f"Save {kind}").click()
+    with open(found.value.path(), "rb") as file:
+        return file.read()
+
+
+def test_its_picture_has_its_words_its_caption_and_its_source(shown):
+    page, root = shown.page, shown.root
+    shown.visit(shown.case.SETTINGS[0])
+    before = root.evaluate("e => e.outerHTML")
+    text = saved(page, root, "SVG").decode()
+    picture = ElementTree.fromstring(text)
+    words = "".join(node.text or "" for node in picture.iter("{http://www.w3.org/2000/svg}text"))
+    parts = root.locator(".machine-title, .machine-big, .machine-note").all_inner_texts()
+    for part in (*parts, page.title(), page.url, "What it shows."):
+        assert re.sub(r"\s", "", part) in re.sub(r"\s", "", words)
+    assert "foreignObject" not in text
+    assert "NaN" not in text
+    with Image.open(io.BytesIO(saved(page, root, "PNG"))) as image:
+        assert image.size == (2 * int(picture.get("width")), 2 * int(picture.get("height")))
+        assert len(image.convert("RGB").getcolors(1 << 24)) > 20  # it is drawn
+    told = root.locator(".machine-status").inner_text()
+    assert told == "PNG saved."
+    assert root.evaluate("e => e.outerHTML").replace(told, "") == before
+
+
+@each
+def test_text_is_text(show, name):
+    machine = CASES[name].make(EVERY_ATTACK, title=EVERY_ATTACK, caption=EVERY_ATTACK)
+    page, root, record = show(machine)
+    follow(page, address_of(anchor_of(name), CASES[name].SETTINGS[0]))
+    assert root.locator(".machine-title").text_content() == EVERY_ATTACK
+    assert EVERY_ATTACK in root.locator(".machine-note").text_content()
+    names = root.locator(":is(th, td, li span, text, button, option)").all_text_contents()
+    assert any(EVERY_ATTACK in text for text in names)
+    assert root.locator("img, b, script, iframe").count() == 0
+    texts = ElementTree.fromstring(saved(page, root, "SVG")).itertext()
+    assert "".join(EVERY_ATTACK.split()) in "".join("".join(texts).split())
+    assert not record.console
+    assert not record.missing
+
+
+def test_two_of_a_kind_have_names_of_their_own(show):
+    case = CASES["GateSlider"]
+    page, first, _ = show(case.make(), case.make())
+    second, before = page.locator(".machine").nth(1), snapshot(first)
+    follow(page, address_of("gate-slider-2", {"step": 9}))
+    assert (snapshot(first), snapshot(second)["step"]) == (before, 9)
+    ids = page.locator(".machine").evaluate_all("all => all.map(e => e.id)")
+    assert ids == ["gate-slider", "gate-slider-2"]
+
+
+@pytest.fixture
+def all_of_them(open_page, tmp_path):
+    """`all_of_them(**options)`: a page with every machine, and its record."""
+
+    def open_(**options):
+        path = write_page(tmp_path, *(case.make() for case in CASES.values()))
+        page, record = open_page(path.as_uri(), **options)
+        wait_for_widgets(page, len(CASES))
+        return page, record
+
+    return open_
+
+
+@pytest.mark.parametrize(("theme", "width"), THEMES_AND_WIDTHS)
+def test_no_axe_violation_and_no_sideways_scroll(all_of_them, theme, width):
+    page, record = all_of_them(theme=theme, width=width)
+    assert complaints(page, record, width) == []
+
+
+def test_in_forced_colours_text_can_be_read_and_bars_are_seen(all_of_them):
+    page, _ = all_of_them()
+    page.emulate_media(forced_colors="active")
+    settle(page)
+    assert axe_violations(page, rules=("color-contrast",)) == []
+    adjust = "all => all.map(e => getComputedStyle(e).forcedColorAdjust)"
+    drawn = page.locator(".machine :is(svg, li i)").evaluate_all(adjust)
+    assert set(drawn) == {"none"}
+
+
+def test_with_reduced_motion_nothing_moves(all_of_them):
+    """The background's transition of 1 ms, which tells of a new theme, is no motion."""
+    page, _ = all_of_them(reduced_motion="reduce")
+    used = page.evaluate(
+        """async () => {
+            const started = [], frame = () => new Promise(requestAnimationFrame);
+            for (const name of ["transitionrun", "animationstart"]) {
+                document.addEventListener(name, ({ target }) => started.push(target.className));
+            }
+            const hands = document.querySelectorAll(".machine-controls :is(input, select, button)");
+            for (const hand of hands) {
+                if (hand.type === "range") hand.stepDown();
+                hand.click();
+                hand.dispatchEvent(new Event("input", { bubbles: true }));
+                await frame();
+                await frame();
+            }
+            return { hands: hands.length, started, moving: document.getAnimations().length };
+        }"""
+    )
+    assert used.pop("hands") > len(CASES)
+    assert used == {"started": [], "moving": 0}
+
+
+def test_paper_is_white_and_has_no_buttons(all_of_them):
+    page, _ = all_of_them(theme="dark")
+    wait_for_theme(page, dark=True)
+    page.emulate_media(media="print")
+    wait_for_theme(page, dark=False)
+    backs = "all => all.map(e => getComputedStyle(e).backgroundColor)"
+    assert set(page.locator(".machine").evaluate_all(backs)) == {"rgb(255, 255, 255)"}
+    assert page.locator(".machine button:visible").count() == 0
+
+
+@each
+def test_closing_a_view_lets_go_of_everything(browser, name):
+    machine = CASES[name].make()
+    listeners, heard = render_and_close(browser, machine)
+    assert listeners >= 5
+    assert heard == len(machine._limits)
