@@ -127,14 +127,18 @@ def open_explorer(page: Page) -> float:
     explorer = AttentionExplorer(query, key, head="all")
     state = saved_state(explorer)[explorer.model_id]
     assert state["state"]["_anywidget_id"] == EXPLORER_ID
-    page.add_style_tag(content=source("explorer/explorer.css"))
+    page.add_style_tag(content=AttentionExplorer._css)
     return page.evaluate(FIRST_PAINT, [explorer._esm, state])
 
 
 def print_sizes() -> None:
     """Print the bytes of the files and of the data of 8 heads of 64 tokens."""
     texts = (
-        ("explorer's module", AttentionExplorer._esm, weigh.MODULE_LIMITS["explorer"]),
+        (
+            "explorer's module",
+            source(*AttentionExplorer._modules),
+            weigh.MODULE_LIMITS["AttentionExplorer"],
+        ),
         ("host.js", source("host.js"), weigh.HOST_LIMIT),
         ("explorer.css", source("explorer/explorer.css"), None),
     )

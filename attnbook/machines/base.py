@@ -34,7 +34,7 @@ class Machine(Widget):
         traits: data and settings.
     """
 
-    _kits = ("kit", "machines")
+    _kits = (*Widget._kits, "machines")
     _about: str = ""
     """How its numbers come about: the end of the note below it."""
     _limits: ClassVar[dict[str, Callable[[Any], tuple | list] | None]] = {}

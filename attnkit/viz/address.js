@@ -77,13 +77,8 @@ function keepAddress({ root, model, on, visit, goal, behind }) {
     if (inBook(root)) history.pushState(null, "", found.hash);
   }, { capture: true });
   on(window, "hashchange", () => go(location.hash));
-  requestAnimationFrame(() => {
-    // Who loads a page again, or comes back to it, stays where they were.
-    const [{ type } = {}] = performance.getEntriesByType("navigation"), stay = /reload|back/.test(type);
-    if (!root.isConnected || !go(location.hash, stay) || stay) return;
-    let moved = false;
-    for (const event of ["wheel", "touchstart", "keydown"]) on(window, event, () => { moved = true; });
-    for (const wait of [50, 300, 900]) setTimeout(() => moved || arrive("instant"), wait);
-  });
+  // Who loads a page again, or comes back to it, stays where they were.
+  const [{ type } = {}] = performance.getEntriesByType("navigation");
+  requestAnimationFrame(() => root.isConnected && go(location.hash, /reload|back/.test(type)));
   return { note, link };
 }

@@ -6,6 +6,17 @@ function make(tag, props = {}, ...children) {
   return node;
 }
 
+/** An element of SVG: numbers are rounded, and text enters as text. */
+function svg(tag, attributes = {}, ...children) {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined) continue;
+    node.setAttribute(name.replace("_", "-"), typeof value === "number" ? +value.toFixed(2) : value);
+  }
+  node.append(...children);
+  return node;
+}
+
 /** A widget's parts by name: the first class of each, from its first dash on. The markup is constant:
  *  title and note enter as text. */
 function buildPage(model, className, innerHTML, name) {
@@ -65,4 +76,16 @@ const alike = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 function write(model, values) {
   for (const [name, value] of Object.entries(values)) model.set(name, value);
   model.save_changes();
+}
+
+// ---- Files of a built page, which lie beside the script of its host.
+
+const bookScript = () => document.querySelector('script[src*="attnkit-host.js"]');
+
+/** What a script carries: a page opened from `file:` may not fetch, but may run one. */
+async function runScript(src) {
+  const script = make("script", { src });
+  await new Promise((onload, onerror) => document.head.append(Object.assign(script, { onload, onerror })));
+  script.remove();
+  return script.dataset;
 }

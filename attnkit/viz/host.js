@@ -1,11 +1,12 @@
-// Takes the kernel's place in a built page: gives each anywidget a model with its saved state. The
-// build puts stand_in.js, arrive.js and near.js before it and adds the call. Of our widgets the page holds a
-// script each, which carries its source, and one for each kit that it names; others bring theirs in the state.
+// Takes the kernel's place in a built page: gives each anywidget a model with its saved state. The build
+// puts stand_in.js, arrive.js, names.js and near.js before it and adds the call. Of our widgets the page
+// holds a script each, which carries its source, and one for each kit that it names; others bring theirs
+// in the state.
 function host() {
   const type = "application/vnd.jupyter.widget-";
-  const carriers = [...document.querySelectorAll("script[data-widget]")];
-  const carried = Object.fromEntries(carriers.map(({ dataset }) => [dataset.widget, dataset]));
-  const codeOf = (id) => carried[id] && [...carried[id].kits.split(" "), id].map((name) => carried[name].source).join("");
+  const carried = {};
+  for (const { dataset } of document.querySelectorAll("script[data-widget]")) carried[dataset.widget] = dataset;
+  const codeOf = (id) => carried[id]?.kits.split(" ").concat(id).map((name) => carried[name].source).join("");
   const saved = document.querySelector(`script[type="${type}state+json"]`);
   const state = saved ? JSON.parse(saved.textContent).state : {};
   const models = new Map();
@@ -70,29 +71,21 @@ function host() {
     await render?.({ model, el });
   }
 
-  /** The name in the address of a widget that was given none: that of its class, numbered from the second on. */
-  const named = new Map();
-  function name(traits) {
-    const kind = traits._anywidget_id.split(".").pop().replace(/\B[A-Z]/g, "-$&").toLowerCase();
-    named.set(kind, (named.get(kind) ?? 0) + 1);
-    traits.anchor = named.get(kind) > 1 ? `${kind}-${named.get(kind)}` : kind;
-  }
-
   const started = new Map(), waiting = [];
   for (const tag of document.querySelectorAll(`script[type="${type}view+json"]`)) {
     const { model_id: id, state: own } = JSON.parse(tag.textContent);
     state[id] ??= own; // of a view in no notebook
-    const place = make("div"), traits = state[id]?.state ?? {};
+    const place = make("div"), traits = state[id]?.state ?? {}, ours = traits._anywidget_id in carried;
     tag.before(place);
     const code = codeOf(traits._anywidget_id) ?? traits._esm;
     if (!code) {
       place.append(standIn(pictures(id)));
       continue;
     }
-    if (carried[traits._anywidget_id] && !traits.anchor) name(traits);
-    waiting.push({ place, anchor: traits.anchor, title: traits.title, start });
+    if (ours) traits.anchor ||= nameOf(traits._anywidget_id);
+    waiting.push({ ...traits, place, start });
     async function start() {
-      if (!carried[traits._anywidget_id]) dress(traits);
+      if (!ours) dress(traits);
       try {
         await draw(id, code, place);
         place.parentNode.querySelector(".attnkit-fallback")?.remove();

@@ -7,14 +7,13 @@ page itself. Neither of the two libraries is needed here.
 import json
 from collections.abc import Iterable
 
-from attnkit.viz.widget import BASE_STYLES, KITS, WIDGETS, source
+from attnkit.viz.widget import BASE_STYLES, KITS, LATE, WIDGETS, source
 
 
 def host() -> str:
     """The script that brings the widgets of a page to life; it comes after those of the widgets."""
-    return (
-        f"(() => {{\n{source('stand_in.js', 'arrive.js', 'near.js', 'host.js')}\nhost();\n}})();\n"
-    )
+    parts = source("stand_in.js", "arrive.js", "names.js", "near.js", "host.js")
+    return f"(() => {{\n{parts}\nhost();\n}})();\n"
 
 
 def module_script(name: str) -> str:
@@ -28,8 +27,8 @@ def module_script(name: str) -> str:
         carried = {"widget": name, "source": source(*KITS[name])}
     else:
         widget = WIDGETS[name]
-        own = {"kits": " ".join(widget._kits), "source": source(*widget._modules)}
-        carried = {"widget": name} | own
+        kits = " ".join(kit for kit in widget._kits if kit not in LATE)
+        carried = {"widget": name, "kits": kits, "source": source(*widget._modules)}
     return f"Object.assign(document.currentScript.dataset, {json.dumps(carried)});\n"
 
 
@@ -40,7 +39,10 @@ def shown(models: Iterable[dict]) -> list[str]:
 
 
 def carriers(models: Iterable[dict]) -> list[str]:
-    """What a page with these models carries, as `module_script` takes it: kits, then widgets."""
+    """What a page with these models carries, as `module_script` takes it: kits, then widgets.
+
+    It need not carry those in `LATE` if it has files beside it.
+    """
     ids = shown(models)
     used = {kit for id_ in ids for kit in WIDGETS[id_]._kits}
     return [*(kit for kit in KITS if kit in used), *ids]

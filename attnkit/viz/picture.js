@@ -1,15 +1,5 @@
 // The picture of a widget as it stands on the page, as SVG of shapes and letters, which any program draws.
-
-/** An element of SVG: numbers are rounded, and text enters as text. */
-function svg(tag, attributes = {}, ...children) {
-  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value === undefined) continue;
-    node.setAttribute(name.replace("_", "-"), typeof value === "number" ? +value.toFixed(2) : value);
-  }
-  node.append(...children);
-  return node;
-}
+// A page brings this when a reader asks for a picture.
 
 // What a file of a drawing must say itself, since no style sheet goes with it.
 const LOOKS = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap",
@@ -139,4 +129,13 @@ function pictureOf(root, foot) {
   visit(root, Infinity);
   foot.forEach((line, j) => out.append(svg("text", { x: 16, y: box.height + 6 + 14 * j, ...typeOf(own), font_size: 10 }, printable(line))));
   return new XMLSerializer().serializeToString(out);
+}
+
+/** A picture as pixels, two for each of the page's. */
+async function rasterOf(picture) {
+  const image = make("img", { src: `data:image/svg+xml,${encodeURIComponent(picture)}` });
+  await image.decode();
+  const canvas = make("canvas", { width: 2 * image.width, height: 2 * image.height });
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  return new Promise((done) => canvas.toBlob(done));
 }

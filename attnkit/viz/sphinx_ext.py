@@ -29,7 +29,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from attnkit.viz.host import carriers, host, module_script, shown, styles
 from attnkit.viz.notebook import NO_PICTURE, STATE_MIME, STILL, VIEW_MIME
-from attnkit.viz.widget import KITS, WIDGETS, source
+from attnkit.viz.widget import KITS, LATE, WIDGETS, source
 
 _SETTING = re.compile(r"#([a-z][a-z0-9-]*)=(.+)")
 HOST, STYLE = "attnkit-host.js", "attnkit-widgets.css"
@@ -37,7 +37,8 @@ HOST, STYLE = "attnkit-host.js", "attnkit-widgets.css"
 
 def script_names(models: Iterable[dict]) -> list[str]:
     """The files in `_static` that a page with these models needs, in the order they run in."""
-    return [f"{_file_name(name)}.js" for name in carriers(models)] + [HOST]
+    carried = (name for name in carriers(models) if name not in LATE)
+    return [*(f"{_file_name(name)}.js" for name in carried), HOST]
 
 
 def style_names(models: Iterable[dict]) -> list[str]:

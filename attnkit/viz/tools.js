@@ -1,13 +1,15 @@
 // The row of buttons below a widget: copy the link to what is on show, save its picture.
 
-/** A picture as pixels, two for each of the page's. */
-async function rasterOf(picture) {
-  const image = make("img", { src: `data:image/svg+xml,${encodeURIComponent(picture)}` });
-  await image.decode();
-  const canvas = make("canvas", { width: 2 * image.width, height: 2 * image.height });
-  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-  return new Promise((done) => canvas.toBlob(done));
+/** What draws pictures: the module of a notebook has it, a page brings it when it is asked for. */
+async function bringPictures() {
+  if (typeof pictureOf !== "undefined") return { pictureOf, rasterOf };
+  const carried = (name) => document.querySelector(`script[data-widget="${name}"]`)?.dataset;
+  const { source } = carried("picture") ?? await runScript(new URL("attnkit-picture.js", bookScript().src).href);
+  const parts = [carried("kit").source, source, "export { pictureOf, rasterOf };"];
+  return import(URL.createObjectURL(new Blob(parts, { type: "text/javascript" })));
 }
+
+let pictures;
 
 /** A text in lines of at most so many letters. */
 const inLines = (text, most) => text.match(new RegExp(`.{1,${Math.max(Math.floor(most), 8)}}`, "gsu")) ?? [];
@@ -30,6 +32,7 @@ function addTools({ root, note }, link, on) {
   });
 
   const save = (kind) => tool(`Save ${kind}`, async () => {
+    const { pictureOf, rasterOf } = await (pictures ??= bringPictures());
     const source = [document.title, ...location.protocol.startsWith("http") && inBook(root) ? [address()] : []];
     root.classList.add("machine-still");
     const picture = pictureOf(root, source.flatMap((line) => inLines(line, root.clientWidth / 6)));

@@ -53,9 +53,13 @@ Files = tuple[str | pathlib.Path, ...]
 """Names of files of this folder, or paths."""
 
 KITS: dict[str, Files] = {
-    "kit": ("common.js", "maps.js", "controls.js", "address.js", "picture.js", "tools.js")
+    "kit": ("common.js", "maps.js", "controls.js", "address.js", "tools.js"),
+    "picture": ("picture.js",),
 }
 """What the modules of several widgets begin with, by name; a page carries each once."""
+
+LATE = ("picture",)
+"""The kits that a page brings when a reader first asks for them."""
 
 BASE_STYLES: Files = ("machine.css",)
 """The styles that all widgets share; a page carries them once."""
@@ -67,7 +71,7 @@ WIDGETS: dict[str, type["Widget"]] = {}
 class Widget(anywidget.AnyWidget):
     """A widget whose output also holds a picture and its alt text, for where no view can be."""
 
-    _kits: tuple[str, ...] = ("kit",)
+    _kits: tuple[str, ...] = ("kit", "picture")
     _modules: Files = ()
     _styles: Files = ()
 

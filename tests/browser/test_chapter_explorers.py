@@ -28,7 +28,7 @@ pytestmark = pytest.mark.browser
 
 MASKS = ("none", "causal", "padding", "window", "prefix")
 EXPONENTS = (0.0, -0.5, 0.8)  # of the temperature, to base ten
-ROOTS = ".attnkit-explorer:not(.attnkit-switch, .attnkit-switch *, .attnkit-hand)"
+ROOTS = ".attnkit-explorer"
 
 # Set each control that is there to each value in turn, and note what the explorer then shows.
 SWEEP = """(root, [controls, settings]) => settings.map(setting => {

@@ -101,9 +101,10 @@ def test_without_javascript_the_picture_stands_with_words(book, open_page):
 
 def test_only_pages_with_a_widget_load_the_script_once_and_deferred(book):
     page, words = ((book[0] / name).read_text() for name in ("index.html", "words.html"))
-    assert page.count("attnkit-widgets.css") == 1
+    sheets = re.findall(r'href="_static/(attnkit-.*?\.css)', page)
+    assert sheets == ["attnkit-widgets.css", "attnkit-explorer.css"]
     scripts = re.findall(r'<script defer="defer" src="_static/(attnkit-.*?\.js)', page)
-    assert scripts == ["attnkit-explorer.js", "attnkit-host.js"]
+    assert scripts == ["attnkit-kit.js", "attnkit-explorer.js", "attnkit-host.js"]
     assert "attnkit-" not in words
     assert "requirejs" not in page
     assert "embed-amd" not in page

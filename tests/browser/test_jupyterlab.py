@@ -84,12 +84,12 @@ def test_the_slider_moves_the_trait_and_the_trait_moves_the_slider(lab, open_pag
 
 def test_the_curves_follow_the_kernel_and_the_kernel_follows_them(lab, open_page):
     page, _ = open_page(lab + "lab/tree/live.ipynb?reset")
-    run_cell(page, 3, ".attnkit-curves")
-    root = page.locator(".attnkit-curves")
+    run_cell(page, 3, ".machine-curves")
+    root = page.locator(".machine-curves")
     assert snapshot(root)["values"] == {"whole": 4, "tiled": None}
     move(root, "Length", 0)
     assert run_cell(page, 4, "pre").strip() == "report 1"
     page.wait_for_function(
-        "document.querySelector('.attnkit-curves').snapshot().length === 2", timeout=30_000
+        "document.querySelector('.machine-curves').snapshot().length === 2", timeout=30_000
     )
     assert control(root, "Length").input_value() == "1"

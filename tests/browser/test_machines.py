@@ -37,7 +37,7 @@ from tests.browser.explorer_page import (
 
 pytestmark = pytest.mark.browser
 
-EVERY_ATTACK = f"{ATTACK}<b></script>$x$ &lt; 100% #1; a:b <!--<script>"
+EVERY_ATTACK = f"{ATTACK}<b></script>$x$ &lt; 100% #1; a:b"
 
 
 def case_of(machine: type[Machine]):

@@ -1,7 +1,5 @@
 // Files of a built book, which lie beside its script; and work that leaves the page awake.
 
-const bookScript = () => document.querySelector('script[src*="attnkit-host.js"]');
-
 /** A page opened from `file:` may not fetch, but may run a script, so there the same bytes come in
  * one that carries them as base64. */
 async function readFile(name, beside) {
@@ -12,12 +10,7 @@ async function readFile(name, beside) {
     if (!answer.ok) throw new Error(`${href}: ${answer.status}`);
     return answer.arrayBuffer();
   }
-  const script = make("script", { src: `${href}.js` });
-  await new Promise((onload, onerror) => {
-    document.head.append(Object.assign(script, { onload, onerror }));
-  });
-  script.remove();
-  const letters = atob(script.dataset.base64), bytes = new Uint8Array(letters.length);
+  const letters = atob((await runScript(`${href}.js`)).base64), bytes = new Uint8Array(letters.length);
   for (let i = 0; i < bytes.length; i++) bytes[i] = letters.charCodeAt(i);
   return bytes.buffer;
 }
