@@ -52,9 +52,11 @@ const tell = ({ step, saved, each }) => `${saved ? ` Sharing saves ${whole(saved
   `${whole(each[step - 1][0])} multiply-adds with the cache, ${whole(each[step - 1][1])} without.`;
 
 /** A column for each word: its keys and values in the cache, and below it the work of its step. Rows that
- * shared heads save keep their place and size, empty, with the bytes that they would have taken. */
-function draw(picture, { step, kv_heads: kvHeads, saved, each }, { words: names, num_heads: heads }) {
-  const pitch = (WIDTH - LEFT) / names.length, wide = pitch - 3, most = each.at(-1)[1];
+ * shared heads save keep their place and size, empty, with the bytes that they would have taken; and all
+ * settings have one scale, so that shared heads show what they save. */
+function draw(picture, { step, kv_heads: kvHeads, saved, each }, data) {
+  const { words: names, num_heads: heads } = data, pitch = (WIDTH - LEFT) / names.length, wide = pitch - 3;
+  const most = stepCost(data, heads, names.length, names.length);
   const tall = clamp(64 / heads, 6, 16), top = 6, row = (head, value) => top + (2 * head + value) * (tall + 2);
   const floor = row(heads, 0) + 14 + WORK;
   const left = tall < 12 ? [["cache", top + 12]] : [["key", row(0, 0) + tall - 4], ["value", row(0, 1) + tall - 4]];
