@@ -82,8 +82,9 @@ function arrows(on, node, by, take) {
  */
 class Machine {
   constructor(spec, model, el) {
-    Object.assign(this, { spec, model, initial: traitsOf(model, spec.settings), data: traitsOf(model, spec.data) });
-    Object.assign(this.data, spec.prepare?.(this.data, this.initial));
+    const initial = beginningOf(model, traitsOf(model, spec.settings));
+    Object.assign(this, { spec, model, initial, data: traitsOf(model, spec.data) });
+    Object.assign(this.data, spec.prepare?.(this.data, initial));
     const stage = of(spec.stage, this.data), lead = '<p class="machine-big"></p><p class="machine-say"></p>';
     const page = this.page = buildPage(model, `machine machine-${spec.name}`, `<p class="machine-title"></p>
       <div class="machine-controls"></div>${spec.lead === false || stage.includes("machine-big") ? "" : lead}${stage}

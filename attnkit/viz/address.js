@@ -61,11 +61,15 @@ function keepAddress({ root, model, on, visit, goal, behind }) {
     return `#${name}${rest && `=${rest}`}`;
   }
 
-  /** After a while, since browsers let a page change its address only so often. */
+  const put = () => { if (name && inBook(root)) history.replaceState(history.state, "", link()); };
+
+  /** After a while, since browsers let a page change its address only so often; not if the reader has gone
+   *  elsewhere meanwhile. */
   function note(wait = NOTED) {
+    const { hash } = location;
     clearTimeout(timer);
-    if (wait) timer = setTimeout(note, wait, 0);
-    else if (name && inBook(root)) history.replaceState(history.state, "", link());
+    if (wait) timer = setTimeout(() => location.hash === hash && put(), wait);
+    else put();
   }
 
   const page = (href) => href.split("#")[0];
@@ -76,7 +80,7 @@ function keepAddress({ root, model, on, visit, goal, behind }) {
     event.stopPropagation();
     if (inBook(root)) history.pushState(null, "", found.hash);
   }, { capture: true });
-  on(window, "hashchange", () => go(location.hash));
+  on(window, "hashchange", ({ newURL }) => go(new URL(newURL).hash));
   // Who loads a page again, or comes back to it, stays where they were.
   const [{ type } = {}] = performance.getEntriesByType("navigation");
   requestAnimationFrame(() => root.isConnected && go(location.hash, /reload|back/.test(type)));

@@ -73,6 +73,15 @@ function follow(model, traits, root, update) {
 const traitsOf = (model, names) => Object.fromEntries(names.map((name) => [name, model.get(name)]));
 const alike = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
+const beginnings = new WeakMap();
+
+/** The settings that a model had at its first view, to which a reset returns: a later view may open when
+ *  the reader has moved them. */
+function beginningOf(model, settings) {
+  if (!beginnings.has(model)) beginnings.set(model, settings);
+  return beginnings.get(model);
+}
+
 function write(model, values) {
   for (const [name, value] of Object.entries(values)) model.set(name, value);
   model.save_changes();

@@ -26,6 +26,7 @@ from tests.browser.explorer_page import (
     THEMES_AND_WIDTHS,
     axe_violations,
     complaints,
+    control,
     follow,
     render_and_close,
     settle,
@@ -149,7 +150,8 @@ def test_the_page_gives_the_address_of_what_it_shows(shown):
     address = shown.page.url
     shown.load()
     alike(snapshot(shown.root), shown.case.make(**settings).snapshot(), address)
-    shown.root.get_by_role("button", name="Reset").click()
+    # The second view was made when the first had followed the address; it begins where that did.
+    shown.page.locator(".machine").nth(1).get_by_role("button", name="Reset").click()
     shown.page.wait_for_function(f"location.hash === '#{shown.anchor}'")
     alike(snapshot(shown.root), shown.case.make().snapshot())
 
@@ -248,6 +250,20 @@ def test_two_of_a_kind_have_names_of_their_own(show):
     assert (snapshot(first), snapshot(second)["step"]) == (before, 9)
     ids = page.locator(".machine").evaluate_all("all => all.map(e => e.id)")
     assert ids == ["gate-slider", "gate-slider-2"]
+
+
+def test_a_link_that_is_followed_at_once_is_not_overwritten(show):
+    """What is set is noted in the address a while later: not over where the reader has gone."""
+    page, root, _ = show(CASES["GateSlider"].make())
+    for step in range(2, 8):
+        control(root, "Gate").press("ArrowRight")
+        page.wait_for_timeout(50 * step)  # about when the address is written
+        follow(page, address_of("gate-slider", {"step": step}))
+        assert snapshot(root)["step"] == step
+    control(root, "Gate").press("ArrowRight")
+    follow(page, "elsewhere")
+    page.wait_for_timeout(400)
+    assert page.url.endswith("#elsewhere")
 
 
 @pytest.fixture

@@ -58,7 +58,8 @@ class View {
     this.page = buildPage(model, "machine attnkit-explorer", PAGE, "Attention explorer");
     this.data = readData(model);
     this.most = mostOf(this.data);
-    this.settings = this.initial = readSettings(model);
+    this.settings = readSettings(model);
+    this.initial = beginningOf(model, this.settings);
     this.controls = buildControls(this.data, model.get("controls"));
     this.page.controls.prepend(...placeControls(this.controls));
     this.stretch = this.page.stretch.firstElementChild;
