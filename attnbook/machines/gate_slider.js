@@ -56,7 +56,7 @@ function show({ gate, left, half, moved, states, others, step, weights }, { page
   const every = half.toLocaleString("en-US", { maximumFractionDigits: half < 10 ? 1 : 0 });
   say(page.big, `${first} moves the state by ${significant(moved, 3)}`);
   say(page.say, `${first} entered with weight ${significant(1 - gate)}, like every word, and ${shareOf(left)} of that is left. ` +
-    `Half is lost ${every === "1" ? "with every word" : `every ${every} words`}. Flip ${first}, and ` +
+    `Half is lost ${every === "1" ? "with every word" : `every ${every} words`}. Flip its bit, and ` +
     `${moved ? `binary place ${firstChange(state, other)} is the first to change` : "nothing changes: the bit has fallen out"}.`);
   [...page.words.children].forEach((item, j) => {
     item.className = j >= step ? "gate-later" : j ? "" : "gate-first";
