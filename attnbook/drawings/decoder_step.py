@@ -52,7 +52,7 @@ def frame(step: int) -> Sheet:
         sheet.item("state", xs[2], 4, slot, 32, "chat", style="d-new")
     else:
         sheet.item("state", xs[2], 4, slot, 32, "", style="d-ghost")
-    sheet.text((left + slot + xs[2]) / 2, 8, "writes", style="d-muted", size=12.5)
+    sheet.text((left + slot + xs[2]) / 2, 8, "next step", style="d-muted", size=12.5)
 
     if step:
         sheet.text(0, 96, "context", "value", **label)
@@ -103,10 +103,10 @@ DRAWING = Drawing(
     ),
     draw=lambda narrow: [frame(step) for step in range(5)],
     says=(
-        "The decoder has written “le”. With its state as the query, it asks all the words it read.",
+        "The decoder has just written “le”. Its state is the query, put to all the words it read.",
         "A small network scores each state of the encoder against the query.",
         "The softmax turns the scores into weights: most of it on “cat”.",
         "The same states, averaged with the weights, are the context of this step.",
-        "State and context together give the next word, “chat”. Then the next state asks again.",
+        "State, context and “le” go into a step. The new state gives “chat”, and asks next.",
     ),
 )
