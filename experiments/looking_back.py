@@ -1,13 +1,16 @@
 """Is it only a matter of training? Recall from the last state, with more updates and more width.
 
-    python -m experiments.looking_back            20 runs, about five minutes on one CPU core
+    python -m experiments.looking_back            42 runs, about six minutes on one CPU core
     python -m experiments.looking_back --quick    a few of them, in seconds
 
 The task of chapter 02: a GRU reads a list of one to eight pairs of a name and a number, one pair a
 step, then a name of the list, and the model says the number. It answers from the last state
 alone, or from a lookup over the states after each pair, scored by their dot product with the last
-state and one learned factor. Held-out accuracy is taken at several points of the same run.
+state and one learned factor. Each budget of updates is a run of its own, with a cosine schedule,
+and up to 2,000 updates each model also gets another learning rate.
 """
+
+import time
 
 import torch
 import torch.nn.functional as F
@@ -15,12 +18,15 @@ from torch import Tensor, nn
 
 import attnkit
 from experiments import _record as record
+from experiments._training import cosine, parameters
 
-NAMES, NUMBERS, MOST, BATCH, RATE = 16, 10, 8, 64, 5e-3
+NAMES, NUMBERS, MOST, BATCH = 16, 10, 8, 64
+RATE, RATES = 0.005, (0.002, 0.005)
 MEASURED, HELD_OUT = (1, 2, 4, 8), 1000
-AT = (500, 1000, 2000, 4000)
-MODELS = (("last state", 32), ("last state", 64), ("last state", 128), ("lookup", 32))
-SEEDS = tuple(range(5))
+UPDATES = (500, 2000, 8000)
+MODELS = {("last state", 32): UPDATES, ("last state", 128): UPDATES, ("lookup", 32): UPDATES[:2]}
+GROUP = ("model", "width", "updates", "rate")
+SEEDS = (0, 1, 2)
 
 
 def draw(count: int, pairs: int, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
@@ -57,22 +63,26 @@ class Recall(nn.Module):
 
 
 def measure(setting: dict, *, device: torch.device) -> dict:
-    """Train one model; return its accuracy by pairs after each number of updates asked for."""
+    """Train one model; return its accuracy by pairs."""
     torch.manual_seed(setting["seed"])
     model = Recall(setting["width"], lookup=setting["model"] == "lookup").to(device)
-    optimizer = torch.optim.Adam(model.parameters(), lr=RATE)
+    optimizer = torch.optim.Adam(model.parameters(), lr=setting["rate"])
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, cosine(setting["updates"]))
     generator = torch.Generator().manual_seed(setting["seed"])
-    accuracy = {}
-    for update in range(setting["at"][-1]):
+    start = time.process_time()
+    for update in range(setting["updates"]):
         data = [part.to(device) for part in draw(BATCH, 1 + update % MOST, generator)]
         _, numbers, place = data
         loss = F.cross_entropy(model(*data), numbers.gather(1, place)[:, 0])
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        if update + 1 in setting["at"]:
-            accuracy[update + 1] = [_accuracy(model, pairs, device) for pairs in MEASURED]
-    return {"accuracy": accuracy}
+        schedule.step()
+    return {
+        "parameters": parameters(model),
+        "cpu_seconds": round(time.process_time() - start, 1),
+        "accuracy": [round(_accuracy(model, pairs, device), 5) for pairs in MEASURED],
+    }
 
 
 @torch.no_grad()
@@ -85,25 +95,36 @@ def _accuracy(model: Recall, pairs: int, device: torch.device) -> float:
 
 
 def settings(quick: bool) -> list[dict]:
-    """Every model and seed; with `quick`, the two at width 32, two seeds, a few updates."""
+    """Every model, budget, rate and seed; with `quick`, two models and seeds, 160 updates."""
+    if quick:
+        chosen = [("last state", 32, 160, RATE), ("lookup", 32, 160, RATE)]
+    else:
+        chosen = [
+            (*model, updates, rate)
+            for model, budgets in MODELS.items()
+            for updates in budgets
+            for rate in RATES
+            if rate == RATE or updates < UPDATES[-1]
+        ]
     return [
-        {"model": model, "width": width, "seed": seed, "at": [24, 160] if quick else list(AT)}
-        for model, width in (MODELS if not quick else (MODELS[0], MODELS[-1]))
+        {**dict(zip(GROUP, one, strict=True)), "seed": seed}
         for seed in (SEEDS[:2] if quick else SEEDS)
+        for one in chosen
     ]
 
 
 def summarise(runs: list[dict]) -> list[dict]:
-    """One row for each model, width, number of updates and of pairs: median and interval."""
-    found = [
-        {**run, "updates": int(at), "pairs": pairs, "accuracy": accuracy}
-        for run in runs
-        for at, measured in run["accuracy"].items()
-        for pairs, accuracy in zip(MEASURED, measured, strict=True)
-    ]
+    """One row for each model, width, budget and rate: medians and intervals by pairs."""
     return [
-        same | record.median_intervals(group, ["accuracy"])
-        for same, group in record.grouped(found, ("model", "width", "updates", "pairs"))
+        same
+        | record.median_intervals(group, ["cpu_seconds"])
+        | {
+            "accuracy": {
+                str(pairs): record.median_interval([run["accuracy"][place] for run in group])
+                for place, pairs in enumerate(MEASURED)
+            }
+        }
+        for same, group in record.grouped(runs, GROUP)
     ]
 
 
@@ -115,8 +136,14 @@ def main(argv: list[str] | None = None) -> dict:
         measure=measure,
         results=lambda runs: {
             "task": {"names": NAMES, "numbers": NUMBERS, "most": MOST, "batch": BATCH},
-            "rate": RATE,
             "held_out": HELD_OUT,
+            "training": record.training(
+                runs,
+                ("model", "width"),
+                score=lambda run: run["accuracy"][-1],
+                of=f"right answers with {MEASURED[-1]} pairs",
+                updates="updates",
+            ),
             "rows": summarise(runs),
         },
     )

@@ -24,6 +24,8 @@ ADDRESS = parse_address(REPOSITORY)
 SITE = "https://owner.github.io/name/"
 CHAPTER = "chapters/01_trial"
 CLAIMS = "appendices/claims"
+LEARNED = {**ONE, "id": "01-learned", "sentence": "It has learned to add after 20 updates.",
+           "budget": "20 updates", "control": "an untrained one"}  # fmt: skip
 HOW = "appendices/how_numbers_are_made"
 
 
@@ -62,15 +64,16 @@ def refused(folder: Path) -> str:
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory) -> Path:
-    """A book with an address, two claims, links to a chapter that is there and one that is not
+    """A book with an address, three claims, links to a chapter that is there and one that is not
     yet, and a stale draft that its contents do not list."""
-    folder = small_book(tmp_path_factory.mktemp("book"), claiming(ONE, READ), REPOSITORY)
+    folder = small_book(tmp_path_factory.mktemp("book"), claiming(ONE, READ, LEARNED), REPOSITORY)
     (folder / "results").mkdir()
     (folder / "results" / "sum.json").write_text(
         json.dumps({"command": "python -m experiments.sum"})
     )
     (folder / f"{HOW}.md").write_text(
-        "# How\n\nSee {chapter}`01`, then {chapter}`02`.\n\nOne and one is {claim}`01-sum`.\n"
+        "# How\n\nSee {chapter}`01`, then {chapter}`02`.\n\nOne and one is {claim}`01-sum`.\n\n"
+        "It has learned {claim}`01-learned||after [^·]*updates`.\n"
     )
     (folder / "plain.md").write_text("# Plain\n\n```{index} ! trial word\n```\n\nA sentence.\n")
     with open(folder / "_toc.yml", "a") as contents:
@@ -155,6 +158,11 @@ def test_the_table_of_claims_links_to_the_cells(book):
             "python -m experiments.sum",
             "2",
         ],
+        [
+            "It has learned to add after 20 updates. one run · after 20 updates · "
+            "control: an untrained one measured in this cell",
+            "2",
+        ],
     ]
     assert table.select_one("h2 a")["href"] == "../chapters/01_trial.html"
     chapter = page(book, CHAPTER)
@@ -169,13 +177,15 @@ def test_a_claim_on_another_page_is_its_number_linked_to_its_cell(book):
     paragraph = page(book, HOW).select("#main-content section p")[1]
     assert paragraph.get_text() == "One and one is 2."
     assert paragraph.find("a")["href"] == "../chapters/01_trial.html#claim-01-sum"
+    paragraph = page(book, HOW).select("#main-content section p")[2]
+    assert paragraph.get_text() == "It has learned after 20 updates."
 
 
 def test_the_table_of_claims_follows_a_change(book):
-    write(book, claiming({**ONE, "sentence": "Two is one and one."}, READ))
+    write(book, claiming({**ONE, "sentence": "Two is one and one."}, READ, LEARNED))
     built(book)
     rows = [row.get_text() for row in page(book, CLAIMS).select("table.claims tbody tr")]
-    assert len(rows) == 2
+    assert len(rows) == 3
     assert "Two is one and one." in rows[0]
     assert "One and one is two." not in rows[0]
     # The plain page was not written anew; the search still finds it by its index entry.

@@ -2,7 +2,6 @@
 
 import torch
 
-from attnbook import recorded
 from experiments import looking_back
 
 
@@ -25,14 +24,3 @@ def test_the_last_state_has_no_other_way_to_the_pairs():
         steps = torch.cat([model.name(names) + model.number(numbers), asked], 1)
         last = model.gru(steps)[0][:, -1]
         assert torch.allclose(calls[0], last) == (not lookup)
-
-
-def test_the_results_in_the_book_have_every_number_of_updates_and_of_pairs():
-    names = ("model", "width", "updates", "pairs")
-    found = {tuple(row[name] for name in names) for row in recorded.results("looking_back")["rows"]}
-    assert found == {
-        (setting["model"], setting["width"], at, pairs)
-        for setting in looking_back.settings(quick=False)
-        for at in setting["at"]
-        for pairs in looking_back.MEASURED
-    }
