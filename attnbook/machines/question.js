@@ -1,0 +1,81 @@
+// A question that the page checks and remembers; the kit stands before it.
+
+const NUMBER = /^-?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/;
+
+/** What the page says of a reply. */
+function compute({ right, tolerance, because, replies }, { reply, checked }) {
+  if (!checked || !reply) return { verdict: "", said: "" };
+  const is = (answer) => Math.abs(Number(reply) - answer) <= tolerance;
+  return is(right) ? { verdict: "Right", said: because }
+    : { verdict: "Not yet", said: replies.find(([answer]) => is(answer))?.[1] ?? "" };
+}
+
+const canBe = (reply, _, { options }) => typeof reply === "string" && (reply === "" || (options.length
+  ? options.some((_, place) => String(place) === reply) : reply.length <= 20 && NUMBER.test(reply)));
+
+// ---- The page.
+
+/** A control whose new value has not been checked. */
+const unchecked = (one) => ({ ...one, read: (s) => ({ ...one.read(s), checked: false }) });
+
+function numberField() {
+  const input = make("input", { type: "number", step: "any" });
+  return control("Your answer", input, "reply", { show: (s) => { if (input.value !== s.reply) input.value = s.reply; },
+    read: () => (NUMBER.test(input.value) ? input.value : "") });
+}
+
+const chosen = (options) => chooser("Your answer", "reply",
+  [["", "choose one"], ...options.map((words, place) => [String(place), words])]);
+
+const check = () => ({ checked: true });
+
+const controls = ({ options, hints }) => [
+  unchecked(options.length ? chosen(options) : numberField()),
+  button("Check", check),
+  ...(hints.length ? [button("Hint", ({ hinted }) => ({ hinted: Math.min(hinted + 1, hints.length) }))] : []),
+];
+
+/** Where this browser keeps the reply; a browser that keeps nothing for a page is no error. */
+const keptAt = (root) => `question ${location.pathname}#${root.id}`;
+
+function remember(root, reply) {
+  try {
+    if (reply) localStorage.setItem(keptAt(root), reply);
+  } catch { /* forgotten, then */ }
+}
+
+function remembered(root) {
+  try {
+    return localStorage.getItem(keptAt(root)) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+function build({ page, on, take, data, controls: [{ input }] }) {
+  on(input, "keydown", ({ key }) => key === "Enter" && input.value && take(check()));
+  // The page names the machine once it stands there.
+  const recall = requestAnimationFrame(() => {
+    const reply = remembered(page.root);
+    if (reply && page.root.isConnected && !location.hash.startsWith(`#${page.root.id}=`) && canBe(reply, 0, data)) {
+      take({ reply, checked: true });
+    }
+  });
+  on(window, "pagehide", () => cancelAnimationFrame(recall));
+}
+
+function show({ verdict, said, hinted, reply, checked }, { page, data: { hints } }) {
+  say(page.big, verdict || "Not answered yet");
+  say(page.say, said || (verdict === "Not yet" && hinted < hints.length ? "Press Hint for a nudge." : ""));
+  page.big.classList.toggle("question-right", verdict === "Right");
+  page.big.classList.toggle("question-open", !verdict);
+  fill(page.hints, hints.slice(0, hinted), () => make("li", {}, make("span")), ({ firstChild }, hint) => say(firstChild, hint));
+  if (checked) remember(page.root, reply);
+}
+
+const words = ({ verdict, said, hinted }, { hints }) =>
+  (verdict ? `${verdict}. ${said}` : hinted ? `Hint: ${hints[hinted - 1]}` : "Not checked yet.");
+
+export default machine({ name: "question", label: "A question", data: ["right", "options", "tolerance", "because", "replies", "hints"],
+  settings: ["reply", "checked", "hinted"], fits: { reply: canBe, hinted: (n, _, { hints }) => Number.isInteger(n) && n >= 0 && n <= hints.length },
+  stage: '<ol class="question-hints"></ol>', controls, build, compute, show, words });

@@ -1,0 +1,30 @@
+"""A question remembers its answer in the browser, and an address comes before what it remembers."""
+
+import pytest
+
+from attnbook.machines import Question
+from booktools.widget_page import write_page
+from tests.browser.conftest import serving
+from tests.browser.explorer_page import follow, snapshot, start_widgets, wait_for_widgets
+
+pytestmark = pytest.mark.browser
+
+
+def test_an_answer_is_there_when_the_reader_comes_back(open_page, tmp_path):
+    asked = Question("Twice 3?", right=6, replies={9: "That is its square."})
+    write_page(tmp_path, asked, Question("Which?", right=1, options=["a", "b"]))
+    with serving(tmp_path) as url:
+        page, _ = open_page(f"{url}index.html")
+        wait_for_widgets(page, 2)
+        field = page.locator(".machine input").first
+        field.fill("9")
+        assert snapshot(page.locator(".machine").first)["verdict"] == ""
+        field.press("Enter")
+        assert page.locator(".machine-say").first.inner_text() == "That is its square."
+        page.goto(f"{url}index.html")
+        start_widgets(page)
+        wait_for_widgets(page, 2)
+        page.wait_for_function("document.querySelector('.machine').snapshot().reply === '9'")
+        assert page.locator(".machine-big").all_inner_texts() == ["Not yet", "Not answered yet"]
+        follow(page, "question=reply:%226%22;checked:true")
+        assert page.locator(".machine-big").first.inner_text() == "Right"
