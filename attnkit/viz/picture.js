@@ -2,10 +2,10 @@
 // A page brings this when a reader asks for a picture.
 
 // What a file of a drawing must say itself, since no style sheet goes with it.
-const LOOKS = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap",
+const LOOKS = ["fill", "fill-opacity", "stroke", "stroke-opacity", "stroke-width", "stroke-dasharray", "stroke-linecap",
   "stroke-linejoin", "opacity", "paint-order", "font-family", "font-size", "font-weight", "text-anchor"];
 
-const isClear = (colour) => /^(none|transparent|.*[,/] 0\))$/.test(colour);
+const isClear = (colour) => /^(none|transparent|rgba\(.*, 0\)|.*\/ 0\))$/.test(colour);
 const plain = (colour) => (isClear(colour) ? "none" : `rgb(${pixelOf(colour)})`);
 const printable = (text) => text.replace(/[^\t\n\r\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, "\ufffd");
 
@@ -62,8 +62,9 @@ function shapesOf({ x, y, width, height }, style, id) {
     return shapes;
   }
   return [...shapes, ...edges.map((edge) => {
-    const [x1, y1, x2, y2] = sides[edge.side];
-    return svg("line", { x1, y1, x2, y2, ...line(edge) });
+    const [x1, y1, x2, y2] = sides[edge.side], half = edge.wide / 2; // a border lies within its box
+    const [right, down] = { Top: [0, half], Right: [-half, 0], Bottom: [0, -half], Left: [half, 0] }[edge.side];
+    return svg("line", { x1: x1 + right, y1: y1 + down, x2: x2 + right, y2: y2 + down, ...line(edge) });
   })];
 }
 
