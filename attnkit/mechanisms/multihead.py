@@ -158,45 +158,6 @@ class MultiHeadAttention(nn.Module):
                 layer.bias.requires_grad_(theirs.requires_grad)
         return new.train(module.training)
 
-    def to_torch(self) -> nn.MultiheadAttention:
-        """The same attention as a batch-first `nn.MultiheadAttention`, a copy: `from_torch` back.
-
-        Frozen weights stay frozen. Torch has one bias for the three projections: it is frozen
-        when all three are.
-
-        Raises:
-            ValueError: key and value have fewer heads than the queries, or `head_dim` is not
-                embed_dim / num_heads.
-        """
-        if self.num_kv_heads != self.num_heads:
-            expected = f"{self.num_heads} (num_heads), for torch has no grouped heads"
-            checks.fail("num_kv_heads", expected, str(self.num_kv_heads))
-        if self.sizes[0] != self.embed_dim:
-            expected = f"{self.embed_dim} (embed_dim) / {self.num_heads} (num_heads), as torch has"
-            checks.fail("head_dim", expected, str(self.head_dim))
-        *inputs, output = self.children()
-        new = nn.MultiheadAttention(
-            self.embed_dim,
-            self.num_heads,
-            dropout=self.dropout,
-            bias=output.bias is not None,
-            kdim=self.kdim,
-            vdim=self.vdim,
-            batch_first=True,
-        ).to(output.weight)
-        names = ["in_proj_weight"]
-        if not self.packed:
-            names = ["q_proj_weight", "k_proj_weight", "v_proj_weight"]
-        copies = [(getattr(new, name), [x.weight]) for name, x in zip(names, inputs, strict=True)]
-        copies.append((new.out_proj.weight, [output.weight]))
-        if output.bias is not None:
-            copies.append((new.in_proj_bias, [x.bias for x in inputs]))
-            copies.append((new.out_proj.bias, [output.bias]))
-        for parameter, parts in copies:
-            parameter.data.copy_(torch.cat([part.detach() for part in parts]))
-            parameter.requires_grad_(any(part.requires_grad for part in parts))
-        return new.train(self.training)
-
     @checks.hints
     def forward(
         self,

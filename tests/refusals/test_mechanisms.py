@@ -50,13 +50,6 @@ BUILDING = [
     Wrong(call(MultiHeadAttention, 8, 3, head_dim=0), ValueError, "head_dim", "…at least 1", "0"),
     Wrong(call(MultiHeadAttention, 8, 3, head_dim=2.5), TypeError, "head_dim", "an int", "…2.5"),
     Wrong(call(MultiHeadAttention, 8, 0, head_dim=2), ValueError, "num_heads", "…least 1", "0"),
-    Wrong(
-        lambda: MultiHeadAttention(8, 3, head_dim=2).to_torch(),
-        ValueError,
-        "head_dim",
-        "8 (embed_dim) / 3 (num_heads), as torch has",
-        "2",
-    ),
     Wrong(call(ProjectedAttention, 0, 6, 7), ValueError, "query_dim", "an int of at least 1", "0"),
     Wrong(call(ProjectedAttention, 4, 0, 7), ValueError, "key_dim", "an int of at least 1", "0"),
     Wrong(call(ProjectedAttention, 4, 6, 0), ValueError, "hidden_dim", "an int of at least 1", "0"),
