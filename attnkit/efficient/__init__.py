@@ -11,7 +11,7 @@ from attnkit.efficient.linear import (
     linear_attention_segment,
 )
 from attnkit.efficient.online_softmax import online_attention
-from attnkit.efficient.tiled_additive import tiled_additive_attention, tiled_additive_scores
+from attnkit.efficient.tiled_additive import tiled_additive_attention
 from attnkit.efficient.window import sliding_window_attention
 
 __all__ = [
@@ -29,5 +29,4 @@ __all__ = [
     "online_attention",
     "sliding_window_attention",
     "tiled_additive_attention",
-    "tiled_additive_scores",
 ]

@@ -59,35 +59,6 @@ def worth_tiling(query: Tensor, key: Tensor) -> bool:
     return max(query.numel() * keys, key.numel() * length) >= WORTH_TILING
 
 
-def tiled_additive_scores(query: Tensor, key: Tensor, v: Tensor) -> Tensor:
-    """Scores v^T tanh(q + k), equal to `scores.additive_scores`, in the memory of the scores.
-
-    Args:
-        query: projected queries (..., L, A).
-        key: projected keys (..., S, A).
-        v: (A,).
-
-    Returns:
-        (..., L, S). With `create_graph=True` the backward pass takes the plain form.
-
-    Raises:
-        TypeError: an input is not a floating tensor, or the dtypes differ.
-        ValueError: the three do not share their last dimension, or shapes or devices do not fit.
-
-    Example:
-        >>> import torch
-        >>> from attnkit.scores import additive_scores
-        >>> query, key, v = torch.randn(2, 300, 8), torch.randn(2, 400, 8), torch.randn(8)
-        >>> plain, tiled = additive_scores(query, key, v), tiled_additive_scores(query, key, v)
-        >>> torch.allclose(plain, tiled, atol=1e-5)
-        True
-    """
-    lead = _check(query, key, v)
-    dtype = query.dtype
-    with without_autocast(query):
-        return _scores(*widen(query, key, v), lead).to(dtype)
-
-
 def tiled_additive_attention(
     query: Tensor,
     key: Tensor,
@@ -127,7 +98,11 @@ def tiled_additive_attention(
         torch.Size([2, 300, 3])
     """
     checks.query_key_value(query, key, value)
-    _check(query, key, v)
+    checks.size("key", key, -1, query.shape[-1], "the hidden size of query")
+    if tuple(checks.floating("v", v).shape) != (query.shape[-1],):
+        checks.fail("v", f"shape (A,) = {(query.shape[-1],)}", f"shape {checks.shape(v)}")
+    checks.same_device(query=query, v=v)
+    checks.same_dtype(query=query, v=v)
     checks.flag("need_weights", need_weights)
     lead = checks.leading_dims(query=query, key=key, value=value)
     if mask is not None:
@@ -142,22 +117,21 @@ def attend_in_tiles(call: Call, v: Tensor, need_weights: bool) -> tuple[Tensor, 
     query, key, value = widen(call.query, call.key, call.value)
     v, weights = v.to(query.dtype), None
 
-    def scores() -> Tensor:
-        return _scores(query, key, v, checks.leading_dims(query=query, key=key))  # (..., L, S)
-
     with without_autocast(query):
         if need_weights or not worth_tiling(query, key):
-            weights = masked_softmax(scores(), call.mask)
+            weights = masked_softmax(scores_in_tiles(query, key, v), call.mask)
             output = weights @ value  # (..., L, Ev)
         else:
             output = _fused(query, key, v, value, call.mask, call.lead)
-    call.record(output, weights, scores)
+    call.record(output, weights, lambda: scores_in_tiles(query, key, v))
     return output, weights
 
 
-def _scores(query: Tensor, key: Tensor, v: Tensor, lead: tuple[int, ...]) -> Tensor:
+def scores_in_tiles(query: Tensor, key: Tensor, v: Tensor) -> Tensor:
+    """`pair_scores` (..., L, S) in the memory of the scores."""
     if not worth_tiling(query, key):
         return pair_scores(query, key, v)
+    lead = checks.leading_dims(query=query, key=key)
     scores = _Scores.apply(_batched(query, lead), _batched(key, lead), v)  # (N, L, S)
     return scores.reshape(*lead, *scores.shape[1:])
 
@@ -280,20 +254,6 @@ def _differentiable(
     wanted = [x for x in inputs if x.requires_grad]
     grads = iter(torch.autograd.grad(function(*inputs), wanted, grad, create_graph=True))
     return tuple(next(grads) if x.requires_grad else None for x in inputs)
-
-
-def _check(query: Tensor, key: Tensor, v: Tensor) -> torch.Size:
-    """Check projected queries, projected keys and v; return their leading dimensions."""
-    for name, item in {"query": query, "key": key}.items():
-        checks.floating(name, item)
-        checks.dims(name, item, 2, "(..., length, features)")
-    checks.floating("v", v)
-    checks.size("key", key, -1, query.shape[-1], "the hidden size of query")
-    if tuple(v.shape) != (query.shape[-1],):
-        checks.fail("v", f"shape (A,) = {(query.shape[-1],)}", f"shape {checks.shape(v)}")
-    checks.same_device(query=query, key=key, v=v)
-    checks.same_dtype(query=query, key=key, v=v)
-    return checks.leading_dims(query=query, key=key)
 
 
 def _batched(x: Tensor, lead: torch.Size) -> Tensor:

@@ -10,8 +10,8 @@ from attnkit import masks, trace
 from attnkit.efficient import tiled_additive
 from attnkit.efficient.tiled_additive import (
     PairTanh,
+    scores_in_tiles,
     tiled_additive_attention,
-    tiled_additive_scores,
 )
 from attnkit.functional import additive_scores, attend
 from tests.attnkit.efficient.memory import largest_tensor
@@ -97,16 +97,14 @@ def test_error_in_float32_is_at_most_twice_that_of_the_plain_form(scale):
     exact = additive_scores(*(x.double() for x in inputs[:3]))
     errors = [
         (scores(*inputs[:3]).double() - exact).square().mean().sqrt()
-        for scores in (tiled_additive_scores, additive_scores)
+        for scores in (scores_in_tiles, additive_scores)
     ]
     assert errors[0] <= 2 * errors[1]
 
 
 def test_scores_alone():
     inputs = problem((2, 3), 7, 12)[:3]
-    assert_same(
-        lambda *x, mask: tiled_additive_scores(*x), lambda *x, mask: additive_scores(*x), inputs
-    )
+    assert_same(lambda *x, mask: scores_in_tiles(*x), lambda *x, mask: additive_scores(*x), inputs)
 
 
 def test_leading_dimensions_broadcast():
@@ -129,7 +127,7 @@ def test_gradients_are_those_of_the_numbers():
     mask = masks.causal(4, 5, offset=0) & (torch.arange(4) != 2)[:, None]
     inputs = problem((2,), 4, 5, 3, 2)
     assert torch.autograd.gradcheck(lambda *x: tiled(*x, mask=mask), inputs)
-    assert torch.autograd.gradcheck(tiled_additive_scores, inputs[:3])
+    assert torch.autograd.gradcheck(scores_in_tiles, inputs[:3])
 
 
 @pytest.mark.parametrize("wanted", range(4), ids=["query", "key", "v", "value"])
@@ -278,7 +276,7 @@ def test_second_derivatives():
     mask = masks.causal(3, 4, offset=1)
     inputs = problem((1,), 3, 4, 2, 2)
     assert torch.autograd.gradgradcheck(lambda *x: tiled(*x, mask=mask), inputs)
-    assert torch.autograd.gradgradcheck(tiled_additive_scores, inputs[:3])
+    assert torch.autograd.gradgradcheck(scores_in_tiles, inputs[:3])
     query, *others = inputs
     grad = torch.autograd.grad(
         tiled(query, *(x.detach() for x in others)).sum(), query, create_graph=True
@@ -297,10 +295,6 @@ Q, K, V, X = torch.randn(2, 5, 8), torch.randn(2, 7, 8), torch.randn(8), torch.r
 
 def call(query=Q, key=K, v=V, value=X, **options):
     return lambda: tiled_additive_attention(query, key, v, value, **options)
-
-
-def scores(query=Q, key=K, v=V):
-    return lambda: tiled_additive_scores(query, key, v)
 
 
 WRONG = [
@@ -364,27 +358,20 @@ WRONG = [
     ),
     Wrong(call(need_weights=1), TypeError, "need_weights", "True or False", "int 1"),
     Wrong(
-        scores(query=Q[0, 0]),
+        call(query=Q[0, 0]),
         ValueError,
         "query",
         "at least 2 dimensions (..., length, features)",
         "shape (8,)",
     ),
     Wrong(
-        scores(key=K[0, 0]),
+        call(key=K[0, 0]),
         ValueError,
         "key",
         "at least 2 dimensions (..., length, features)",
         "shape (8,)",
     ),
-    Wrong(
-        scores(key=K.expand(1, 2, 7, 8)[:, :1].expand(2, 3, 7, 8)),
-        ValueError,
-        "key",
-        "leading dimensions that broadcast with the others",
-        "query (2, 5, 8), key (2, 3, 7, 8)",
-    ),
-    Wrong(scores(v=V.long()), TypeError, "v", "a floating-point tensor", "torch.int64"),
+    Wrong(call(v=V.long()), TypeError, "v", "a floating-point tensor", "torch.int64"),
 ]
 
 
