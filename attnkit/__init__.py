@@ -5,7 +5,7 @@ The map, from the bottom up; a file imports only from those above it here and fr
     guard           what a bad argument is told; dtypes, autocast, and whether values can be read
     masks           who may attend to whom
     trace           record what attention computes inside a model
-    formula         the mathematics: equation 1, the masked softmax, PyTorch's kernel
+    formula         the mathematics: equation 1, its scale, the masked softmax
     scores          how well each key answers each query
     call            what all calls share: check, replace NaN, compute, record, restore
     functional      the masked softmax and scaled dot-product attention

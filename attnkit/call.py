@@ -1,15 +1,19 @@
 """The steps that all attention calls share: check once, replace NaN and Inf, compute, restore.
 
 A function or module checks its arguments with `check` or `check_module`, opens a `Call`, computes
-with `call.query`, `call.key` and `call.value` (`attnkit.formula` has the mathematics, and expects
-nothing unusual), and returns what `call.finish` makes of the result.
+with `call.query`, `call.key` and `call.value`, and returns what `call.finish` makes of the result.
+`Call.dot_product` computes in one of two forms: `written_out`, equation 1 of `attnkit.formula`,
+which gives the weights too, or `fused`, PyTorch's kernel. Neither meets anything unusual.
 """
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from contextlib import nullcontext
+from functools import partial
+from typing import Any, NamedTuple, Protocol
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from attnkit import formula
@@ -17,7 +21,7 @@ from attnkit.guard import checks
 from attnkit.guard.dtypes import (
     as_autocast,
     autocasting,
-    narrow,
+    needs_grad,
     values_unavailable,
     widen,
     without_autocast,
@@ -42,6 +46,9 @@ class Ranges(Protocol):
         """The mask (..., L, S) of the ranges, and of `mask` on top."""
 
 
+_NOT_ASKED = object()
+
+
 class Call:
     """One attention call: what it computes with, and the way back out.
 
@@ -58,11 +65,8 @@ class Call:
         lead: the leading dimensions of the output, heads included.
         ranges: keys visible to each query, on top of `mask`.
         grouped: whether dimension -3 of key and value has fewer heads than that of the query.
+        finite: whether query, key and value are known to hold neither NaN nor Inf.
     """
-
-    __slots__ = (
-        "bias", "dtype", "grouped", "key", "lead", "mask", "nan_rows", "query", "ranges", "value",
-    )  # fmt: skip
 
     def __init__(
         self,
@@ -75,20 +79,51 @@ class Call:
         lead: tuple[int, ...],
         ranges: Ranges | None = None,
         grouped: bool = False,
+        finite: bool = False,
     ):
-        if autocasting(query):
+        self.autocasts = autocasting(query)
+        if self.autocasts:
             query, key, value = as_autocast(query, key, value)
         self.query, self.key, self.value = query, key, value
         self.mask, self.bias, self.ranges = mask, bias, ranges
         self.lead, self.grouped = lead, grouped
         self.dtype, self.nan_rows = value.dtype, None
-        if (mask is not None or ranges is not None) and not all_finite(query, key, value):
+        self._empty: Any = ()  # not known yet
+        self._empty: Any = _NOT_ASKED
+        hides = mask is not None or ranges is not None
+        # Whether values can be read, and reading them makes no device wait.
+        self.readable = hides and query.is_cpu and not values_unavailable(query)
+        if hides and not finite and not (self.readable and all_finite(query, key, value)):
             self._replace_nonfinite()
+
+    def part(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> "Call":
+        """A call of some of the queries and keys, which were checked as parts of this one."""
+        return Call(query, key, value, mask, lead=self.lead, grouped=self.grouped, finite=True)
 
     @property
     def whole_mask(self) -> Tensor | None:
         """The mask (..., L, S), that of the ranges included."""
         return self.mask if self.ranges is None else self.ranges.whole(self.mask)
+
+    @property
+    def empty(self) -> Tensor | None:
+        """The queries that see nothing (..., L, 1); None if there are none, as far as is known.
+
+        Worked out once a call, when it is first asked for. Where the values cannot be read, or
+        only while a device waits, a tensor comes back even if there are none.
+        """
+        if self._empty is _NOT_ASKED:
+            mask = self.mask if self.ranges is None else self.whole_mask
+            visible = None if mask is None else formula.any_visible(mask)
+            none = visible is None or (self.readable and visible.all())
+            self._empty = None if none else ~visible
+        return self._empty
+
+    def softmax(self, scores: Tensor) -> Tensor:
+        """The weights of scores (..., L, S): 0 where the mask hides, and in an empty row."""
+        if self.mask is None:
+            return scores.softmax(-1)
+        return formula.masked_softmax(scores, self.mask, self.empty)
 
     def dot_product(
         self, scale: float, dropout_p: float = 0.0, need_weights: bool = False
@@ -98,36 +133,71 @@ class Call:
         The kernel runs where only the output is wanted; never with dropout, so that one seed gives
         one output.
         """
-        query, key, value, bias = self.query, self.key, self.value, self.bias
-        mask = self.mask if self.ranges is None else self.whole_mask
-        if need_weights or dropout_p or not key.shape[-2]:
-            query, key, value = widen(query, key, value)
-            if self.grouped:
-                heads = query.shape[-3]
-                key, value = formula.repeat_heads(key, heads), formula.repeat_heads(value, heads)
-            bias = None if bias is None else bias.to(query.dtype)
-            lead = query.shape[:-2]
-            # As one leading dimension, if they agree: 4% of a small call (benchmarks/multihead.py).
-            flat = len(lead) > 1 and mask is bias is None
-            flat = flat and lead == key.shape[:-2] == value.shape[:-2]
-            if flat:
-                query, key, value = query.flatten(0, -3), key.flatten(0, -3), value.flatten(0, -3)
-            with without_autocast(query):
-                output, weights = formula.attention(query, key, value, mask, bias, scale, dropout_p)
-            if flat:
-                output = output.view(*lead, *output.shape[-2:])
-                weights = weights.view(*lead, *weights.shape[-2:])
-            if output.dtype != self.dtype:
-                output = output.to(self.dtype)
+        if self.ranges is not None:  # from here on they are a mask
+            self.mask, self.ranges = self.whole_mask, None
+        if need_weights or dropout_p or not self.key.shape[-2]:
+            output, weights = self.written_out(scale, dropout_p)
         else:
-            bias = None if bias is None else bias.to(query.dtype)
-            output = formula.fused_attention(
-                query, key, value, mask, bias, scale, self.lead, self.grouped
-            )
-            weights = None
+            output, weights = self.fused(scale), None
         if watching():
             self.record(output, weights, lambda: self.dot_scores(scale))
         return output, weights if need_weights else None
+
+    def written_out(self, scale: float, dropout_p: float) -> tuple[Tensor, Tensor]:
+        """Output and weights of equation 1, by its products and its softmax."""
+        query, key, value = widen(self.query, self.key, self.value)
+        mask, bias = self.mask, self.bias
+        if self.grouped:
+            heads = query.shape[-3]
+            key, value = formula.repeat_heads(key, heads), formula.repeat_heads(value, heads)
+        bias = None if bias is None else bias.to(query.dtype)
+        empty = None if mask is None else self.empty
+        lead = query.shape[:-2]
+        # As one leading dimension, if they agree: 4% of a small call (benchmarks/multihead.py).
+        flat = len(lead) > 1 and mask is bias is None
+        flat = flat and lead == key.shape[:-2] == value.shape[:-2]
+        if flat:
+            query, key, value = query.flatten(0, -3), key.flatten(0, -3), value.flatten(0, -3)
+        with without_autocast(query) if self.autocasts else nullcontext():
+            output, weights = formula.attention(
+                query, key, value, mask, bias, scale, dropout_p, empty
+            )
+        if flat:
+            output = output.view(*lead, *output.shape[-2:])
+            weights = weights.view(*lead, *weights.shape[-2:])
+        if output.dtype != self.dtype:
+            output = output.to(self.dtype)
+        return output, weights
+
+    def fused(self, scale: float) -> Tensor:
+        """The output of equation 1 by PyTorch's kernel, which returns no weights."""
+        query, key, value, mask, lead = self.query, self.key, self.value, self.mask, self.lead
+        empty = None
+        if mask is not None:
+            # On a CPU the kernel itself gives an empty row 0 (from torch 2.5 on); of its gradient,
+            # and of other devices and compilers, that is not known.
+            if not self.readable or needs_grad(query, key, value, self.bias):
+                empty = self.empty
+            if self.bias is not None:
+                mask = torch.where(mask, self.bias.to(query.dtype), -math.inf)
+            if empty is not None:
+                mask = mask.masked_fill(empty, 1)  # True, or a bias that is finite
+            # With three dimensions the kernel that holds all weights would run.
+            if mask.dim() > 3 and len(lead) > 2:  # heads may stay one, the batch may not
+                mask = mask.expand(*lead[:-1], *mask.shape[-3:]).flatten(0, -4)
+            elif mask.dim() == 3:
+                mask = mask[None]
+        kv_lead = (*lead[:-1], key.shape[-3]) if self.grouped else lead
+        if query.dim() != 4 or query.shape[:2] != lead:
+            query = four_dims(query, lead)
+        if key.dim() != 4 or not key.shape[:2] == kv_lead == value.shape[:2]:
+            key, value = four_dims(key, kv_lead), four_dims(value, kv_lead)
+        output = F.scaled_dot_product_attention(
+            query, key, value, attn_mask=mask, scale=scale, enable_gqa=self.grouped
+        )
+        if len(lead) != 2:
+            output = output.reshape(*lead, *output.shape[-2:])
+        return output if empty is None else output.masked_fill(empty, 0.0)
 
     def dot_scores(self, scale: float) -> Tensor:
         """The scores of equation 1 (..., L, S), in at least float32."""
@@ -147,7 +217,7 @@ class Call:
         with torch.no_grad(), without_autocast(output):
             mask, plain = self.whole_mask, scores()
             if weights is None:
-                weights = formula.masked_softmax(plain, mask)
+                weights = formula.masked_softmax(plain, mask, self.empty)
             observe(scores=plain, mask=mask, weights=weights, output=output)
 
     def finish(self, output: Tensor, weights: Tensor | None = None) -> Attended:
@@ -157,10 +227,10 @@ class Call:
         """
         if output.dtype != self.dtype:
             output = output.to(self.dtype)
-        if weights is not None:
-            weights = narrow(weights, self.dtype)
-            if weights.shape[:-2] != self.lead:
-                weights = weights.expand(*self.lead, *weights.shape[-2:])
+        if weights is not None and weights.dtype != self.dtype:
+            weights = weights.to(self.dtype)
+        if weights is not None and weights.shape[:-2] != self.lead:
+            weights = weights.expand(*self.lead, *weights.shape[-2:])
         rows = self.nan_rows
         if rows is None:
             return Attended(output, weights)
@@ -169,6 +239,15 @@ class Call:
         if rows.dim() > output.dim():  # one head that sees it is enough
             rows = rows.any(-3)
         return Attended(output.masked_fill(rows, math.nan), weights)
+
+    def zero_empty(self, output: Tensor) -> Tensor:
+        """Write 0 to a query that sees nothing in any head: output (..., L, E), projected and with
+        the heads of `lead` merged, so that the bias of that projection is 0 there too."""
+        if self.key.shape[-2] == 0:
+            return output * 0
+        if self.mask is None or self.empty is None:
+            return output
+        return output.masked_fill(self.empty.all(-3), 0.0)
 
     def _replace_nonfinite(self) -> None:
         """Put zeros for NaN and Inf, and remember in `nan_rows` which queries see one."""
@@ -182,7 +261,7 @@ class Call:
             mask, ranges = ranges.whole(mask), None
         if ranges is None:
             seen = formula.any_visible(mask & bad_key[..., None, :])
-            sees = formula.any_visible(mask)
+            sees = True if self.empty is None else ~self.empty
         else:  # in memory linear in the lengths
             visible = torch.ones_like(bad_key) if mask is None else mask[..., 0, :]
             seen, sees = ranges.any(bad_key & visible), ranges.any(visible)
@@ -193,9 +272,7 @@ class Call:
 
 
 def all_finite(*tensors: Tensor) -> bool:
-    """True if every element is known to be finite; False if not, or if it cannot be checked."""
-    if not tensors[0].is_cpu or values_unavailable(tensors[0]):
-        return False
+    """Whether every element is finite, of tensors whose values can be read."""
     for tensor in tensors:
         # The sum of finite numbers may overflow, so a false alarm is possible; a miss is not.
         total = (tensor.detach() if tensor.requires_grad else tensor).sum()
@@ -204,16 +281,58 @@ def all_finite(*tensors: Tensor) -> bool:
     return True
 
 
+def four_dims(x: Tensor, lead: tuple[int, ...]) -> Tensor:
+    """(..., length, features) as (B, H, length, features), which PyTorch's kernel takes."""
+    if x.shape[:-2] != lead:
+        x = x.expand(*lead, *x.shape[-2:])
+    if x.dim() == 4:
+        return x
+    return x.flatten(0, -4) if x.dim() > 4 else x[(None,) * (4 - x.dim())]
+
+
 def project(layer: Callable[[Tensor], Tensor], x: Tensor, mask: Tensor | None) -> Tensor:
     """`layer(x)`, where rows of `x` that hold NaN or Inf become rows of NaN, without gradient.
 
     Once a NaN has been through a projection, the gradient of its weights is NaN whatever the mask
     does afterwards, since 0 * NaN is NaN. Without a mask nothing can be hidden.
     """
-    if mask is None or all_finite(x):
+    if mask is None or (x.is_cpu and not values_unavailable(x) and all_finite(x)):
         return layer(x)
     bad = ~x.isfinite().all(-1, keepdim=True)
     return layer(x.masked_fill(bad, 0.0)).masked_fill(bad, math.nan)
+
+
+def project_linear(
+    layer: Callable[[Tensor], Tensor], x: Tensor, mask: Tensor | None
+) -> tuple[Tensor, bool]:
+    """`project`, and whether the result is known to be finite, so that `Call` need not look.
+
+    A product passes NaN and Inf on: where it is all that the layer does, one look at the result is
+    one at `x` too.
+    """
+    if mask is None:
+        return layer(x), False
+    if is_bare(layer) and x.is_cpu and not values_unavailable(x):
+        projected = layer(x)
+        if all_finite(projected):
+            return projected, True
+    return project(layer, x, mask), False
+
+
+def is_bare(layer: Callable[[Tensor], Tensor]) -> bool:
+    """Whether calling the layer is its product and nothing else, so that parts of it may be used.
+
+    A hook, an adapter, a parametrization or a quantized layer wants to see the call.
+    """
+    if type(layer) is partial:
+        return layer.func is F.linear
+    return (
+        type(layer) is nn.Linear
+        and not (layer._forward_hooks or layer._forward_pre_hooks)
+        and not (layer._backward_hooks or layer._backward_pre_hooks)
+        and "forward" not in vars(layer)
+        and not nn.modules.module._has_any_global_hook()
+    )
 
 
 def check(
@@ -237,7 +356,8 @@ def check(
     checks.flag("enable_gqa", enable_gqa)
     checks.flag("need_weights", need_weights)
     checks.size("key", key, -1, query.shape[-1], "the feature size of query")
-    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else checks.number("scale", scale)
+    features = query.shape[-1]
+    scale = formula.default_scale(features) if scale is None else checks.number("scale", scale)
     lead = query.shape[:-2]
     if enable_gqa:
         _check_grouped_heads(query, key, value)

@@ -12,7 +12,6 @@ from torch import Tensor
 
 from attnkit.call import Attended, Call, check
 from attnkit.efficient.key_ranges import joined, part_of, zeros
-from attnkit.formula import fused_attention
 from attnkit.guard import checks
 from attnkit.guard.dtypes import values_unavailable, without_autocast
 
@@ -160,9 +159,7 @@ def _sparse(call: Call, scale: float) -> Tensor:
             near = part if near is None else near & part
         chosen = chosen.tolist()
         key, value = joined(keys, chosen), joined(values, chosen)
-        outputs.append(
-            fused_attention(query, key, value, near, None, scale, call.lead, call.grouped)
-        )
+        outputs.append(call.part(query, key, value, near).fused(scale))
     return torch.cat(outputs, -2)
 
 

@@ -119,7 +119,7 @@ def attend_in_tiles(call: Call, v: Tensor, need_weights: bool) -> tuple[Tensor, 
 
     with without_autocast(query):
         if need_weights or not worth_tiling(query, key):
-            weights = masked_softmax(scores_in_tiles(query, key, v), call.mask)
+            weights = call.softmax(scores_in_tiles(query, key, v))
             output = weights @ value  # (..., L, Ev)
         else:
             output = _fused(query, key, v, value, call.mask, call.lead)

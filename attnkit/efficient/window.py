@@ -17,7 +17,6 @@ from torch import Tensor
 
 from attnkit.call import Attended, Call, check
 from attnkit.efficient.key_ranges import joined, key_ranges, keys_alone, part_of, zeros
-from attnkit.formula import fused_attention
 from attnkit.guard import checks
 from attnkit.guard.dtypes import values_unavailable, without_autocast
 
@@ -122,9 +121,7 @@ def _in_blocks(call: Call, scale: float, block_rows: int) -> Tensor:
             near = part if near is None else near & part
         pieces = range(number[span.start], number[span.stop])
         key, value = joined(keys, pieces), joined(values, pieces)
-        outputs.append(
-            fused_attention(query, key, value, near, None, scale, call.lead, call.grouped)
-        )
+        outputs.append(call.part(query, key, value, near).fused(scale))
     return torch.cat(outputs, -2) if len(outputs) > 1 else outputs[0]
 
 

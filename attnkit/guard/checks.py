@@ -241,25 +241,22 @@ def bias(value: Any, target: Sequence[int], *, device: torch.device) -> Tensor:
 def query_key_value(query: Any, key: Any, value: Any) -> None:
     """Check what every mechanism asks of its inputs: floating (..., length, features) tensors on
     one device and of one dtype, with a value for every key and no empty feature dimension."""
-    if isinstance(query, Tensor) and isinstance(key, Tensor) and isinstance(value, Tensor):
-        dense = not (query.is_nested or key.is_nested or value.is_nested)
-        if dense and query.layout == key.layout == value.layout == torch.strided:
-            q, k, v, dtype = query.shape, key.shape, value.shape, query.dtype
-            if (
-                (dtype.is_floating_point and dtype == key.dtype == value.dtype)
-                and query.device == key.device == value.device
-                and (len(q) > 1 < len(k) and len(v) > 1)
-                and (q[-1] > 0 < k[-1] and v[-1] > 0 and v[-2] == k[-2])
-            ):
-                return  # nothing below would fail, and this is quick
-    for name, item in (("query", query), ("key", key), ("value", value)):
-        floating(name, item)
-        dims(name, item, 2, "(..., length, features)")
-        if item.shape[-1] == 0:
-            fail(name, "at least one feature in the last dimension", f"shape {shape(item)}")
-    same_device(query=query, key=key, value=value)
-    same_dtype(query=query, key=key, value=value)
-    size("value", value, -2, key.shape[-2], "one value for each key")
+    for name, x in (("query", query), ("key", key), ("value", value)):
+        dense = isinstance(x, Tensor) and not x.is_nested and x.layout == torch.strided
+        if not (dense and x.is_floating_point() and x.dim() > 1 and x.shape[-1] > 0):
+            _refuse_input(name, x)
+    if not query.device == key.device == value.device:
+        same_device(query=query, key=key, value=value)
+    if not query.dtype == key.dtype == value.dtype:
+        same_dtype(query=query, key=key, value=value)
+    if value.shape[-2] != key.shape[-2]:
+        size("value", value, -2, key.shape[-2], "one value for each key")
+
+
+def _refuse_input(name: str, value: Any) -> None:
+    """Say what is wrong with an input of attention."""
+    dims(name, floating(name, value), 2, "(..., length, features)")
+    fail(name, "at least one feature in the last dimension", f"shape {shape(value)}")
 
 
 def shape(value: Tensor) -> tuple[int, ...]:

@@ -1,9 +1,9 @@
 """Attention mechanisms as modules: additive, Luong's three, projected, and multi-head.
 
 To see how multi-head attention is computed, read in this order: `MultiHeadAttention.forward`,
-which projects and splits into heads; `Call.dot_product` in `attnkit.call`; and in
-`attnkit.formula` either `attention`, equation 1 with its weights, or `fused_attention`, PyTorch's
-form of it in one kernel, which runs when no weights are asked for.
+which projects and splits into heads; `Call.dot_product` in `attnkit.call`, which chooses between
+equation 1 with its weights, `attnkit.formula.attention`, and PyTorch's form of it in one kernel,
+which runs when no weights are asked for.
 """
 
 from attnkit.mechanisms.additive import AdditiveAttention

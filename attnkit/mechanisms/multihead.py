@@ -1,6 +1,5 @@
 """Multi-head attention (Vaswani et al. 2017)."""
 
-import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol, Self
@@ -9,8 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attnkit.call import Attended, Call, check_module, project, visible
-from attnkit.formula import empty_rows
+from attnkit.call import Attended, Call, check_module, is_bare, project, project_linear, visible
+from attnkit.formula import default_scale
 from attnkit.guard import checks
 
 Rotate = Callable[[Tensor, int], Tensor]
@@ -51,6 +50,7 @@ class MultiHeadAttention(nn.Module):
         kdim: features of a key; `embed_dim` when omitted.
         vdim: features of a value; `embed_dim` when omitted.
         bias: add a learned bias in all four projections.
+        scale: factor of the scores; 1/sqrt(D) when omitted.
         dropout: probability of dropping a weight in training.
 
     Shapes: query (..., L, E), key (..., S, kdim), value (..., S, vdim) -> output (..., L, E),
@@ -83,6 +83,7 @@ class MultiHeadAttention(nn.Module):
         kdim: int | None = None,
         vdim: int | None = None,
         bias: bool = True,
+        scale: float | None = None,
         dropout: float = 0.0,
     ):
         super().__init__()
@@ -96,6 +97,9 @@ class MultiHeadAttention(nn.Module):
         self.kdim = embed_dim if kdim is None else checks.integer("kdim", kdim, minimum=1)
         self.vdim = embed_dim if vdim is None else checks.integer("vdim", vdim, minimum=1)
         checks.flag("bias", bias)
+        self.scale = (
+            default_scale(self.head_dim) if scale is None else checks.number("scale", scale)
+        )
         self.dropout = checks.probability("dropout", dropout)
         query_size, kv_size = num_heads * self.head_dim, self.num_kv_heads * self.head_dim
         self.sizes = [query_size, kv_size, kv_size]
@@ -211,62 +215,79 @@ class MultiHeadAttention(nn.Module):
         # All is checked before the cache is written to: a refused call leaves it as it was.
         held = 0 if cache is None else getattr(cache, "kept", cache.length)
         mask = _visible(mask, bias, (*lead, L, held + S), query.device)
-        dropout_p = self.dropout if self.training else 0.0
-        written_out = need_weights or dropout_p > 0  # by products, not by the kernel
-        query, key, value = self._heads(query, key, value, mask, written_out)
+        # Written out as products, or by the kernel?
+        written_out = need_weights or (self.training and self.dropout > 0)
+        heads, finite = self.project_heads(query, key, value, mask, written_out)
+        query, key, value = heads
         if rotate is not None:
             offset = 0 if cache is None else cache.length
             query, key = _turned(rotate, query, offset), _turned(rotate, key, offset)
         if cache is not None:
             key, value = cache.update(key, value)
-        grouped = self.num_kv_heads != self.num_heads
-        call = Call(query, key, value, mask, bias, lead=lead, grouped=grouped)
-        scale = 1 / math.sqrt(self.head_dim)
-        output, weights = call.dot_product(scale, dropout_p, need_weights)
+        call = Call(
+            query, key, value, mask, bias, lead=lead,
+            grouped=self.num_kv_heads != self.num_heads,
+            finite=finite and rotate is cache is None,
+        )  # fmt: skip
+        output, weights = self.attend(call, need_weights)
         output = self.out_proj(output.transpose(-3, -2).flatten(-2))  # (..., L, E)
-        return call.finish(_zero_empty(output, mask, key), weights)
+        return call.finish(call.zero_empty(output), weights)
 
-    def _heads(
+    def project_heads(
         self,
         query: Tensor,
         key: Tensor,
         value: Tensor,
-        mask: Tensor | None,
+        mask: Tensor | None = None,
         contiguous: bool = False,
-    ) -> Sequence[Tensor]:
+    ) -> tuple[Sequence[Tensor], bool]:
         """Project, with as few products as the inputs allow, and split into heads.
 
-        `contiguous`: as products want them, and PyTorch's kernel does not
-        (benchmarks/multihead.py, weights on).
+        Args:
+            query, key, value: as in `forward`, none omitted.
+            mask: tells whether rows of NaN could be hidden and have to be kept from the weights.
+            contiguous: as products want them, and PyTorch's kernel does not
+                (benchmarks/multihead.py, weights on).
+
+        Returns:
+            Queries (..., H, L, D), keys and values (..., H_kv, S, D); and whether all of them are
+            known to be finite.
         """
-        if not self.packed:
-            parts = (
-                project(self.query_proj, query, mask),
-                project(self.key_proj, key, mask),
-                project(self.value_proj, value, mask),
-            )
-        elif query is key is value:
-            x = project(self.in_proj, query, mask)
+        if self.packed and query is key is value:
+            x, finite = project_linear(self.in_proj, query, mask)
             if self.num_kv_heads < self.num_heads:
-                return _split_heads(x, self.head_dim).split(self.head_counts, -3)
+                return _split_heads(x, self.head_dim).split(self.head_counts, -3), finite
             x = x.view(*x.shape[:-1], 3, self.num_heads, self.head_dim).transpose(-4, -2)
-            return (x.contiguous() if contiguous else x).unbind(-3)  # one copy for all three
-        elif _is_bare(self.in_proj):
-            weights = self.in_proj.weight.split(self.sizes)
-            bias = self.in_proj.bias
-            biases = (None,) * 3 if bias is None else bias.split(self.sizes)
-            parts = [
-                project(partial(F.linear, weight=weight, bias=bias), x, mask)
-                for x, weight, bias in zip((query, key, value), weights, biases, strict=True)
-            ]
-        else:  # a hook, adapter or quantized layer takes the layer as a whole
-            parts = [
-                project(self.in_proj, x, mask).split(self.sizes, -1)
-                for x in ((query, key) if value is key else (query, key, value))
-            ]
-            parts = parts[0][0], parts[1][1], parts[-1][2]
+            return (x.contiguous() if contiguous else x).unbind(-3), finite  # one copy for all
+        inputs = query, key, value
+        if self.packed and not is_bare(self.in_proj):
+            # A hook, an adapter or a quantized layer takes the layer as a whole.
+            whole = {id(x): x for x in inputs}
+            whole = {name: project(self.in_proj, x, mask) for name, x in whole.items()}
+            parts = [whole[id(x)].split(self.sizes, -1)[n] for n, x in enumerate(inputs)]
+            finite = [False]
+        else:
+            layers = zip(self._projections(), inputs, strict=True)
+            parts, finite = zip(*(project_linear(f, x, mask) for f, x in layers), strict=True)
         heads = [_split_heads(x, self.head_dim) for x in parts]
-        return [x.contiguous() for x in heads] if contiguous else heads
+        return [x.contiguous() for x in heads] if contiguous else heads, all(finite)
+
+    def _projections(self) -> Sequence[Callable[[Tensor], Tensor]]:
+        """The projections of query, key and value; of the packed matrix, its three parts."""
+        if not self.packed:
+            return self.query_proj, self.key_proj, self.value_proj
+        weights, bias = self.in_proj.weight.split(self.sizes), self.in_proj.bias
+        biases = (None,) * 3 if bias is None else bias.split(self.sizes)
+        pairs = zip(weights, biases, strict=True)
+        return [partial(F.linear, weight=weight, bias=part) for weight, part in pairs]
+
+    def attend(self, call: Call, need_weights: bool) -> tuple[Tensor, Tensor | None]:
+        """Output (..., H, L, D), and weights (..., H, L, S) or None, of projected heads.
+
+        A subclass that changes what a head computes overrides this and nothing else.
+        """
+        dropout_p = self.dropout if self.training else 0.0
+        return call.dot_product(self.scale, dropout_p, need_weights)
 
     def extra_repr(self) -> str:
         return (
@@ -304,7 +325,7 @@ def _visible(
         per_head = getattr(mask, "ndim", 0) >= len(target)
         shape = target if per_head else (*target[:-3], *target[-2:])
         mask = checks.mask(mask, shape, device=device)
-        mask = mask if per_head else mask[..., None, :, :]
+        mask = mask if per_head else mask.unsqueeze(-3)
     if bias is None:
         return mask
     seen = visible(None, checks.bias(bias, target, device=device))
@@ -318,27 +339,3 @@ def _turned(rotate: Rotate, x: Tensor, offset: int) -> Tensor:
         got = checks.shape(turned) if isinstance(turned, Tensor) else type(turned).__name__
         checks.fail("rotate", f"a function that keeps the shape {checks.shape(x)}", str(got))
     return turned
-
-
-def _is_bare(layer: nn.Module) -> bool:
-    """Whether calling the layer is its product and nothing else, so that parts of it may be used.
-
-    A hook, an adapter, a parametrization or a quantized layer wants to see the call.
-    """
-    return (
-        type(layer) is nn.Linear
-        and not (layer._forward_hooks or layer._forward_pre_hooks)
-        and not (layer._backward_hooks or layer._backward_pre_hooks)
-        and "forward" not in vars(layer)
-        and not nn.modules.module._has_any_global_hook()
-    )
-
-
-def _zero_empty(output: Tensor, mask: Tensor | None, key: Tensor) -> Tensor:
-    """Set the output, `out_proj`'s bias included, to 0 where every head is fully masked."""
-    if key.shape[-2] == 0:
-        return output * 0
-    if mask is None:
-        return output
-    empty = empty_rows(mask)  # (..., H or 1, L, 1)
-    return output if empty is None else output.masked_fill(empty.all(-3), 0.0)

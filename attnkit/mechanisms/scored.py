@@ -3,7 +3,6 @@
 from torch import Tensor, nn
 
 from attnkit.call import Attended, Call, check_module, project
-from attnkit.formula import masked_softmax
 from attnkit.guard import checks
 from attnkit.guard.dtypes import widen, without_autocast
 
@@ -59,7 +58,7 @@ class ScoredAttention(nn.Module):
                 # A subclass's, which would broadcast: a wrong number without an error.
                 expected = f"shape (..., L, S) = (..., {pairs[0]}, {pairs[1]})"
                 checks.fail("scores", expected, f"shape {checks.shape(scores)}")
-            weights = masked_softmax(scores, call.mask)
+            weights = call.softmax(scores)
             output = weights @ value  # (..., L, Ev)
         call.record(output, weights, lambda: self.scores(query, key))
         return output, weights

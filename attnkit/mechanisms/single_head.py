@@ -1,10 +1,9 @@
 """One head: of projected query and key over raw states, and of self-attention."""
 
-import math
-
 from torch import Tensor, nn
 
-from attnkit.call import Attended, Call, check_module, project
+from attnkit.call import Attended, Call, check_module, project_linear
+from attnkit.formula import default_scale
 from attnkit.guard import checks
 from attnkit.mechanisms.scored import ScoredAttention
 
@@ -23,12 +22,13 @@ class ProjectedAttention(ScoredAttention):
         query_dim: features of a query, at least 1.
         key_dim: features of a key, at least 1.
         hidden_dim: features A in which the two are compared, at least 1.
+        scale: factor of the scores; 1/sqrt(A) when omitted.
 
     Shapes: query (..., L, query_dim), key (..., S, key_dim), value (..., S, Ev) -> output
     (..., L, Ev), weights (..., L, S). See `forward`.
 
     Raises:
-        TypeError: a size is not an int.
+        TypeError: a size is not an int, or `scale` is not a number.
         ValueError: a size is below 1.
 
     Example:
@@ -40,9 +40,12 @@ class ProjectedAttention(ScoredAttention):
         (torch.Size([2, 1, 6]), torch.Size([2, 1, 5]))
     """
 
-    def __init__(self, query_dim: int, key_dim: int, hidden_dim: int):
+    def __init__(
+        self, query_dim: int, key_dim: int, hidden_dim: int, *, scale: float | None = None
+    ):
         super().__init__(query_dim, key_dim)
         self.hidden_dim = checks.integer("hidden_dim", hidden_dim, minimum=1)
+        self.scale = default_scale(hidden_dim) if scale is None else checks.number("scale", scale)
         self.query_proj = nn.Linear(query_dim, hidden_dim, bias=False)
         self.key_proj = nn.Linear(key_dim, hidden_dim, bias=False)
 
@@ -56,7 +59,7 @@ class ProjectedAttention(ScoredAttention):
 
     def scores(self, query: Tensor, key: Tensor) -> Tensor:
         """Scaled dot product of what the two projections gave -> (..., L, S)."""
-        return query @ key.mT / math.sqrt(self.hidden_dim)
+        return self.scale * (query @ key.mT)
 
     def extra_repr(self) -> str:
         return f"{super().extra_repr()}, hidden_dim={self.hidden_dim}"
@@ -110,7 +113,7 @@ class SelfAttention(nn.Module):
         head_dim = embed_dim if head_dim is None else head_dim
         self.head_dim = checks.integer("head_dim", head_dim, minimum=1)
         checks.flag("bias", bias)
-        self.scale = None if scale is None else checks.number("scale", scale)
+        self.scale = default_scale(head_dim) if scale is None else checks.number("scale", scale)
         self.dropout = checks.probability("dropout", dropout)
         self.query_proj = nn.Linear(embed_dim, head_dim, bias=bias)
         self.key_proj = nn.Linear(embed_dim, head_dim, bias=bias)
@@ -147,13 +150,13 @@ class SelfAttention(nn.Module):
         key, value, target = check_module(self, query, key, value, need_weights, **dims)
         if mask is not None:
             mask = checks.mask(mask, target, device=query.device)
-        query = project(self.query_proj, query, mask)  # (..., L, D)
-        key = project(self.key_proj, key, mask)  # (..., S, D)
-        value = project(self.value_proj, value, mask)  # (..., S, D)
-        call = Call(query, key, value, mask, lead=target[:-2])
-        scale = 1 / math.sqrt(self.head_dim) if self.scale is None else self.scale
+        query, query_ok = project_linear(self.query_proj, query, mask)  # (..., L, D)
+        key, key_ok = project_linear(self.key_proj, key, mask)  # (..., S, D)
+        value, value_ok = project_linear(self.value_proj, value, mask)  # (..., S, D)
+        finite = query_ok and key_ok and value_ok
+        call = Call(query, key, value, mask, lead=target[:-2], finite=finite)
         dropout_p = self.dropout if self.training else 0.0
-        return call.finish(*call.dot_product(scale, dropout_p, need_weights))
+        return call.finish(*call.dot_product(self.scale, dropout_p, need_weights))
 
     def extra_repr(self) -> str:
         return f"embed_dim={self.embed_dim}, head_dim={self.head_dim}, dropout={self.dropout}"

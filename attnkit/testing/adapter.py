@@ -207,7 +207,11 @@ def adapt(
         project = project or _keras_heads(attention)
     else:
         run, asks_weights, takes_mask, alone = _run_by_name(attention)
-        if project is None and hasattr(attention, "_heads") and hasattr(attention, "head_dim"):
+        if (
+            project is None
+            and hasattr(attention, "project_heads")
+            and hasattr(attention, "head_dim")
+        ):
             project = _our_heads(attention)
     parameter = next(attention.parameters(), None) if isinstance(attention, nn.Module) else None
     if dtype is None:
@@ -343,7 +347,8 @@ def _keras_heads(attention: Any) -> Callable[..., Any]:
 
 def _our_heads(attention: nn.Module) -> Callable[..., Any]:
     def project(query, key):
-        return attention._heads(query, key, key, None)[:2]
+        heads, _ = attention.project_heads(query, key, key)
+        return heads[:2]
 
     return project
 

@@ -17,8 +17,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 import attnkit
-from attnkit import efficient
+from attnkit import efficient, formula
 from attnkit.efficient import flash, tiled_additive, window
+from attnkit.guard.dtypes import widen, without_autocast
 
 
 class Mechanism(NamedTuple):
@@ -28,9 +29,34 @@ class Mechanism(NamedTuple):
     query_dim: int = 8
     key_dim: int = 8
     value_dim: int = 8
+    sums_to_one: bool = True
 
     def __repr__(self) -> str:
         return self.name
+
+
+class Sink(attnkit.MultiHeadAttention):
+    """Heads with one more, learned, score each, to whose share of a row no value belongs.
+
+    It shows what `MultiHeadAttention.attend` is for, and that the contract holds for who uses it.
+    """
+
+    def __init__(self, embed_dim: int, num_heads: int, **options):
+        super().__init__(embed_dim, num_heads, **options)
+        self.sink = nn.Parameter(torch.linspace(-1, 1, num_heads))
+
+    def attend(self, call, need_weights):
+        query, key, value = widen(call.query, call.key, call.value)
+        if call.grouped:
+            key, value = (formula.repeat_heads(x, self.num_heads) for x in (key, value))
+        with without_autocast(query):
+            scores = formula.product(query, key.mT, self.scale)  # (..., H, L, S)
+            sink = self.sink.to(scores.dtype)[:, None, None].expand(*scores.shape[:-1], 1)
+            mask = None if call.mask is None else F.pad(call.mask, (0, 1), value=True)
+            weights = formula.masked_softmax(torch.cat((scores, sink), -1), mask, None)[..., :-1]
+            output = weights @ value  # (..., H, L, D)
+        call.record(output, weights, lambda: scores)
+        return output.to(call.dtype), weights if need_weights else None
 
 
 class Function(nn.Module):
@@ -188,6 +214,25 @@ def _multihead_peer(module, query, key, value, mask):
     return output.transpose(0, 1)
 
 
+def _sink_peer(module, query, key, value, mask):
+    """PyTorch's kernel with one more key, of zeros and with a value of zeros, and a bias for it."""
+    weights, biases = (x.split(module.sizes) for x in (module.in_proj.weight, module.in_proj.bias))
+    query, key, value = (
+        F.linear(x, weight, bias).unflatten(-1, (-1, module.head_dim)).transpose(1, 2)
+        for x, weight, bias in zip((query, key, value), weights, biases, strict=True)
+    )
+    key, value = (F.pad(x, (0, 0, 0, 1)) for x in (key, value))
+    bias = query.new_zeros(query.shape[0], 1, query.shape[2], key.shape[2] - 1)
+    if mask is not None:
+        bias = bias.masked_fill(~mask.expand(query.shape[0], -1, -1)[:, None], -math.inf)
+    bias = bias.expand(-1, module.num_heads, -1, -1)
+    sink = module.sink.to(bias.dtype)[:, None, None].expand(*bias.shape[:-1], 1)
+    output = F.scaled_dot_product_attention(
+        query, key, value, attn_mask=torch.cat((bias, sink), -1), enable_gqa=True
+    )
+    return module.out_proj(output.transpose(1, 2).flatten(-2))
+
+
 def _with_biases(module):
     """Give the biases, which start at 0, something to be wrong about."""
     for name, parameter in module.named_parameters():
@@ -271,5 +316,11 @@ MECHANISMS = [
         "multihead-multiquery",
         lambda: _with_biases(attnkit.MultiHeadAttention(8, 4, num_kv_heads=1)),
         _multihead_peer,
+    ),
+    Mechanism(
+        "sink",
+        lambda: _with_biases(Sink(8, 4, num_kv_heads=2)),
+        _sink_peer,
+        sums_to_one=False,
     ),
 ]

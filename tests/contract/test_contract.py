@@ -73,13 +73,19 @@ def over_heads(mask, weights):
 
 
 def test_rows_sum_to_one_and_masked_weights_are_zero(mechanism, mask):
+    """To less than one where a share goes to no key."""
     _, weights = make(mechanism)(*inputs(mechanism), mask=mask, need_weights=True)
     assert (weights >= 0).all()
     visible = torch.ones_like(weights, dtype=torch.bool)
     if mask is not None:
         visible = over_heads(mask, weights)
     assert (weights[~visible] == 0).all()
-    close(weights.sum(-1), visible.any(-1).to(weights.dtype))
+    sums, whole = weights.sum(-1), visible.any(-1).to(weights.dtype)
+    if mechanism.sums_to_one:
+        close(sums, whole)
+    else:
+        assert (sums <= whole).all()
+        assert (sums[whole > 0] > 0).all()
 
 
 def test_agrees_with_its_peer(mechanism, mask):
@@ -328,8 +334,9 @@ def test_trace_sees_what_is_returned_and_changes_nothing(mechanism, mask):
     assert traced.weights is None
     assert len(calls) == 1
     close(calls[0]["weights"].reshape(expected.shape), expected)
-    recomputed = calls[0]["masked_scores"].softmax(-1).nan_to_num(0.0)
-    close(recomputed, calls[0]["weights"])
+    if mechanism.sums_to_one:
+        recomputed = calls[0]["masked_scores"].softmax(-1).nan_to_num(0.0)
+        close(recomputed, calls[0]["weights"])
 
 
 @pytest.mark.gpu

@@ -727,3 +727,21 @@ def test_no_keys_at_all_give_zero(lead):
     )
     assert torch.equal(output, torch.zeros(*lead, 5, 8))
     assert weights.shape == (*lead, 2, 5, 0)
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_what_a_rotation_makes_of_a_hidden_key_is_harmless(need_weights):
+    """The heads were finite when they were projected, and are no longer."""
+    attention, x = MultiHeadAttention(8, 2), torch.randn(2, 5, 8, requires_grad=True)
+    mask = masks.padding([4, 4], 5)
+
+    def spoil(heads, offset):
+        last = torch.arange(heads.shape[-2])[:, None] == heads.shape[-2] - 1
+        return heads.masked_fill(last, math.inf)
+
+    output = attention(x, mask=mask, rotate=spoil, need_weights=need_weights).output
+    plain = attention(x, mask=mask, need_weights=need_weights).output
+    assert torch.allclose(output[:, :4], plain[:, :4], atol=1e-6)
+    assert output[:, 4].isnan().all()  # that query is spoilt, and sees keys
+    output[:, :4].sum().backward()
+    assert x.grad.isfinite().all()
