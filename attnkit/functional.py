@@ -4,14 +4,13 @@ Shapes: L queries, S keys, E features of query and key, Ev features of a value, 
 `...` leading dimensions that broadcast. Masks are boolean and True means "may attend".
 """
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from attnkit import formula
-from attnkit.call import Attended, Call, all_finite, check
+from attnkit.call import Attended, Call, check
 from attnkit.guard import checks
-from attnkit.guard.dtypes import autocasting, narrow, widen
+from attnkit.guard.dtypes import narrow, widen
 from attnkit.scores import additive_scores, concat_scores, dot_scores, general_scores
 from attnkit.trace import observe, watching
 
@@ -156,10 +155,6 @@ def scaled_dot_product_attention(
     """
     if guessed:
         checks.unknown("scaled_dot_product_attention", guessed)
-    if bias is scale is None and enable_gqa is need_weights is False and dropout_p == 0.0:
-        output = _kernel_alone(query, key, value, mask)
-        if output is not None:
-            return Attended(output, None)
     target, mask, scale = check(
         query, key, value,
         mask=mask, bias=bias, scale=scale, enable_gqa=enable_gqa, need_weights=need_weights,
@@ -167,38 +162,3 @@ def scaled_dot_product_attention(
     dropout_p = checks.probability("dropout_p", dropout_p)
     call = Call(query, key, value, mask, bias, lead=target[:-2], grouped=enable_gqa)
     return call.finish(*call.dot_product(scale, dropout_p, need_weights))
-
-
-def _kernel_alone(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor | None:
-    """Call PyTorch's kernel directly if no argument needs handling; return None otherwise.
-
-    On a small call every check is felt (`benchmarks/dot_product.py`, L=S=16), so what the kernel
-    refuses by itself is checked only when it has refused.
-    """
-    try:
-        if query.dim() != 4 or not query.shape == key.shape == value.shape or not query.numel():
-            return None
-        if watching() or (mask is not None and not _plain_mask(mask, query, key, value)):
-            return None
-        return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
-    except (AttributeError, RuntimeError, TypeError):
-        return None
-
-
-def _plain_mask(mask: Tensor, query: Tensor, key: Tensor, value: Tensor) -> bool:
-    """Whether PyTorch's kernel gives what attnkit promises of this mask.
-
-    It does on a CPU, where a fully masked query gets output 0 (of its gradient that is not known),
-    and for numbers that are finite, and stay so since autocast does not cast them.
-    """
-    # With three dimensions the kernel that holds all weights would run.
-    if mask.dtype != torch.bool or mask.dim() not in (2, 4):
-        return False
-    batch, heads, length, _ = query.shape
-    checks.broadcasts_to("mask", mask, (batch, heads, length, length), "(..., L, S)")
-    return (
-        mask.is_cpu
-        and not (query.requires_grad or key.requires_grad or value.requires_grad)
-        and not autocasting(query)
-        and all_finite(query, key, value)
-    )

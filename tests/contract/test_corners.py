@@ -114,7 +114,7 @@ def test_a_fully_masked_query_with_nan_gives_zero_and_finite_gradients(form, nee
 
 @pytest.mark.parametrize("junk", [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("where", ["query", "key", "value"])
-def test_junk_meets_the_short_way_of_a_small_masked_call(where, junk):
+def test_junk_in_a_small_masked_call_of_the_kernel(where, junk):
     """Four dimensions and one mask for all: PyTorch's kernel may be enough, but not with junk."""
     given = {name: randn(2, 3, 4, 8, seed=n) for n, name in enumerate(("query", "key", "value"))}
     mask = masks.causal(4, 4, offset=-1)
@@ -131,7 +131,7 @@ def test_junk_meets_the_short_way_of_a_small_masked_call(where, junk):
 
 
 @pytest.mark.parametrize("where", ["query", "key"])
-def test_the_short_way_finds_the_infinite_that_hides_in_a_weight_of_zero(where):
+def test_the_infinite_is_found_that_hides_in_a_weight_of_zero(where):
     """A score of -inf gives weight 0, and a row of them output 0: neither is NaN by itself."""
     query, key = torch.full((1, 1, 4, 8), 1.0), torch.full((1, 1, 4, 8), -1.0)
     (query if where == "query" else key)[:, :, 1] *= math.inf
@@ -155,7 +155,7 @@ MASK_SHAPES = [
 
 
 @pytest.mark.parametrize("shape", MASK_SHAPES, ids=str)
-def test_the_short_way_takes_a_mask_of_any_shape(shape):
+def test_the_kernel_gets_a_mask_of_any_shape(shape):
     query, key, value = (randn(2, 3, 4, 8, seed=n) for n in range(3))
     for seed in range(4):
         mask = randn(1, *shape, seed=seed)[0] > 0
@@ -163,7 +163,7 @@ def test_the_short_way_takes_a_mask_of_any_shape(shape):
         close(SDPA(query, key, value, mask=mask).output, whole, 1e-6)
 
 
-def test_the_short_way_takes_no_mask_that_would_enlarge_the_output():
+def test_no_mask_may_enlarge_the_output():
     x = randn(1, 3, 4, 8)
     says = r"^mask: expected a shape that broadcasts to \(\.\.\., L, S\)"
     with pytest.raises(ValueError, match=says):
