@@ -253,7 +253,7 @@ def test_a_nan_in_a_query_spoils_no_gradient_whichever_input_wants_one(wants):
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize(("lead", "length", "features"), [((2, 4), 5, 8), ((3,), 70, 64)])
 def test_the_kernel_itself_gives_an_empty_row_zero_on_a_cpu(dtype, lead, length, features):
-    """What `formula.fused_attention` trusts when no gradient is wanted."""
+    """What `Call.fused` trusts when no gradient is wanted."""
     q = randn(*lead, length, features, dtype=dtype)
     mask = masks.causal(length, offset=-2)
     for hide in (mask, torch.zeros(mask.shape, dtype=dtype).masked_fill(~mask, -math.inf)):

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 import attnkit
-from attnkit import formula, masks, trace
+from attnkit import masks, trace
+from attnkit.call import Call
 from attnkit.efficient import (
     block_sparse_attention,
     local_and_global_blocks,
@@ -270,15 +271,13 @@ def test_a_query_that_holds_nan_still_gives_hidden_keys_weight_0():
 
 
 def test_blocks_that_nobody_sees_are_not_read(monkeypatch):
-    read = []
-    fused = formula.fused_attention
+    read, fused = [], Call.fused
 
-    def counting(query, key, *rest):
-        read.append(query.shape[-2] * key.shape[-2])
-        return fused(query, key, *rest)
+    def counting(call, scale):
+        read.append(call.query.shape[-2] * call.key.shape[-2])
+        return fused(call, scale)
 
-    monkeypatch.setattr("attnkit.efficient.block_sparse.fused_attention", counting)
-    monkeypatch.setattr(window, "fused_attention", counting)
+    monkeypatch.setattr(Call, "fused", counting)
     inputs = problem((1,), 64, 64)
     block_sparse_attention(*inputs, torch.eye(8, dtype=torch.bool), block_size=8)
     assert sum(read) == 8 * 8 * 8
