@@ -94,7 +94,6 @@ def attend(
     return Attended(output, weights)
 
 
-@checks.hints
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,
@@ -106,7 +105,6 @@ def scaled_dot_product_attention(
     dropout_p: float = 0.0,
     enable_gqa: bool = False,
     need_weights: bool = False,
-    **guessed: object,
 ) -> Attended:
     r"""Average the values by how well their keys match each query.
 
@@ -153,8 +151,6 @@ def scaled_dot_product_attention(
         >>> scaled_dot_product_attention(query, key, key, mask=torch.tensor([False] * 3)).output
         tensor([[0., 0.]])
     """
-    if guessed:
-        checks.unknown("scaled_dot_product_attention", guessed)
     target, mask, scale = check(
         query, key, value,
         mask=mask, bias=bias, scale=scale, enable_gqa=enable_gqa, need_weights=need_weights,

@@ -6,10 +6,8 @@ the wrong kind of thing, `ValueError` for the wrong value. Every message has one
 argument to correct.
 """
 
-import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence, Sized
-from functools import wraps
+from collections.abc import Callable, Sequence, Sized
 from importlib import import_module
 from numbers import Integral, Real
 from typing import Any
@@ -285,57 +283,3 @@ def not_empty(name: str, values: Sized, expected: str) -> None:
     """Check that `values` holds something; `expected` says at least one of what."""
     if not len(values):
         fail(name, expected, "none")
-
-
-# What attnkit calls the arguments of PyTorch's and other libraries' attention.
-_GUESSES = {
-    "attn_mask": "mask= (boolean, True = may attend; masks.from_torch_attention converts the mask "
-    "of nn.MultiheadAttention, and a float one is bias=)",
-    "key_padding_mask": "mask=masks.from_torch_padding(key_padding_mask), True = may attend",
-    "attention_mask": "mask= (boolean, True = may attend)",
-    "is_causal": "mask=masks.causal(L, S, offset=...)",
-    "need_head_weights": "need_weights= (weights are always per head)",
-    "average_attn_weights": "need_weights=, and weights.mean(1) of the result",
-    "dropout": "dropout_p=",
-    "d_model": "embed_dim=",
-    "nhead": "num_heads=",
-    "n_heads": "num_heads=",
-    "batch_first": "no such argument: attnkit is batch-first everywhere",
-    "add_zero_attn": "no such argument",
-    "add_bias_kv": "no such argument",
-}
-
-
-def hints(function: Callable) -> Callable:
-    """Let a function whose last parameter is `**guessed` show a signature without it."""
-    signature = inspect.signature(function)
-    kept = [x for x in signature.parameters.values() if x.kind != x.VAR_KEYWORD]
-    function.__signature__ = signature.replace(parameters=kept)
-    return function
-
-
-def unknown(
-    owner: str,
-    guessed: Mapping[str, Any],
-    names: Mapping[str, str] = _GUESSES,
-    where: str = "attnkit",
-) -> None:
-    """Refuse arguments that do not exist, with what they are called here where it is known."""
-    name = next(iter(guessed))
-    if name not in names:
-        raise TypeError(f"{owner}() got an unexpected keyword argument {name!r}")
-    fail(name, names[name], f"an argument that {where} does not have", TypeError)
-
-
-def hints_at_init(init: Callable) -> Callable:
-    """As `hints`, for a constructor: it may lack the very argument that was guessed wrong."""
-    known = inspect.signature(init).parameters
-
-    @wraps(init)
-    def checked(self: Any, *values: Any, **named: Any) -> None:
-        if not named.keys() <= known.keys():
-            owner = type(self).__name__
-            unknown(owner, {name: x for name, x in named.items() if name not in known})
-        init(self, *values, **named)
-
-    return checked

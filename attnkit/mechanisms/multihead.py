@@ -72,7 +72,6 @@ class MultiHeadAttention(nn.Module):
         True
     """
 
-    @checks.hints_at_init
     def __init__(
         self,
         embed_dim: int,
@@ -162,7 +161,6 @@ class MultiHeadAttention(nn.Module):
                 layer.bias.requires_grad_(theirs.requires_grad)
         return new.train(module.training)
 
-    @checks.hints
     def forward(
         self,
         query: Tensor,
@@ -174,7 +172,6 @@ class MultiHeadAttention(nn.Module):
         rotate: Rotate | None = None,
         cache: Cache | None = None,
         need_weights: bool = False,
-        **guessed: object,
     ) -> Attended:
         """Attend with every head from every query to the keys that the mask lets through.
 
@@ -205,8 +202,6 @@ class MultiHeadAttention(nn.Module):
             TypeError: an input is not a floating tensor, dtypes differ, or `mask` is not boolean.
             ValueError: shapes, sizes or devices do not fit.
         """
-        if guessed:
-            checks.unknown("forward", guessed)
         dims = {"query_dim": self.embed_dim, "key_dim": self.kdim, "value_dim": self.vdim}
         key, value, target = check_module(self, query, key, value, need_weights, **dims)
         *lead, L, S = target

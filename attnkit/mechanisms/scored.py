@@ -63,7 +63,6 @@ class ScoredAttention(nn.Module):
         call.record(output, weights, lambda: self.scores(query, key))
         return output, weights
 
-    @checks.hints
     def forward(
         self,
         query: Tensor,
@@ -73,7 +72,6 @@ class ScoredAttention(nn.Module):
         mask: Tensor | None = None,
         projected_key: Tensor | None = None,
         need_weights: bool = False,
-        **guessed: object,
     ) -> Attended:
         """Attend from every query to the keys that the mask lets through.
 
@@ -95,8 +93,6 @@ class ScoredAttention(nn.Module):
             TypeError: an input is not a floating tensor, dtypes differ, or `mask` is not boolean.
             ValueError: shapes, sizes or devices do not fit.
         """
-        if guessed:
-            checks.unknown("forward", guessed)
         dims = {"query_dim": self.query_dim, "key_dim": self.key_dim}
         key, value, target = check_module(self, query, key, value, need_weights, **dims)
         if mask is not None:

@@ -119,7 +119,6 @@ class SelfAttention(nn.Module):
         self.key_proj = nn.Linear(embed_dim, head_dim, bias=bias)
         self.value_proj = nn.Linear(embed_dim, head_dim, bias=bias)
 
-    @checks.hints
     def forward(
         self,
         query: Tensor,
@@ -128,7 +127,6 @@ class SelfAttention(nn.Module):
         *,
         mask: Tensor | None = None,
         need_weights: bool = False,
-        **guessed: object,
     ) -> Attended:
         """Attend from every token of `query` to those of `key`, which is `query` when omitted.
 
@@ -144,8 +142,6 @@ class SelfAttention(nn.Module):
             TypeError: an input is not a floating tensor, dtypes differ, or `mask` is not boolean.
             ValueError: shapes, sizes or devices do not fit.
         """
-        if guessed:
-            checks.unknown("forward", guessed)
         dims = dict.fromkeys(("query_dim", "key_dim", "value_dim"), self.embed_dim)
         key, value, target = check_module(self, query, key, value, need_weights, **dims)
         if mask is not None:

@@ -1,13 +1,11 @@
 """Every check by itself: what it lets through, and the words in which it refuses."""
 
-import inspect
 import math
 
 import pytest
 import torch
 from torch import nn
 
-import attnkit
 from attnkit.guard import checks, dtypes
 from tests.refusals.wrong_calls import Wrong, assert_refused
 
@@ -131,20 +129,6 @@ def test_what_is_right_passes_and_comes_back(call):
 @pytest.mark.parametrize("wrong", REFUSES)
 def test_what_is_wrong_is_refused(wrong):
     assert_refused(wrong)
-
-
-def test_a_function_with_hints_shows_no_argument_that_it_does_not_have():
-    shown = inspect.signature(attnkit.scaled_dot_product_attention).parameters
-    assert {"query", "key", "value", "mask", "need_weights"} <= shown.keys()
-    assert "guessed" not in shown
-    assert all(x.kind is not x.VAR_KEYWORD for x in shown.values())
-
-
-def test_a_guessed_name_is_told_from_a_senseless_one():
-    with pytest.raises(TypeError, match=r"^attn_mask: .*got an argument that attnkit does not ha"):
-        attnkit.scaled_dot_product_attention(X, X, X, attn_mask=None)
-    with pytest.raises(TypeError, match=r"unexpected keyword argument 'zzz'"):
-        attnkit.scaled_dot_product_attention(X, X, X, zzz=None)
 
 
 def test_dtypes_must_agree_on_the_meta_device_too():

@@ -1,6 +1,5 @@
 """Corners that once were wrong: under the mask, odd shapes, refused calls, numbers of NumPy."""
 
-import inspect
 import math
 
 import numpy as np
@@ -334,43 +333,6 @@ def test_numpy_numbers_and_arrays_are_taken():
     )
     with pytest.raises(TypeError, match="mask: expected"):
         SDPA(x, x, x, mask=mask.astype(float))
-
-
-# ---------------------------------------------------------------- guessed names
-
-
-@pytest.mark.parametrize(
-    "name, says",
-    [
-        ("attn_mask", "mask="),
-        ("key_padding_mask", "from_torch_padding"),
-        ("is_causal", r"masks\.causal"),
-    ],
-)
-def test_names_of_other_libraries_get_a_hint(name, says):
-    x = randn(1, 3, 8)
-    calls = [module() for module in MODULES.values()]
-    calls = [*calls, lambda x, **how: SDPA(x, x, x, **how)]
-    for call in calls:
-        with pytest.raises(TypeError, match=f"^{name}: expected .*{says}"):
-            call(x, **{name: None})
-        with pytest.raises(TypeError, match="unexpected keyword argument 'nonsense'"):
-            call(x, nonsense=None)
-
-
-def test_names_of_other_constructors_get_a_hint():
-    with pytest.raises(TypeError, match=r"^d_model: expected embed_dim="):
-        attnkit.MultiHeadAttention(d_model=8, num_heads=2)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'nonsense'"):
-        attnkit.MultiHeadAttention(8, 2, nonsense=1)
-
-
-def test_hints_leave_signatures_alone():
-    forwards = [module().forward for module in MODULES.values()]
-    for item in (*forwards, SDPA, attnkit.MultiHeadAttention):
-        kinds = {x.kind for x in inspect.signature(item).parameters.values()}
-        assert inspect.Parameter.VAR_KEYWORD not in kinds
-        assert inspect.Parameter.VAR_POSITIONAL not in kinds
 
 
 # ---------------------------------------------------------------- tensors of other layouts
