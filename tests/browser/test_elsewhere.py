@@ -15,8 +15,8 @@ import pytest
 from traitlets import import_item
 from traitlets.config import Config
 
+from attnbook.pages.nbconvert import LiveWidgets
 from attnkit.viz import AttentionExplorer
-from attnkit.viz.nbconvert import LiveWidgets
 from attnkit.viz.notebook import STATE_MIME
 from booktools import forked
 from tests.browser.conftest import ROOT
@@ -122,7 +122,7 @@ def test_conversion_needs_no_sphinx():
     script = """
 import sys
 sys.modules.update(sphinx=None, docutils=None)
-from attnkit.viz.nbconvert import LiveWidgets, _head
+from attnbook.pages.nbconvert import LiveWidgets, _head
 assert "function host(" in _head({})
 """
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)

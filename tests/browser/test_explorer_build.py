@@ -17,7 +17,7 @@ pytestmark = pytest.mark.build
 
 CONFIGURATION = """
 project = "Trial"
-extensions = ["myst_nb", "attnkit.viz.sphinx_ext"]
+extensions = ["myst_nb", "attnbook.pages.sphinx_ext"]
 nb_execution_mode = "off"
 nb_ipywidgets_js = {}
 """

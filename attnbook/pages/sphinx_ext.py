@@ -3,7 +3,7 @@
 Name it in `_config.yml`::
 
     sphinx:
-      extra_extensions: [attnkit.viz.sphinx_ext]
+      extra_extensions: [attnbook.pages.sphinx_ext]
       config:
         nb_ipywidgets_js: {}
 
