@@ -7,7 +7,9 @@ from torch import Tensor
 
 HALF = (torch.float16, torch.bfloat16)
 _NOTHING = nullcontext()
-_PROXY = torch._C._TorchDispatchModeKey.PROXY
+# Private names of PyTorch: where one is gone, what it tells apart is no longer noticed.
+_PROXY = getattr(getattr(torch._C, "_TorchDispatchModeKey", None), "PROXY", None)
+_FUNCTORCH = getattr(torch._C, "_functorch", None)
 
 
 def widen(*tensors: Tensor) -> tuple[Tensor, ...]:
@@ -57,6 +59,6 @@ def values_unavailable(tensor: Tensor) -> bool:
         torch.compiler.is_compiling()
         or type(tensor) not in (Tensor, torch.nn.Parameter)
         or tensor.is_meta
-        or torch._C._functorch.peek_interpreter_stack() is not None
-        or torch._C._get_dispatch_mode(_PROXY) is not None
+        or (_FUNCTORCH is not None and _FUNCTORCH.peek_interpreter_stack() is not None)
+        or (_PROXY is not None and torch._C._get_dispatch_mode(_PROXY) is not None)
     )
