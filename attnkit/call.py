@@ -88,7 +88,6 @@ class Call:
         self.mask, self.bias, self.ranges = mask, bias, ranges
         self.lead, self.grouped = lead, grouped
         self.dtype, self.nan_rows = value.dtype, None
-        self._empty: Any = ()  # not known yet
         self._empty: Any = _NOT_ASKED
         hides = mask is not None or ranges is not None
         # Whether values can be read, and reading them makes no device wait.
@@ -125,6 +124,18 @@ class Call:
             return scores.softmax(-1)
         return formula.masked_softmax(scores, self.mask, self.empty)
 
+    def shown(self, weights: Tensor) -> tuple[Tensor, Tensor]:
+        """The weights to return, in the dtype of the inputs, and the weights to multiply with.
+
+        The second have all their digits, and their gradient runs through the first: so the output
+        can be differentiated by the weights that come back.
+        """
+        if weights.dtype == self.dtype or not weights.requires_grad:
+            return weights, weights
+        returned = weights.to(self.dtype)
+        wide = returned.to(weights.dtype)
+        return returned, wide + (weights - wide).detach()
+
     def dot_product(
         self, scale: float, dropout_p: float = 0.0, need_weights: bool = False
     ) -> tuple[Tensor, Tensor | None]:
@@ -150,7 +161,8 @@ class Call:
         if self.grouped:
             heads = query.shape[-3]
             key, value = formula.repeat_heads(key, heads), formula.repeat_heads(value, heads)
-        bias = None if bias is None else bias.to(query.dtype)
+        if bias is not None:
+            bias = _as_finite(bias, self.query.dtype).to(query.dtype)
         empty = None if mask is None else self.empty
         lead = query.shape[:-2]
         # As one leading dimension, if they agree: 4% of a small call (benchmarks/multihead.py).
@@ -158,13 +170,13 @@ class Call:
         flat = flat and lead == key.shape[:-2] == value.shape[:-2]
         if flat:
             query, key, value = query.flatten(0, -3), key.flatten(0, -3), value.flatten(0, -3)
+        shown = None if query.dtype == self.dtype else self.shown
         with without_autocast(query) if self.autocasts else nullcontext():
             output, weights = formula.attention(
-                query, key, value, mask, bias, scale, dropout_p, empty
+                query, key, value, mask, bias, scale, dropout_p, empty, shown, lead if flat else ()
             )
         if flat:
             output = output.view(*lead, *output.shape[-2:])
-            weights = weights.view(*lead, *weights.shape[-2:])
         if output.dtype != self.dtype:
             output = output.to(self.dtype)
         return output, weights
@@ -179,9 +191,9 @@ class Call:
             if not self.readable or needs_grad(query, key, value, self.bias):
                 empty = self.empty
             if self.bias is not None:
-                mask = torch.where(mask, self.bias.to(query.dtype), -math.inf)
-            if empty is not None:
-                mask = mask.masked_fill(empty, 1)  # True, or a bias that is finite
+                mask = torch.where(mask, _as_finite(self.bias, query.dtype), -math.inf)
+            if empty is not None:  # True, or a bias that is finite
+                mask = mask | empty if self.bias is None else mask.masked_fill(empty, 0.0)
             # With three dimensions the kernel that holds all weights would run.
             if mask.dim() > 3 and len(lead) > 2:  # heads may stay one, the batch may not
                 mask = mask.expand(*lead[:-1], *mask.shape[-3:]).flatten(0, -4)
@@ -205,7 +217,9 @@ class Call:
         if self.grouped:
             key = formula.repeat_heads(key, query.shape[-3])
         scores = formula.product(query, key.mT, scale)
-        return scores if self.bias is None else scores + self.bias.to(scores.dtype)
+        if self.bias is None:
+            return scores
+        return scores + _as_finite(self.bias, self.query.dtype).to(scores.dtype)
 
     def record(self, output: Tensor, weights: Tensor | None, scores: Callable[[], Tensor]) -> None:
         """Report the call to active recorders.
@@ -281,6 +295,13 @@ def all_finite(*tensors: Tensor) -> bool:
     return True
 
 
+def _as_finite(bias: Tensor, dtype: torch.dtype) -> Tensor:
+    """The bias in `dtype`, in which what was finite stays so: which rows see nothing is settled."""
+    if torch.finfo(dtype).max < torch.finfo(bias.dtype).max:
+        bias = bias.clamp(torch.finfo(dtype).min, torch.finfo(dtype).max)
+    return bias.to(dtype)
+
+
 def four_dims(x: Tensor, lead: tuple[int, ...]) -> Tensor:
     """(..., length, features) as (B, H, length, features), which PyTorch's kernel takes."""
     if x.shape[:-2] != lead:
@@ -288,6 +309,18 @@ def four_dims(x: Tensor, lead: tuple[int, ...]) -> Tensor:
     if x.dim() == 4:
         return x
     return x.flatten(0, -4) if x.dim() > 4 else x[(None,) * (4 - x.dim())]
+
+
+def hide_nonfinite(value: Tensor, mask: Tensor) -> tuple[Tensor, Tensor | None]:
+    """Values with zeros for NaN and Inf, and the queries (..., L, 1) that see one of these.
+
+    None for the queries where every value is known to be finite.
+    """
+    if value.is_cpu and not values_unavailable(value) and all_finite(value):
+        return value, None
+    finite = value.isfinite()
+    seen = formula.any_visible(mask & ~finite.all(-1)[..., None, :])
+    return torch.where(finite, value, 0.0), seen
 
 
 def project(layer: Callable[[Tensor], Tensor], x: Tensor, mask: Tensor | None) -> Tensor:
@@ -322,16 +355,19 @@ def project_linear(
 def is_bare(layer: Callable[[Tensor], Tensor]) -> bool:
     """Whether calling the layer is its product and nothing else, so that parts of it may be used.
 
-    A hook, an adapter, a parametrization or a quantized layer wants to see the call.
+    A hook, an adapter, a parametrization or a quantized layer wants to see the call; a weight that
+    is no plain tensor may not know how to be cut.
     """
     if type(layer) is partial:
         return layer.func is F.linear
     return (
         type(layer) is nn.Linear
+        and type(layer.weight) in (nn.Parameter, Tensor)
+        and type(layer.weight.data) is Tensor
         and not (layer._forward_hooks or layer._forward_pre_hooks)
         and not (layer._backward_hooks or layer._backward_pre_hooks)
         and "forward" not in vars(layer)
-        and not nn.modules.module._has_any_global_hook()
+        and not nn.modules.module._has_any_global_hook()  # from PyTorch 2.8 on
     )
 
 

@@ -11,6 +11,7 @@ where the query may attend.
 """
 
 import math
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
@@ -33,14 +34,26 @@ def attention(
     scale: float = 1.0,
     dropout_p: float = 0.0,
     empty: Tensor | str | None = "unknown",
+    shown: Callable[[Tensor], tuple[Tensor, Tensor]] | None = None,
+    lead: tuple[int, ...] = (),
 ) -> tuple[Tensor, Tensor]:
-    """Equation 1 of Vaswani et al. (2017), as it is written: output (..., L, Ev), weights."""
+    """Equation 1 of Vaswani et al. (2017), as it is written: output (..., L, Ev), weights.
+
+    The weights that come back are those that the output is made of, so that it has a gradient by
+    them: with leading dimensions `lead`, where those of the inputs were made one; and by `shown`,
+    which gives, of the weights, those to return and those to multiply with.
+    """
     scores = product(query, key.mT, scale)  # scale * query @ key.mT, (..., L, S)
     if bias is not None:
         scores = scores + bias
     weights = masked_softmax(scores, mask, empty)  # (..., L, S), before dropout
     del scores  # as large as the weights, and not needed for the product
-    return product(F.dropout(weights, dropout_p) if dropout_p else weights, value), weights
+    if lead:
+        weights = weights.view(*lead, *weights.shape[-2:])
+    returned, weights = (weights, weights) if shown is None else shown(weights)
+    if lead:
+        weights = weights.flatten(0, -3)
+    return product(F.dropout(weights, dropout_p) if dropout_p else weights, value), returned
 
 
 def product(left: Tensor, right: Tensor, scale: float = 1.0) -> Tensor:
@@ -90,10 +103,11 @@ def repeat_heads(x: Tensor, heads: int) -> Tensor:
 
 def any_visible(mask: Tensor) -> Tensor:
     """Whether a query may see any key: mask (..., L, S) -> boolean (..., L, 1)."""
-    if mask.numel() < 2048 or torch.compiler.is_compiling():
+    if mask.numel() < 2048 or values_unavailable(mask):
         return mask.any(-1, keepdim=True)
     # A maximum over bytes, which on a CPU is up to 25 times faster than any() over many booleans;
-    # but the C++ that Inductor writes for it does not compile (PyTorch 2.13).
+    # but the C++ that Inductor writes for it does not compile (PyTorch 2.13), torch.jit.trace knows
+    # no view as bytes, and vmap none before PyTorch 2.13.
     return mask.view(torch.uint8).amax(-1, keepdim=True).view(torch.bool)
 
 

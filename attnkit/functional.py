@@ -4,11 +4,13 @@ Shapes: L queries, S keys, E features of query and key, Ev features of a value, 
 `...` leading dimensions that broadcast. Masks are boolean and True means "may attend".
 """
 
+import math
+
 import torch.nn.functional as F
 from torch import Tensor
 
 from attnkit import formula
-from attnkit.call import Attended, Call, check
+from attnkit.call import Attended, Call, check, hide_nonfinite
 from attnkit.guard import checks
 from attnkit.guard.dtypes import narrow, widen
 from attnkit.scores import additive_scores, concat_scores, dot_scores, general_scores
@@ -63,7 +65,9 @@ def attend(
     """Turn scores into weights and average the values with them.
 
     scores (..., L, S), value (..., S, Ev) -> output (..., L, Ev), weights (..., L, S). The weights
-    come back before dropout. A mechanism is its scores, followed by this.
+    come back before dropout. A mechanism is its scores, followed by this. Masked values never
+    reach the output or a gradient, even when they hold NaN or Inf; a query that does see one gives
+    NaN.
 
     Raises:
         TypeError: an input is not floating, or `mask` is not boolean.
@@ -85,10 +89,13 @@ def attend(
     if mask is not None:
         lead = checks.leading_dims(scores=scores, value=value)
         mask = checks.mask(mask, (*lead, *scores.shape[-2:]), device=scores.device)
+    value, nan_rows = (value, None) if mask is None else hide_nonfinite(value, mask)
     weights = narrow(formula.masked_softmax(*widen(scores), mask), scores.dtype)
     if not watching():
         del scores  # as large as the weights, and not needed for the product
     output = F.dropout(weights, dropout_p) @ value  # (..., L, Ev)
+    if nan_rows is not None:
+        output = output.masked_fill(nan_rows, math.nan)
     if watching():
         observe(scores=scores, mask=mask, weights=weights, output=output)
     return Attended(output, weights)
@@ -114,7 +121,8 @@ def scaled_dot_product_attention(
             \mathrm{softmax}(\mathrm{scale} \cdot Q K^\top + \mathrm{bias})\, V
 
     Vaswani et al. (2017), equation 1. Without weights and dropout, PyTorch's fused kernel runs.
-    `need_weights` changes neither the mask nor the output. With dropout the explicit form runs
+    `need_weights` changes neither the mask nor the output. A second derivative exists with
+    `need_weights=True` alone, since PyTorch's kernel has none. With dropout the explicit form runs
     whether or not weights are asked for, so that one seed gives one output.
 
     Args:

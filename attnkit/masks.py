@@ -54,7 +54,12 @@ def causal(
     return _ones(query_len, key_len, device).tril_(offset)  # (L, S)
 
 
-def padding(lengths: Tensor | Sequence[int], max_len: int | None = None) -> Tensor:
+def padding(
+    lengths: Tensor | Sequence[int],
+    max_len: int | None = None,
+    *,
+    device: torch.device | str | None = None,
+) -> Tensor:
     """Let every query of sequence b see the first `lengths[b]` keys. Shape (B, 1, S).
 
     With heads, (B, H, L, S), add the missing dimension yourself: `padding(lengths)[:, None]`.
@@ -64,6 +69,7 @@ def padding(lengths: Tensor | Sequence[int], max_len: int | None = None) -> Tens
         lengths: B numbers of real keys, an integer tensor (B,) or a sequence of ints. A length of
             0 is allowed: every query of that sequence is then fully masked and gives 0.
         max_len: S; the longest length when omitted.
+        device: where to build the mask; where `lengths` are when omitted.
 
     Raises:
         TypeError: `lengths` holds something other than integers.
@@ -87,6 +93,7 @@ def padding(lengths: Tensor | Sequence[int], max_len: int | None = None) -> Tens
     inspect = len(lengths) and not values_unavailable(lengths)
     if inspect and not 0 <= int(lengths.min()) <= int(lengths.max()) <= max_len:
         checks.fail("lengths", f"numbers from 0 to {max_len} (max_len)", str(lengths.tolist()))
+    lengths = lengths if device is None else lengths.to(device)
     keys = torch.arange(max_len, device=lengths.device)
     return (keys < lengths[:, None])[:, None]  # (B, 1, S)
 

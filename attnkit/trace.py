@@ -22,12 +22,15 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 from torch.utils.hooks import RemovableHandle
 
-from attnkit.formula import default_scale
 from attnkit.guard import checks
 
 __all__ = ["Call", "record"]
 
 observers: ContextVar[tuple[Callable[..., None], ...]] = ContextVar("observers", default=())
+
+
+Running = ContextVar[tuple[str, ...]]
+"""Names of the modules that run in this thread."""
 
 
 def watching() -> bool:
@@ -101,13 +104,13 @@ def record(module: nn.Module | None = None) -> Iterator[list[Call]]:
     if module is not None:
         checks.instance("module", module, nn.Module, "an nn.Module")
     calls: list[Call] = []
-    running: list[str] = []
+    running: Running = ContextVar("running", default=())
 
     def observe(*, scores: Tensor, mask: Tensor | None, weights: Tensor, output: Tensor) -> None:
         masked = scores if mask is None else scores.masked_fill(~mask, -math.inf)
         tensors = {"scores": scores, "masked_scores": masked, "weights": weights, "output": output}
         copies = {name: item.detach().clone() for name, item in tensors.items()}
-        calls.append(Call(running[-1] if running else "", copies))
+        calls.append(Call(running.get()[-1] if running.get() else "", copies))
 
     with ExitStack() as stack:
         stack.callback(observers.reset, observers.set((*observers.get(), observe)))
@@ -118,16 +121,25 @@ def record(module: nn.Module | None = None) -> Iterator[list[Call]]:
         yield calls
 
 
-def _name_while_running(module: nn.Module, running: list[str]) -> list[RemovableHandle]:
+def _name_while_running(module: nn.Module, running: Running) -> list[RemovableHandle]:
+    """Hooks that keep the names of the modules that run in `running`, the innermost last.
+
+    A model may be running already, here or in another thread, when these hooks come: it then
+    leaves what it never entered.
+    """
+
+    def enter(name: str) -> None:
+        running.set((*running.get(), name))
+
     def leave(*_: object) -> None:
-        running.pop()
+        running.set(running.get()[:-1])
 
     handles = []
     for path, child in module.named_modules():
         if isinstance(child, nn.Linear):  # attends to nothing, and runs faster without a hook
             continue
         name = ".".join(part for part in path.split(".") if part != "_orig_mod")
-        handles.append(child.register_forward_pre_hook(lambda *_, n=name: running.append(n)))
+        handles.append(child.register_forward_pre_hook(lambda *_, n=name: enter(n)))
         handles.append(child.register_forward_hook(leave, always_call=True))
     return handles
 
@@ -194,7 +206,7 @@ class _TorchCalls(TorchFunctionMode):
             shape = (*query.shape[:-1], key.shape[-2]) if per_head else given.attn_mask.shape
             more = _additive(given.attn_mask.view(shape))
             mask = more if mask is None else mask + more
-        self._show(query, key, value, mask, default_scale(query.shape[-1]))
+        self._show(query, key, value, mask, query.shape[-1] ** -0.5)
 
 
 def _additive(mask: Tensor) -> Tensor:
@@ -221,8 +233,7 @@ def _heads(
     if is_causal:
         lengths = query.shape[-2], key.shape[-2]
         attn_mask = torch.ones(lengths, dtype=torch.bool, device=query.device).tril()  # (L, S)
-    scale = default_scale(query.shape[-1]) if scale is None else scale
-    return query, key, value, attn_mask, scale
+    return query, key, value, attn_mask, query.shape[-1] ** -0.5 if scale is None else scale
 
 
 def _called_by_attnkit() -> bool:

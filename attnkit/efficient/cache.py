@@ -79,8 +79,13 @@ class KVCache:
         Raises:
             TypeError: a tensor is not floating, or its dtype is not that of the cache.
             ValueError: the shapes do not fit each other, or do not continue those of the cache.
+            RuntimeError: gradient checkpointing runs the call again, in a backward pass.
         """
         self._check(key, value)
+        if torch._C._current_graph_task_id() != -1:
+            expected = "no gradient checkpointing around the call"
+            got = "its second run, which would append the same keys again"
+            checks.fail("cache", expected, got, RuntimeError)
         stop = self._stop + key.shape[-2]
         if torch.is_grad_enabled():
             # Writing into a buffer would change what autograd saved of it.

@@ -41,9 +41,10 @@ WIDEST_VALUE = 128  # features, for the Triton kernel
 # Elements of a tile for each thread, half a MiB in float32: it should stay in a core's own cache.
 # A single thread uses two tiles' worth, to amortise call overhead.
 TILE = 1 << 17
-# At least this many queries per tile: summing few long rows is slow.
+# Queries of a tile at least, where there are as many: sums over a few long rows are slow.
 ROWS = 16
-BAND = 8  # tiles per band
+# Tiles per band.
+BAND = 8
 # Up to here tanh is far enough from 1 for its addition formula.
 SMALL = 1.0
 

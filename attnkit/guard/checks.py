@@ -47,6 +47,8 @@ def floating(name: str, value: Any) -> Tensor:
         )
     if not value.is_floating_point():
         fail(name, "a floating-point tensor", str(value.dtype), TypeError)
+    if value.dtype.itemsize < 2:  # which PyTorch stores and does not compute with
+        fail(name, "a floating-point tensor of at least 16 bits", str(value.dtype), TypeError)
     return value
 
 
@@ -91,7 +93,8 @@ def integer(
 ) -> int:
     """Check that `value` is an int (NumPy's too, but not a bool) within the bounds given."""
     if type(value) is not int and not isinstance(value, torch.SymInt):
-        if isinstance(value, bool) or not isinstance(value, Integral):
+        traced = isinstance(value, Tensor) and value.dim() == 0 and torch.jit.is_tracing()
+        if isinstance(value, bool) or not (traced or isinstance(value, Integral)):
             fail(name, "an int", described(value), TypeError)
         value = int(value)
     if minimum is not None and value < minimum:
@@ -241,7 +244,9 @@ def query_key_value(query: Any, key: Any, value: Any) -> None:
     one device and of one dtype, with a value for every key and no empty feature dimension."""
     for name, x in (("query", query), ("key", key), ("value", value)):
         dense = isinstance(x, Tensor) and not x.is_nested and x.layout == torch.strided
-        if not (dense and x.is_floating_point() and x.dim() > 1 and x.shape[-1] > 0):
+        if not (
+            dense and x.is_floating_point() and x.dim() > 1 and x.shape[-1] > 0 and x.itemsize > 1
+        ):
             _refuse_input(name, x)
     if not query.device == key.device == value.device:
         same_device(query=query, key=key, value=value)

@@ -7,9 +7,8 @@ from torch import Tensor
 
 HALF = (torch.float16, torch.bfloat16)
 _NOTHING = nullcontext()
-# Private names of PyTorch: where one is gone, what it tells apart is no longer noticed.
-_PROXY = getattr(getattr(torch._C, "_TorchDispatchModeKey", None), "PROXY", None)
-_FUNCTORCH = getattr(torch._C, "_functorch", None)
+_KEYS = getattr(torch._C, "_TorchDispatchModeKey", None)
+_PROXY = getattr(_KEYS, "PROXY", None)
 
 
 def widen(*tensors: Tensor) -> tuple[Tensor, ...]:
@@ -51,14 +50,15 @@ def needs_grad(*tensors: Tensor | None) -> bool:
 def values_unavailable(tensor: Tensor) -> bool:
     """Whether the values of this tensor cannot be read in Python.
 
-    That is so under torch.compile and export, inside a transform of `torch.func`, for fake tensors
-    and on the meta device. Forms that work block by block then give way to plain ones, which a
-    compiler fuses by itself.
+    That is so under torch.compile, export and torch.jit.trace, inside a transform of `torch.func`,
+    for fake tensors and on the meta device. Forms that work block by block then give way to plain
+    ones, which a compiler fuses by itself.
     """
     return (
         torch.compiler.is_compiling()
+        or torch._C._get_tracing_state() is not None
         or type(tensor) not in (Tensor, torch.nn.Parameter)
         or tensor.is_meta
-        or (_FUNCTORCH is not None and _FUNCTORCH.peek_interpreter_stack() is not None)
+        or torch._C._functorch.peek_interpreter_stack() is not None
         or (_PROXY is not None and torch._C._get_dispatch_mode(_PROXY) is not None)
     )

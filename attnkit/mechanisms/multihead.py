@@ -175,6 +175,8 @@ class MultiHeadAttention(nn.Module):
     ) -> Attended:
         """Attend with every head from every query to the keys that the mask lets through.
 
+        A second derivative exists with `need_weights=True` alone, since PyTorch's kernel has none.
+
         Args:
             query: (..., L, embed_dim).
             key: (..., S, kdim); `query` when omitted (self-attention).

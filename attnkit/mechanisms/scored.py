@@ -58,10 +58,12 @@ class ScoredAttention(nn.Module):
                 # A subclass's, which would broadcast: a wrong number without an error.
                 expected = f"shape (..., L, S) = (..., {pairs[0]}, {pairs[1]})"
                 checks.fail("scores", expected, f"shape {checks.shape(scores)}")
-            weights = call.softmax(scores)
+            returned = weights = call.softmax(scores)
+            if weights.dtype != call.dtype:
+                returned, weights = call.shown(weights)
             output = weights @ value  # (..., L, Ev)
         call.record(output, weights, lambda: self.scores(query, key))
-        return output, weights
+        return output, returned
 
     def forward(
         self,

@@ -88,8 +88,7 @@ function host() {
       if (!ours) dress(traits);
       try {
         await draw(id, code, place);
-        const still = place.parentNode.querySelector(".attnkit-fallback");
-        if (still) still.className = "attnkit-paper"; // for print, while the widget waits to be asked
+        place.parentNode.querySelector(".attnkit-fallback")?.remove();
       } catch (error) {
         // The picture stays.
         place.remove();
