@@ -4,8 +4,8 @@ The map, from the bottom up; a file imports only from those above it here and fr
 
     guard           what a bad argument is told; dtypes, autocast, and whether values can be read
     masks           who may attend to whom
-    trace           record what attention computes inside a model
     formula         the mathematics: equation 1, its scale, the masked softmax
+    trace           record what attention computes inside a model
     scores          how well each key answers each query
     call            what all calls share: check, replace NaN, compute, record, restore
     functional      the masked softmax and scaled dot-product attention
@@ -36,7 +36,7 @@ from attnkit.mechanisms import (
 __version__ = "0.1.0"
 
 LAYERS = (
-    *("guard", "masks", "trace", "formula", "scores", "call", "functional", "device"),
+    *("guard", "masks", "formula", "trace", "scores", "call", "functional", "device"),
     *("positions", "efficient", "mechanisms", "testing", "viz"),
 )
 

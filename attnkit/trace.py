@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 from torch.utils.hooks import RemovableHandle
 
+from attnkit.formula import default_scale
 from attnkit.guard import checks
 
 __all__ = ["Call", "record"]
@@ -206,7 +207,7 @@ class _TorchCalls(TorchFunctionMode):
             shape = (*query.shape[:-1], key.shape[-2]) if per_head else given.attn_mask.shape
             more = _additive(given.attn_mask.view(shape))
             mask = more if mask is None else mask + more
-        self._show(query, key, value, mask, query.shape[-1] ** -0.5)
+        self._show(query, key, value, mask, default_scale(query.shape[-1]))
 
 
 def _additive(mask: Tensor) -> Tensor:
@@ -233,7 +234,8 @@ def _heads(
     if is_causal:
         lengths = query.shape[-2], key.shape[-2]
         attn_mask = torch.ones(lengths, dtype=torch.bool, device=query.device).tril()  # (L, S)
-    return query, key, value, attn_mask, query.shape[-1] ** -0.5 if scale is None else scale
+    scale = default_scale(query.shape[-1]) if scale is None else scale
+    return query, key, value, attn_mask, scale
 
 
 def _called_by_attnkit() -> bool:

@@ -100,8 +100,14 @@ def load_weights(model: nn.Module, path: str | Path) -> Any:
     return state
 
 
-def put_weights(model: nn.Module, tensors: dict[str, Tensor]) -> None:
+def put_weights(model: nn.Module, tensors: dict[str, Tensor], *, assign: bool = False) -> None:
     """Put tensors into `model` by name, all of them or none.
+
+    Args:
+        model: any module.
+        tensors: one for each name of the model's `state_dict`.
+        assign: make the tensors themselves the weights, and no copies: for a model on the meta
+            device. Tied weights are then tied no more.
 
     Raises:
         ValueError: a name is missing, surplus, or has another shape.
@@ -123,7 +129,7 @@ def put_weights(model: nn.Module, tensors: dict[str, Tensor]) -> None:
             f"those of this model ({name}: {own.get(name, 'none')})",
             f"{name}: {given.get(name, 'none')}, and {len(differ) - 1} more that differ",
         )
-    model.load_state_dict(tensors)
+    model.load_state_dict(tensors, assign=assign)
 
 
 def replace_file(path: str | Path, content: bytes) -> None:

@@ -3,12 +3,15 @@
 myst-nb writes a second title for the open fold, and a label over both, the same for every fold,
 which is all that a screen reader would say.
 
+A hint and a solution are marked as answers, which paper leaves out while they are closed.
+
 The code of a cell with the tag `figure` is no line between a sentence and its picture: its fold is
 a small mark at the picture's corner.
 """
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 from docutils import nodes
@@ -17,6 +20,8 @@ from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
 from booktools.form import MARK
+
+_ANSWER = re.compile(r"<details(?=(?: open)?>\s*<summary>\s*(?:Hint|Solution)\b)")
 
 
 def visit_fold(translator: HTML5Translator, node: HideCodeCellNode) -> None:
@@ -36,9 +41,16 @@ def mark_figures(app: Sphinx, doctree: nodes.document, page: str) -> None:
                 fold["prompt_show"] = "code and data"
 
 
+def mark_answers(app: Sphinx, page: str, template: str, context: dict, doctree: object) -> None:
+    """Mark hints and solutions, which nothing else tells from other folds."""
+    if "body" in context:
+        context["body"] = _ANSWER.sub("<details data-answer", context["body"])
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension; Sphinx calls it."""
     app.setup_extension("myst_nb")
     app.connect("doctree-resolved", mark_figures)
+    app.connect("html-page-context", mark_answers)
     app.add_node(HideCodeCellNode, override=True, html=(visit_fold, depart_HideCellInput))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -34,6 +34,10 @@ LISTENING = """mjx-container{position:relative}
 mjx-assistive-mml{position:absolute;top:0;left:0;clip-path:inset(50%);overflow:hidden;
 width:1px;height:1px;user-select:none}
 """
+# On a screen MathJax's stroke is a hundredth of a pixel; a printer makes of it the thinnest line
+# that it has, and the formula bold.
+ON_PAPER = """@media print{mjx-container[jax="SVG"] path[data-c]{stroke-width:0}}
+"""
 
 
 @functools.cache
@@ -66,7 +70,7 @@ def formula(source: str, *, display: bool = False) -> str:
 
 def style() -> str:
     """The rules that formulas need."""
-    return _engine().call("rules") + LISTENING
+    return _engine().call("rules") + LISTENING + ON_PAPER
 
 
 def _visit_inline(self: HTML5Translator, node: nodes.math) -> None:

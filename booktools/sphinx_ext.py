@@ -144,6 +144,7 @@ def digest(folder: Path) -> str:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension; Sphinx calls it."""
     app.add_config_value("booktools_digest", digest(Path(app.srcdir)), "html")
+    app.setup_extension("booktools.whole")
     app.setup_extension("booktools.maths")
     app.setup_extension("booktools.wide_boxes")
     app.setup_extension("booktools.icons")

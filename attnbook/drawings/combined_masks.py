@@ -8,7 +8,7 @@ WORDS, REAL = ("start", "le", "chat", "–", "–"), 3
 
 
 def padding(i: int, j: int) -> bool:
-    """Nobody attends to filler."""
+    """Nobody attends to padding."""
     return j < REAL
 
 
@@ -23,7 +23,7 @@ def both(i: int, j: int) -> bool:
 
 
 STEPS = (
-    ("padding", padding, "Padding hides whole columns: no query may attend to filler."),
+    ("padding", padding, "Padding hides whole columns: no query may attend to it."),
     ("causal", causal, "Causal hides a triangle: no query may attend to what comes later."),
     ("causal & padding", both, "Together: a query attends to a key only when both rules allow it."),
 )
@@ -50,10 +50,10 @@ DRAWING = Drawing(
     name="combined-masks",
     title="Padding and causal, one mask each, and the two combined.",
     description=(
-        "Three frames, each a table with the words start, le, chat and two fillers along both "
-        "axes; rows are queries, columns are keys. Padding hides the two columns of the fillers. "
+        "Three frames, each a table with the words start, le, chat and two of padding along both "
+        "axes; rows are queries, columns are keys. Padding hides the two columns of its own. "
         "Causal hides everything to the right of the diagonal. Combined, row start sees start "
-        "alone, row le sees start and le, and chat and both fillers see start, le and chat."
+        "alone, row le sees start and le, and chat and both of padding see start, le and chat."
     ),
     draw=lambda narrow: [frame(step) for step in range(len(STEPS))],
     says=tuple(says for *_, says in STEPS),

@@ -10,7 +10,7 @@ function compute({ right, tolerance, because, replies }, { reply, checked }) {
     : { verdict: "Not yet", said: replies.find(([answer]) => is(answer))?.[1] ?? "" };
 }
 
-const canBe = (reply, _, { options }) => typeof reply === "string" && (reply === "" || (options.length
+const fitting = (reply, _, { options }) => typeof reply === "string" && (reply === "" || (options.length
   ? options.some((_, place) => String(place) === reply) : reply.length <= 20 && NUMBER.test(reply)));
 
 // ---- The page.
@@ -57,7 +57,7 @@ function build({ page, on, take, data, controls: [{ input }] }) {
   // The page names the machine once it stands there.
   const recall = requestAnimationFrame(() => {
     const reply = remembered(page.root);
-    if (reply && page.root.isConnected && !location.hash.startsWith(`#${page.root.id}=`) && canBe(reply, 0, data)) {
+    if (reply && page.root.isConnected && !location.hash.startsWith(`#${page.root.id}=`) && fitting(reply, 0, data)) {
       take({ reply, checked: true });
     }
   });
@@ -77,5 +77,5 @@ const words = ({ verdict, said, hinted }, { hints }) =>
   (verdict ? `${verdict}. ${said}` : hinted ? `Hint: ${hints[hinted - 1]}` : "Not checked yet.");
 
 export default machine({ name: "question", label: "A question", data: ["right", "options", "tolerance", "because", "replies", "hints"],
-  settings: ["reply", "checked", "hinted"], fits: { reply: canBe, hinted: (n, _, { hints }) => Number.isInteger(n) && n >= 0 && n <= hints.length },
+  settings: ["reply", "checked", "hinted"], fits: { reply: fitting, hinted: (n, _, { hints }) => Number.isInteger(n) && n >= 0 && n <= hints.length },
   stage: '<ol class="question-hints"></ol>', controls, build, compute, show, words });

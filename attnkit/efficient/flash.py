@@ -191,8 +191,8 @@ class _Flash(torch.autograd.Function):
     def backward(ctx, grad, grad_logsumexp) -> tuple[Tensor | None, ...]:
         if torch.is_grad_enabled():
             raise NotImplementedError(
-                "flash_attention: expected to be differentiated once, got create_graph=True; "
-                "scaled_dot_product_attention with need_weights=True can be differentiated again"
+                "flash_attention: does not support create_graph=True; "
+                "scaled_dot_product_attention with need_weights=True does"
             )
         query, key, value, mask, output, logsumexp = ctx.saved_tensors
         scale, wide = ctx.scale, logsumexp.dtype

@@ -41,10 +41,9 @@ WIDEST_VALUE = 128  # features, for the Triton kernel
 # Elements of a tile for each thread, half a MiB in float32: it should stay in a core's own cache.
 # A single thread uses two tiles' worth, to amortise call overhead.
 TILE = 1 << 17
-# Queries of a tile at least, where there are as many: sums over a few long rows are slow.
+# At least this many queries per tile: summing few long rows is slow.
 ROWS = 16
-# Tiles per band.
-BAND = 8
+BAND = 8  # tiles per band
 # Up to here tanh is far enough from 1 for its addition formula.
 SMALL = 1.0
 

@@ -7,8 +7,9 @@ from torch import Tensor
 
 HALF = (torch.float16, torch.bfloat16)
 _NOTHING = nullcontext()
-_KEYS = getattr(torch._C, "_TorchDispatchModeKey", None)
-_PROXY = getattr(_KEYS, "PROXY", None)
+# Private names of PyTorch: where one is gone, what it tells apart is no longer noticed.
+_PROXY = getattr(getattr(torch._C, "_TorchDispatchModeKey", None), "PROXY", None)
+_FUNCTORCH = getattr(torch._C, "_functorch", None)
 
 
 def widen(*tensors: Tensor) -> tuple[Tensor, ...]:
@@ -59,6 +60,6 @@ def values_unavailable(tensor: Tensor) -> bool:
         or torch._C._get_tracing_state() is not None
         or type(tensor) not in (Tensor, torch.nn.Parameter)
         or tensor.is_meta
-        or torch._C._functorch.peek_interpreter_stack() is not None
+        or (_FUNCTORCH is not None and _FUNCTORCH.peek_interpreter_stack() is not None)
         or (_PROXY is not None and torch._C._get_dispatch_mode(_PROXY) is not None)
     )

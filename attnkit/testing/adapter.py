@@ -3,15 +3,17 @@ all of them need: masks to try, and whether two outputs agree."""
 
 import copy
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from attnkit.guard import checks
+from attnkit.mechanisms import MultiHeadAttention
 
 #: Attributes under which modules keep their width, in the order in which they are tried.
 WIDTHS = ("embed_dim", "query_dim", "d_model", "hidden_size", "dim")
@@ -191,28 +193,10 @@ def adapt(
         got = f"the class {attention.__name__}" if callable(attention) else type(attention).__name__
         checks.fail("attention", "a module or a function", got, TypeError)
     is_module = isinstance(attention, nn.Module) or _is_keras(attention)
-    asks_weights, takes_mask, alone = False, True, False
     if call is not None:
-        names = _parameters(call)
-        takes_mask, asks_weights = len(names) > 3, len(names) > 4
-
-        def run(query, key, value, mask, train, need_weights):
-            given = (query, key, value, mask, need_weights)
-            return call(*given[: len(names)])
-    elif isinstance(attention, nn.MultiheadAttention):
-        run, asks_weights = _torch_run(attention), True
-        project = project or _torch_heads(attention)
-    elif _is_keras(attention):
-        run, asks_weights = _keras_run(attention), True
-        project = project or _keras_heads(attention)
+        way = _by_call(call)
     else:
-        run, asks_weights, takes_mask, alone = _run_by_name(attention)
-        if (
-            project is None
-            and hasattr(attention, "project_heads")
-            and hasattr(attention, "head_dim")
-        ):
-            project = _our_heads(attention)
+        way = next(make(attention) for recognises, make in _WAYS if recognises(attention))
     parameter = next(attention.parameters(), None) if isinstance(attention, nn.Module) else None
     if dtype is None:
         floating = parameter is not None and parameter.is_floating_point()
@@ -232,36 +216,46 @@ def adapt(
         )
 
     return Adapted(
-        run,
+        way.run,
         subject=attention,
         name=getattr(attention, "__name__", type(attention).__name__),
         dims=_dims(attention, embed_dim, is_module),
         heads=heads,
         kv_heads=kv_heads,
-        self_attention=alone if self_attention is None else self_attention,
+        self_attention=way.alone if self_attention is None else self_attention,
         causal=causal,
-        takes_mask=takes_mask,
-        asks_weights=asks_weights,
-        project=project if is_module else project or (lambda query, key: (query, key)),
+        takes_mask=way.takes_mask,
+        asks_weights=way.asks_weights,
+        project=project or way.project or (None if is_module else lambda *heads: heads),
         dtype=dtype,
         device=torch.device("cpu") if parameter is None else parameter.device,
         copied=copied if call is None else None,
     )
 
 
-def _is_keras(attention: Any) -> bool:
-    return any(kind.__module__.startswith("keras.") for kind in type(attention).__mro__)
+class _Way(NamedTuple):
+    """How an attention is called: `run(query, key, value, mask, train, need_weights)`."""
+
+    run: Callable[..., Any]
+    takes_mask: bool = True
+    asks_weights: bool = True
+    alone: bool = False  # whether it is called with one sequence
+    project: Callable[[Tensor, Tensor], Sequence[Tensor]] | None = None
 
 
-def _parameters(function: Callable[..., Any]) -> list[str]:
-    """The arguments that a caller may give by position."""
+def _by_call(call: Callable[..., Any]) -> _Way:
+    """By a function that its user wrote, which takes the first three to five of the arguments."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    signature = inspect.signature(function)
-    return [name for name, each in signature.parameters.items() if each.kind in kinds]
+    count = sum(each.kind in kinds for each in inspect.signature(call).parameters.values())
+
+    def run(query, key, value, mask, train, need_weights):
+        return call(*(query, key, value, mask, need_weights)[:count])
+
+    return _Way(run, takes_mask=count > 3, asks_weights=count > 4)
 
 
-def _run_by_name(attention: Any) -> tuple[Callable[..., Any], bool, bool, bool]:
-    """How to call it, and whether it can be asked for weights, takes a mask and one sequence."""
+def _by_name(attention: Any) -> _Way:
+    """By the names of its arguments, as those of attnkit and PyTorch's function."""
     try:
         forward = attention.forward if isinstance(attention, nn.Module) else attention
         parameters = inspect.signature(forward).parameters
@@ -285,10 +279,11 @@ def _run_by_name(attention: Any) -> tuple[Callable[..., Any], bool, bool, bool]:
         answer = attention(*given, **options)
         return tuple(answer) if isinstance(answer, tuple) else answer
 
-    return run, asks_weights, mask_name is not None, alone
+    project = partial(_heads, attention) if isinstance(attention, MultiHeadAttention) else None
+    return _Way(run, mask_name is not None, asks_weights, alone, project)
 
 
-def _torch_run(attention: nn.MultiheadAttention) -> Callable[..., Any]:
+def _torch(attention: nn.MultiheadAttention) -> _Way:
     def run(query, key, value, mask, train, need_weights):
         if mask is not None:  # its True means "not allowed", and heads lie in the batch
             mask = ~mask.expand(len(query), query.shape[1], key.shape[1])
@@ -300,29 +295,17 @@ def _torch_run(attention: nn.MultiheadAttention) -> Callable[..., Any]:
         )
         return output if first else output.transpose(0, 1), weights
 
-    return run
+    return _Way(run, project=lambda *x: _heads(MultiHeadAttention.from_torch(attention), *x))
 
 
-def _torch_heads(attention: nn.MultiheadAttention) -> Callable[..., Any]:
-    def project(query, key):
-        size = attention.embed_dim
-        if attention.in_proj_weight is None:
-            weights = attention.q_proj_weight, attention.k_proj_weight
-        else:
-            weights = attention.in_proj_weight.split(size)[:2]
-        bias = attention.in_proj_bias
-        biases = (None, None) if bias is None else bias.split(size)[:2]
-        return tuple(
-            nn.functional.linear(x, weight, bias)
-            .unflatten(-1, (attention.num_heads, -1))
-            .transpose(1, 2)
-            for x, weight, bias in zip((query, key), weights, biases, strict=True)
-        )
-
-    return project
+def _heads(attention: MultiHeadAttention, query: Tensor, key: Tensor) -> Sequence[Tensor]:
+    """The projected heads of queries and keys."""
+    value = key.new_zeros(*key.shape[:-1], attention.vdim)
+    heads, _ = attention.project_heads(query, key, value)
+    return heads[:2]
 
 
-def _keras_run(attention: Any) -> Callable[..., Any]:
+def _keras(attention: Any) -> _Way:
     def run(query, key, value, mask, train, need_weights):
         answer = attention(
             query,
@@ -334,23 +317,22 @@ def _keras_run(attention: Any) -> Callable[..., Any]:
         )
         return tuple(answer) if need_weights else answer
 
-    return run
-
-
-def _keras_heads(attention: Any) -> Callable[..., Any]:
     def project(query, key):
         heads = [attention._query_dense(query), attention._key_dense(key)]  # (B, L, H, D)
         return tuple(x.transpose(1, 2) for x in heads)
 
-    return project
+    return _Way(run, project=project)
 
 
-def _our_heads(attention: nn.Module) -> Callable[..., Any]:
-    def project(query, key):
-        heads, _ = attention.project_heads(query, key, key)
-        return heads[:2]
+def _is_keras(attention: Any) -> bool:
+    return any(kind.__module__.startswith("keras.") for kind in type(attention).__mro__)
 
-    return project
+
+_WAYS = (
+    (lambda attention: isinstance(attention, nn.MultiheadAttention), _torch),
+    (_is_keras, _keras),
+    (lambda attention: True, _by_name),
+)
 
 
 def _dims(

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from attnkit import masks
+from attnkit.formula import default_scale
 from attnkit.testing.adapter import Adapted, NotApplicable, _is_keras, adapt, random_mask, same
 from attnkit.testing.masking import LENGTHS
 
@@ -119,7 +120,7 @@ def assert_scale(attention: Any, *, scale: float | None = None) -> None:
     for size in (4, 9, 16) if given.heads is not None else (given.dims[0],):
         tried = given if given.heads is None else replace(given, dims=(size, size, size))
         slopes, residuals, head_dim = fit_scale(tried, 4, 4, seed=7)
-        expected = head_dim**-0.5 if scale is None else scale
+        expected = default_scale(head_dim) if scale is None else scale
         if residuals.max() > 0.02:
             raise AssertionError(
                 f"assert_scale: the weights are not a softmax of a multiple of q·k ({given.name}, "

@@ -2,8 +2,7 @@
 
     from attnkit.viz import AttentionExplorer, heatmap
 
-For notebooks and builds: `attnkit.viz.notebook` (`strip_modules`) and the Sphinx extension
-`attnkit.viz.sphinx_ext`, named under `sphinx: extra_extensions` in `_config.yml`.
+For what a notebook keeps of them: `attnkit.viz.notebook` (`strip_modules`).
 """
 
 from attnkit.viz.explorer import AttentionExplorer

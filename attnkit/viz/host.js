@@ -88,7 +88,8 @@ function host() {
       if (!ours) dress(traits);
       try {
         await draw(id, code, place);
-        place.parentNode.querySelector(".attnkit-fallback")?.remove();
+        const still = place.parentNode.querySelector(".attnkit-fallback");
+        if (still) still.className = "attnkit-paper"; // for print, while the widget waits to be asked
       } catch (error) {
         // The picture stays.
         place.remove();

@@ -1,6 +1,7 @@
 """Widgets in notebook files: what must be saved with them, and what must not."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -62,14 +63,20 @@ def views(notebook: dict) -> Iterator[tuple[int, dict]]:
 
 
 def inert(value: Any) -> str:
-    """JSON that cannot end the script element that holds it.
+    """JSON that an HTML parser takes for text, whatever its strings hold.
+
+    `</script>` would end the element that holds it, and after `<!--<script>` a parser waits for a
+    second end: the rest of the page would be gone.
 
     >>> inert("</script>")
-    '"<\\\\/script>"'
+    '"\\\\u003c/script>"'
     """
-    return closed(json.dumps(value))
+    return json.dumps(value).replace("<", "\\u003c")
 
 
 def closed(script: str) -> str:
-    """A script that cannot end the element that holds it."""
-    return script.replace("</", "<\\/")
+    """A script that cannot end the element that holds it, nor keep it from ending.
+
+    What would is in its strings, where a backslash before these letters says nothing.
+    """
+    return re.sub("<(?=/|!--|script)", r"<\\", script, flags=re.IGNORECASE)

@@ -7,11 +7,25 @@ import torch
 from torch import Tensor, nn
 
 from attnkit.guard import checks
-from attnlab import files
 from attnlab.decoding.tokens import check_tokens, source_mask
+from attnlab.files import put_weights
+from attnlab.pretrained.settings import activation_of, check_settings, needed
+from attnlab.pretrained.tensors import check_left, take
 from attnlab.transformer import Encoder, States
 
-ACTIVATIONS = {"gelu": "gelu", "relu": "relu", "gelu_new": "gelu_tanh"}
+HONOURED = (
+    *("hidden_act", "hidden_size", "intermediate_size", "layer_norm_eps"),
+    *("max_position_embeddings", "num_attention_heads", "num_hidden_layers", "vocab_size"),
+    "type_vocab_size",  # of the segments the first is read
+    "tie_word_embeddings",  # of a head, which is not read
+)
+ONLY = {
+    "add_cross_attention": (False,),
+    "directionality": ("bidi",),
+    "is_decoder": (False,),
+    "is_encoder_decoder": (False,),
+    "position_embedding_type": ("absolute",),
+}
 
 
 class Bert(nn.Module):
@@ -26,7 +40,7 @@ class Bert(nn.Module):
         vocab_size: number of token ids.
         embed_dim, num_heads, hidden_dim, num_layers: of the `transformer.Encoder`.
         max_len: longest text in tokens.
-        activation: "gelu", "relu" or "gelu_tanh".
+        activation: "gelu", "relu", "gelu_tanh" or "silu".
         norm_eps: added to the variance in the layer norms.
         dropout: probability of each dropout, in training.
 
@@ -80,7 +94,8 @@ class Bert(nn.Module):
         """
         check_tokens("tokens", tokens, self.vocab_size)
         if tokens.shape[1] > self.max_len:
-            checks.fail("tokens", f"at most {self.max_len} (max_len) in a text", str(tokens.shape))
+            expected = f"at most {self.max_len} (max_len) in a text"
+            checks.fail("tokens", expected, str(tokens.shape[1]))
         x = self.embedding(tokens) + self.positions[: tokens.shape[1]] + self.segment
         return self.dropout(self.norm(x))  # (B, L, E)
 
@@ -125,8 +140,8 @@ def bert_model(tensors: Mapping[str, Tensor], config: Mapping[str, Any]) -> Bert
         config: "hidden_size", "num_attention_heads", and the rest that `config.json` has.
 
     Raises:
-        ValueError: a tensor is missing or of another shape, or the config asks for something that
-            this model has not (relative positions, another activation).
+        ValueError: a tensor is missing, left over or of another shape, or the config asks for
+            something that this model has not, such as a causal mask; the message names it.
 
     Example:
         >>> config = {"model_type": "bert", "hidden_size": 8, "num_attention_heads": 2,
@@ -135,28 +150,27 @@ def bert_model(tensors: Mapping[str, Tensor], config: Mapping[str, Any]) -> Bert
         >>> bert_model({"embeddings.word_embeddings.weight": torch.zeros(10, 8)}, config)
         Traceback (most recent call last):
         ...
-        ValueError: tensors: expected one named embeddings.position_embeddings.weight, got 1 others
+        ValueError: tensors: expected one named embeddings.position_embeddings.weight, got none
     """
-    kind = config.get("position_embedding_type", "absolute")
-    checks.choice("position_embedding_type", kind, ("absolute",))
+    check_settings(config, HONOURED, ONLY)
     given = {name.removeprefix("bert."): value for name, value in tensors.items()}
     with torch.device("meta"):
         model = Bert(
-            config["vocab_size"],
-            embed_dim=config["hidden_size"],
-            num_heads=config["num_attention_heads"],
-            hidden_dim=config["intermediate_size"],
-            num_layers=config["num_hidden_layers"],
-            max_len=config["max_position_embeddings"],
-            activation=activation_of("hidden_act", config["hidden_act"]),
-            norm_eps=config["layer_norm_eps"],
+            needed(config, "vocab_size"),
+            embed_dim=needed(config, "hidden_size"),
+            num_heads=needed(config, "num_attention_heads"),
+            hidden_dim=needed(config, "intermediate_size"),
+            num_layers=needed(config, "num_hidden_layers"),
+            max_len=needed(config, "max_position_embeddings"),
+            activation=activation_of("hidden_act", config.get("hidden_act", "gelu")),
+            norm_eps=config.get("layer_norm_eps", 1e-12),
         )
-    model = model.to_empty(device="cpu")
-    files.put_weights(model, _ours(given, model.num_layers))
+    put_weights(model, _ours(given, model.num_layers), assign=True)
+    check_left(given, r"embeddings\.position_ids|(pooler|cls|classifier|qa_outputs)\..*")
     return model.eval()
 
 
-def _ours(given: Mapping[str, Tensor], num_layers: int) -> dict[str, Tensor]:
+def _ours(given: dict[str, Tensor], num_layers: int) -> dict[str, Tensor]:
     """The published tensors under the names that they have here."""
     ours = {
         "embedding.weight": take(given, "embeddings.word_embeddings.weight"),
@@ -182,15 +196,3 @@ def _ours(given: Mapping[str, Tensor], num_layers: int) -> dict[str, Tensor]:
             }.items():
                 ours[f"{here}.{name}.{end}"] = take(given, f"{there}.{place}.{end}")
     return ours
-
-
-def activation_of(name: str, published: str) -> str:
-    """What attnkit calls an activation, which the config gives under `name`."""
-    return ACTIVATIONS[checks.choice(name, published, tuple(ACTIVATIONS))]
-
-
-def take(given: Mapping[str, Tensor], name: str) -> Tensor:
-    """The tensor of that name, or an error that says which is missing."""
-    if name not in given:
-        checks.fail("tensors", f"one named {name}", f"{len(given)} others")
-    return given[name].float()

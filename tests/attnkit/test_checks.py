@@ -184,3 +184,16 @@ def test_a_mask_that_lacks_dimensions_is_told_which(shape, target, hint):
     if hint:
         added = given[:, None] if hint.count("None") == 1 else given[:, None, None]
         checks.mask(added, target, device=given.device)
+
+
+def test_this_pytorch_has_the_private_names_that_tell_when_values_cannot_be_read():
+    """Without them `import attnkit` works, but not every transform does: see `guard.dtypes`."""
+    assert dtypes._PROXY is not None
+    assert dtypes._FUNCTORCH is not None
+
+
+def test_without_the_private_names_a_plain_tensor_can_be_read(monkeypatch):
+    monkeypatch.setattr(dtypes, "_PROXY", None)
+    monkeypatch.setattr(dtypes, "_FUNCTORCH", None)
+    assert not dtypes.values_unavailable(X)
+    assert dtypes.values_unavailable(X.to("meta"))

@@ -230,3 +230,57 @@ def test_a_warning_stops_the_build(plain):
     assert "no_such_page" in said
     assert "ideas on the open path: 11, at most 10" in said
     assert "no claim '01-product'" in said
+
+
+INTERRUPT = """
+def stop(app, page, *rest):
+    if page == "plain" and (app.srcdir / "interrupt").exists():
+        raise KeyboardInterrupt
+
+
+def setup(app):
+    app.connect("html-page-context", stop)
+"""
+
+
+def test_a_build_that_failed_fails_again_until_the_page_is_mended(plain):
+    """Sphinx takes the pages that it has read for sound, and would say nothing of them again."""
+    nb = sound_notebook()
+    write(plain, nb)
+    (plain / f"{HOW}.md").write_text("# How\n\nSee [nowhere](no_such_page.md).\n")
+    assert "no_such_page" in refused(plain)
+    assert "no_such_page" in refused(plain)
+    (plain / f"{HOW}.md").write_text("# How\n\nA sentence for a page of a trial.\n")
+    built(plain)
+    assert indexed(plain) == {"index", CHAPTER, HOW}
+
+
+def test_a_build_that_was_interrupted_is_made_up_for_by_the_next(tmp_path):
+    folder = small_book(tmp_path, sound_notebook())
+    (folder / "plain.md").write_text("# Plain\n\nA sentence.\n")
+    with open(folder / "_toc.yml", "a") as contents:
+        contents.write("  - file: plain\n")
+    (folder / "interrupting.py").write_text(INTERRUPT)
+    extensions = "  local_extensions:\n"
+    edit(folder / "_config.yml", extensions, extensions + "    interrupting: .\n")
+    (folder / "interrupt").touch()
+    refused(folder)
+    assert not (html(folder) / "plain.html").exists()
+    (folder / "interrupt").unlink()
+    built(folder)
+    assert (html(folder) / "plain.html").exists()
+    assert indexed(folder) == {"index", CHAPTER, HOW, "plain"}
+    # And one that is interrupted on top of a whole book.
+    edit(folder / "plain.md", "A sentence.", "Another sentence.")
+    (folder / "interrupt").touch()
+    refused(folder)
+    (folder / "interrupt").unlink()
+    built(folder)
+    assert "Another sentence." in (html(folder) / "plain.html").read_text("utf8")
+    assert indexed(folder) == {"index", CHAPTER, HOW, "plain"}
+
+
+def indexed(folder: Path) -> set[str]:
+    """The pages that the search looks through."""
+    text = (html(folder) / "searchindex.js").read_text("utf8")
+    return set(json.loads(text.removeprefix("Search.setIndex(").removesuffix(")"))["docnames"])

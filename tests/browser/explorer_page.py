@@ -28,6 +28,8 @@ WORDS = [
     "tired",
 ]
 ATTACK = "<img src=x onerror=alert(1)>"
+# In a script element an HTML parser reads on, past "</script>", until a second one.
+SWALLOW = "<!--<script>"
 
 # Both themes and both widths, as parameters; a theme changes colours and a width the layout, so the
 # other two pairs find little that these do not.

@@ -1,5 +1,6 @@
 """A page printed to PDF by Chromium, and what one sees on its sheets."""
 
+import contextlib
 import importlib.util
 import os
 
@@ -10,8 +11,8 @@ A4 = {"format": "A4", "margin": dict.fromkeys(("top", "right", "bottom", "left")
 SCALE = 2  # pixels a point
 
 
-def printed(page) -> list[np.ndarray]:
-    """The sheets that "Print" makes of an open page, as pixels (height, width, 3).
+def _document(page):
+    """What "Print" makes of an open page.
 
     As printers have it by default, backgrounds are left out but where a style asks for them.
     """
@@ -20,10 +21,19 @@ def printed(page) -> list[np.ndarray]:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(message)
     import pypdfium2
 
-    document = pypdfium2.PdfDocument(page.pdf(**A4))
-    sheets = [sheet.render(scale=SCALE).to_numpy()[..., 2::-1].copy() for sheet in document]
-    document.close()
-    return sheets
+    return contextlib.closing(pypdfium2.PdfDocument(page.pdf(**A4)))
+
+
+def printed(page) -> list[np.ndarray]:
+    """The sheets of an open page, as pixels (height, width, 3)."""
+    with _document(page) as document:
+        return [sheet.render(scale=SCALE).to_numpy()[..., 2::-1].copy() for sheet in document]
+
+
+def words(page) -> str:
+    """The text of the sheets of an open page."""
+    with _document(page) as document:
+        return "\n".join(sheet.get_textpage().get_text_bounded() for sheet in document)
 
 
 def coloured(sheets: list[np.ndarray]) -> int:

@@ -136,7 +136,8 @@ def test_a_dark_page_turns_plots_over_and_leaves_heat_maps_as_they_are(
     look = "images => images.map(image => getComputedStyle(image).filter)"
     images = ".cell_output img[src$='.png']"
     maps = page.locator(f"{images}.heat-map").evaluate_all(look)
-    plots = page.locator(f"{images}:not(.heat-map, .attnkit-fallback *)").evaluate_all(look)
+    others = ".heat-map, .attnkit-fallback *, .attnkit-paper *"
+    plots = page.locator(f"{images}:not({others})").evaluate_all(look)
     assert maps
     assert set(maps) == {"none"}
     assert plots

@@ -15,12 +15,12 @@ import pytest
 from traitlets import import_item
 from traitlets.config import Config
 
+from attnbook.pages.nbconvert import LiveWidgets
 from attnkit.viz import AttentionExplorer
-from attnkit.viz.nbconvert import LiveWidgets
 from attnkit.viz.notebook import STATE_MIME
 from booktools import forked
 from tests.browser.conftest import ROOT
-from tests.browser.explorer_page import ATTACK, snapshot, vectors, wait_for_widgets
+from tests.browser.explorer_page import ATTACK, SWALLOW, snapshot, vectors, wait_for_widgets
 from tests.browser.test_explorer_build import a_notebook
 
 pytestmark = [pytest.mark.build, pytest.mark.browser]
@@ -69,7 +69,7 @@ def converted(notebook, folder: Path) -> Path:
 def one_file(tmp_path_factory):
     """A notebook with two explorers as one file, and the first of them."""
     query = vectors(2, 4, 8)
-    first = AttentionExplorer(query, query, tokens=["a", "b", ATTACK, "</script>"], title="T")
+    first = AttentionExplorer(query, query, tokens=["a", SWALLOW, ATTACK, "</script>"], title="T")
     second = AttentionExplorer(query, query)
     return converted(a_notebook(first, second), tmp_path_factory.mktemp("one")), first
 
@@ -79,7 +79,7 @@ def test_a_converted_notebook_is_alive_offline(one_file, open_page):
     page, record = open_page(file.as_uri())
     root = wait_for_widgets(page, 2)
     shown = snapshot(root)
-    assert shown["tokens"] == ["a", "b", ATTACK, "</script>"]
+    assert shown["tokens"] == ["a", SWALLOW, ATTACK, "</script>"]
     assert shown["weights"] == pytest.approx(explorer.values()[0], abs=1e-6)
     assert [text for text in record.console if "uncaught" in text] == []
     assert file.read_text("utf-8").count("function host(") == 1
@@ -122,7 +122,7 @@ def test_conversion_needs_no_sphinx():
     script = """
 import sys
 sys.modules.update(sphinx=None, docutils=None)
-from attnkit.viz.nbconvert import LiveWidgets, _head
+from attnbook.pages.nbconvert import LiveWidgets, _head
 assert "function host(" in _head({})
 """
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)

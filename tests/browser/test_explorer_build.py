@@ -11,13 +11,20 @@ import pytest
 from attnkit.viz import AttentionExplorer
 from attnkit.viz.notebook import STATE_MIME, VIEW_MIME, strip_modules
 from booktools import forked
-from tests.browser.explorer_page import ATTACK, snapshot, state_of, vectors, wait_for_widgets
+from tests.browser.explorer_page import (
+    ATTACK,
+    SWALLOW,
+    snapshot,
+    state_of,
+    vectors,
+    wait_for_widgets,
+)
 
 pytestmark = pytest.mark.build
 
 CONFIGURATION = """
 project = "Trial"
-extensions = ["myst_nb", "attnkit.viz.sphinx_ext"]
+extensions = ["myst_nb", "attnbook.pages.sphinx_ext"]
 nb_execution_mode = "off"
 nb_ipywidgets_js = {}
 """
@@ -55,7 +62,9 @@ def book(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("book")
     query = vectors(2, 4, 8)
-    explorer = AttentionExplorer(query, query, tokens=["a", "b", ATTACK, "</script>"], title="T")
+    explorer = AttentionExplorer(
+        query, query, tokens=["a", SWALLOW, ATTACK, "</script>"], title="T"
+    )
     picture = base64.b64decode(explorer._repr_mimebundle_()[0]["image/png"])
     control = ipywidgets.VBox(
         [ipywidgets.IntSlider(), ipywidgets.Image(value=picture, tooltip="What was recorded")]
@@ -71,7 +80,7 @@ def test_the_page_comes_alive_from_file_and_keeps_no_picture(book, open_page):
     page, record = open_page((folder / "index.html").as_uri())
     root = wait_for_widgets(page)
     shown = snapshot(root)
-    assert shown["tokens"] == ["a", "b", ATTACK, "</script>"]
+    assert shown["tokens"] == ["a", SWALLOW, ATTACK, "</script>"]
     assert shown["weights"] == pytest.approx(explorer.values()[0], abs=1e-6)
     assert page.locator(".attnkit-fallback").count() == 0
     assert record.other_hosts() == []

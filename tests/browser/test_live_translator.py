@@ -13,6 +13,7 @@ from attnlab.tasks.vocab import EOS
 from tests.browser.conftest import serving
 from tests.browser.explorer_page import (
     ATTACK,
+    SWALLOW,
     THEMES_AND_WIDTHS,
     complaints,
     render_and_close,
@@ -517,6 +518,22 @@ def test_the_directives_view_needs_no_notebook(open_page, by_directive, kept):
     ready(page)
     assert snapshot(page.locator(".attnkit-translator"))["target"] == want(kept, SENTENCE).target
     assert record.console == []
+
+
+def test_no_word_of_a_directives_view_swallows_the_page(open_page, tmp_path, kept):
+    """The words are given as they are to the page, in a script element that they must not leave."""
+    words = a_live(kept, sentences=[f"the {SWALLOW} cat"], caption=f"{SWALLOW} {ATTACK}</script>")
+    markup = "".join(book_page.view(words))
+    path = tmp_path / "page.html"
+    path.write_text(f'<!doctype html><meta charset="utf-8">{markup}<p id="after">after</p>')
+    page, _ = open_page(path.as_uri(), start=False)
+    assert page.locator("#after").inner_text() == "after"
+    assert page.locator(".attnkit-view img").count() == 1
+    state = page.locator(".attnkit-view script").evaluate(
+        "tag => JSON.parse(tag.textContent).state"
+    )
+    assert state["state"]["sentences"] == [f"the {SWALLOW} cat"]
+    assert state["state"]["note"].startswith(f"{SWALLOW} {ATTACK}</script>")
 
 
 def test_without_javascript_a_picture_stands_there_and_says_what_it_is(open_page, by_directive):

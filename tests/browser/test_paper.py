@@ -1,10 +1,15 @@
 """Pages on paper, looked at as printed: what a style sheet says of print shows only there."""
 
+import re
+
 import pytest
 
+from attnbook import translators
+from attnbook.machines.live_translator import page as book_page
 from attnkit.viz import AttentionExplorer
-from tests.browser.explorer_page import WORDS, settle, vectors, wait_for_theme
-from tests.browser.paper import coloured, dark, printed
+from booktools import maths
+from tests.browser.explorer_page import WORDS, settle, vectors, wait_for_theme, write_page
+from tests.browser.paper import coloured, dark, printed, words
 
 pytestmark = pytest.mark.browser
 
@@ -52,3 +57,79 @@ def test_a_page_is_itself_again_after_printing(show):
     printed(page)
     settle(page)
     assert root.evaluate(look) == before
+
+
+def test_formulas_are_as_thick_as_on_the_screen(open_page):
+    """The screen needs a hair more of them than a printer, which makes a line of any hair."""
+    page, _ = open_page("about:blank")
+    formula = maths.formula(r"\frac{1}{\sqrt{d}} \sum_i q_i k_i", display=True)
+    page.set_content(f"<style>{maths.style()}</style>{formula * 8}")
+    as_it_is = dark(printed(page))
+    page.add_style_tag(content="mjx-container *{stroke:none!important}")
+    assert as_it_is == dark(printed(page))
+
+
+def page_of(folder, widget, *, scripts: bool = True) -> str:
+    """The address of a page with a widget in no notebook, as its directive writes it."""
+    path = write_page(folder, widget)
+    text = path.read_text("utf-8")
+    start, end = text.index('<div class="attnkit-view">'), text.index("</main>")
+    text = text[:start] + "".join(book_page.view(widget)) + text[end:]
+    if not scripts:
+        text = re.sub("<script defer[^>]*></script>", "", text)
+    path.write_text(text, "utf-8")
+    return path.as_uri()
+
+
+@pytest.mark.parametrize("started", [True, False], ids=["started", "not started"])
+def test_a_translator_without_its_model_prints_its_picture(open_page, tmp_path, started):
+    asked = translators.real_translator(title="Translate a sentence")
+    page, _ = open_page(page_of(tmp_path, asked, scripts=started), start=started)
+    if started:
+        page.locator(".attnkit-translator[data-asking]").wait_for()
+    assert not page.locator(".attnkit-view img").is_visible()
+    with_it = printed(page)
+    assert "button" not in words(page)
+    page.add_style_tag(content=".attnkit-view img{visibility:hidden}")
+    assert coloured(with_it) > coloured(printed(page)) + 5_000
+
+
+def test_a_translator_at_work_prints_its_own_lines_and_no_picture(open_page, tmp_path):
+    book_page.write_models(tmp_path, {"toy-french": "attnbook.translators:toy_french"})
+    made = book_page.LiveTranslator(
+        translators.toy_french(), sentences=translators.SENTENCES, files="toy-french"
+    )
+    page, _ = open_page(page_of(tmp_path, made))
+    page.wait_for_function("document.querySelector('.attnkit-translator')?.snapshot?.() != null")
+    page.emulate_media(media="print")
+    assert page.locator(".lt-lines path").count() > 4
+    assert not page.locator(".attnkit-view img").is_visible()
+
+
+def test_what_a_widget_saved_stands_by_for_paper(show):
+    """Its picture goes from the screen, and is not printed beside the widget."""
+    page, root, _ = show(*explorers())
+    assert page.locator(".attnkit-view img:visible").count() == 0
+    page.emulate_media(media="print")
+    assert page.locator(".attnkit-view img:visible").count() == 0
+    assert root.is_visible()
+
+
+@pytest.mark.build
+def test_folds_on_paper(open_page, site_url):
+    """Text is open; code, hints and solutions are there if the reader opened them."""
+    page, _ = open_page(site_url + "chapters/05_scaled_dot_product_attention.html", start=False)
+    said = words(page)
+    folds = page.locator("main details > summary").all_inner_texts()
+    answers = [fold for fold in folds if fold.startswith(("Solution", "Hint"))]
+    text = page.locator("main details:not(.hide, .attnkit-view *) > summary").all_inner_texts()
+    code = page.locator("main details.hide > summary").all_inner_texts()
+    assert answers
+    assert len(text) > len(answers)
+    assert len(code) > 5
+    flat = " ".join(said.split())
+    assert [fold for fold in [*answers, *code] if fold.strip() in flat] == []
+    assert [fold for fold in set(text) - set(answers) if " ".join(fold.split()) not in flat] == []
+    opened = page.locator("main details > summary", has_text=answers[-1])
+    opened.evaluate("summary => { summary.parentElement.open = true; }")
+    assert answers[-1] in words(page)

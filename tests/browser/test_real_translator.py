@@ -1,6 +1,7 @@
 """The translator of real language as a reader uses it: asked for, typed into, contradicted."""
 
 import math
+import re
 
 import pytest
 
@@ -33,8 +34,7 @@ def book(tmp_path_factory, widget):
     book_page.write_models(folder / "_static", ORIGIN)
     path = write_page(folder / "_static", widget)
     (folder / "chapters").mkdir()
-    text = path.read_text("utf-8").replace('="attnkit-', '="../_static/attnkit-')
-    text = text.replace('="explorer.css', '="../_static/explorer.css')
+    text = re.sub(r'(src|href)="attnkit-', r'\1="../_static/attnkit-', path.read_text("utf-8"))
     (folder / "chapters" / "10.html").write_text(text, "utf-8")
     return folder
 
@@ -93,15 +93,15 @@ def agree(found: dict, torch: shown.Shown) -> None:
         assert row == pytest.approx(expected, abs=1e-4)
 
 
-def test_on_paper_a_translator_that_nobody_asked_says_where_to_ask(open_page, book):
+def test_on_paper_a_translator_that_nobody_asked_shows_its_picture(open_page, book):
     page, _ = open_page((book / "chapters" / "10.html").as_uri())
-    page.emulate_media(media="print")
-    root = page.locator(".attnkit-translator")
-    assert not root.get_by_role("button", name="Load the model").is_visible()
-    said = "node => getComputedStyle(node, '::after').content"
-    assert "button" in root.locator(".lt-ask").evaluate(said)
-    page.emulate_media(media="screen")
-    assert root.locator(".lt-ask").evaluate(said) == "none"
+    root, picture = page.locator(".attnkit-translator"), page.get_by_alt_text("the picture")
+    page.locator("[data-asking]").wait_for()
+    for medium in ("print", "screen"):
+        page.emulate_media(media=medium)
+        paper = medium == "print"
+        assert picture.is_visible() == paper
+        assert root.locator(".lt-ask").is_visible() != paper
 
 
 def test_nothing_is_loaded_before_it_is_asked_for(open_page, book, widget):

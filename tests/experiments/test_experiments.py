@@ -45,7 +45,7 @@ UNTRAINED = ("explaining", "negation", "parallel", "real_sentence", "reference",
              "score_cost", "update_rates")  # fmt: skip
 # Their files are of before a file had to say it; run again, each leaves this list.
 NOT_YET = ("bottleneck", "docstrings", "pointing", "positions", "recall",
-           "recall_longer", "recall_states", "scales", "score_rates", "summaries")  # fmt: skip
+           "recall_longer", "recall_states", "score_rates", "summaries")  # fmt: skip
 REPEATED = [name for name in NAMES if name not in (*OTHERS, *READS)]
 HEADER = {"command", "seeds", "interval", "versions", "device", "date"}
 OPTIONS = {"by_length": ["--task", "reverse"]}
@@ -223,7 +223,7 @@ def test_scales_learns_with_the_root_and_starts_as_the_theory_says(quick):
     written = quick("scales").written["rows"]
     rows = {(row["optimizer"], row["scale"]): row for row in written}
     assert {scale for _, scale in rows} == set(scales.SCALES)
-    assert rows["adam", "1/sqrt(d)"]["accuracy"]["median"] > 0.9
+    assert rows["adam", "1/sqrt(d)"]["accuracy"]["500"]["median"] > 0.9
     largest = [rows["adam", name]["largest_weight"]["median"] for name in scales.SCALES]
     assert largest[0] > largest[1] > largest[2] > 1 / scales.PAIRS
 

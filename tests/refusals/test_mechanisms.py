@@ -106,6 +106,8 @@ BUILDING = [
     Wrong(call(SelfAttention, 8, 0), ValueError, "head_dim", "an int of at least 1", "0"),
     Wrong(call(SelfAttention, 8, bias=1), TypeError, "bias", "True or False", "int 1"),
     Wrong(call(SelfAttention, 8, scale="1"), TypeError, "scale", "a number", "str '1'"),
+    Wrong(call(MultiHeadAttention, 8, 2, scale="1"), TypeError, "scale", "a number", "str '1'"),
+    Wrong(call(ProjectedAttention, 8, 8, 4, scale="1"), TypeError, "scale", "…number", "str '1'"),
     Wrong(
         call(SelfAttention, 8, scale=float("nan")), ValueError, "scale", "a finite number", "nan"
     ),

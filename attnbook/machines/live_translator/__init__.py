@@ -62,7 +62,7 @@ class LiveTranslator(Widget):
         precision: of the weights that the page gets: "float32", "float16" (half the bytes; weights
             of attention within 1e-3), or "int8" (`training.quantization.pack`).
         files: the name under which a built book holds the weights, as the Sphinx extension wrote
-            them; see `attnkit.viz.sphinx_ext`. In Jupyter the kernel sends them.
+            them; see `attnbook.pages.sphinx_ext`. In Jupyter the kernel sends them.
         embed: keep the weights in the saved notebook, so that a page without kernel and `files` has
             them.
         title, caption: plain text above and below.

@@ -142,8 +142,8 @@ def _nodes(widget: Widget) -> list[nodes.Node]:
 
 
 def view(widget: Widget) -> tuple[str, str, str]:
-    """The markup of a view: its beginning, the tag with its state, and a picture for when no script
-    runs, with its end."""
+    """The markup of a view: its beginning, the tag with its state, and its picture with its end,
+    for when no script runs, and for paper while the widget has nothing to show."""
     # An instance is of a class of its own, which anywidget makes: its traits are inherited.
     every, of_all = widget.trait_names(sync=True), AnyWidget.class_trait_names(sync=True)
     kept = {name for name in {*every} - {*of_all} if not name.startswith("_")} | {"_anywidget_id"}
@@ -161,5 +161,5 @@ def view(widget: Widget) -> tuple[str, str, str]:
     return (
         f'<div class="attnkit-view{room}">',
         f'<script type="{VIEW_MIME}">{data}</script>',
-        f"<noscript>{picture}{STILL}</noscript></div>",
+        f'<div class="attnkit-paper">{picture}{STILL}</div></div>',
     )

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import traitlets as t
 
+from attnkit.formula import default_scale
 from attnkit.guard import checks
 from attnkit.viz import arrays as inputs
 from attnkit.viz.explorer import compute
@@ -147,6 +148,7 @@ class AttentionExplorer(Settings, Widget):
             if key.shape[dim] != query.shape[dim]:
                 checks.fail("key", f"{query.shape[dim]} {what}, as in query", f"shape {key.shape}")
         heads, rows, features = query.shape
+        scale = default_scale(features) if scale is None else checks.positive("scale", scale)
         self._start(
             dict(
                 kind="qk",
@@ -154,7 +156,7 @@ class AttentionExplorer(Settings, Widget):
                 query=query.tobytes(),
                 key=key.tobytes(),
                 value=_value_bytes(value, key.shape),
-                scale=features**-0.5 if scale is None else float(checks.positive("scale", scale)),
+                scale=float(scale),
                 **inputs.token_traits(rows, key.shape[1], tokens, query_tokens, key_tokens),
             ),
             **settings,
@@ -408,5 +410,5 @@ def _scale_label(data: dict) -> str:
     if scale is None:
         return ""
     features = data["shape"][3] if data["kind"] == "qk" else 0
-    usual = features and math.isclose(scale, features**-0.5)
+    usual = features and math.isclose(scale, default_scale(features))
     return f"scale by 1/√{features}" if usual else f"scale by {scale:.3g}"

@@ -7,7 +7,14 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from attnkit import MultiHeadAttention, SelfAttention, masks, scaled_dot_product_attention, trace
+from attnkit import (
+    MultiHeadAttention,
+    ProjectedAttention,
+    SelfAttention,
+    masks,
+    scaled_dot_product_attention,
+    trace,
+)
 
 B, L, S, E, H = 2, 3, 5, 8, 4
 
@@ -653,6 +660,29 @@ def test_self_attention_scales_by_the_head_or_as_told():
     output, weights = other(x, need_weights=True)
     assert_close(weights, expected)
     assert_close(output, expected @ module.value_proj(x), atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("build_one", "features"),
+    [
+        (lambda **scale: MultiHeadAttention(8, 2, **scale), 4),
+        (lambda **scale: ProjectedAttention(8, 8, 6, **scale), 6),
+    ],
+    ids=["multihead", "projected"],
+)
+@pytest.mark.parametrize("masked", [False, True])
+def test_a_scale_takes_the_place_of_the_usual_one(build_one, features, masked):
+    x, mask = torch.randn(2, 5, 8), masks.causal(5) if masked else None
+    usual, other = build_one(), build_one(scale=0.3)
+    other.load_state_dict(usual.state_dict())
+    with trace.record() as calls:
+        usual(x, mask=mask)
+        output = other(x, mask=mask).output
+        again, weights = other(x, mask=mask, need_weights=True)
+    assert_close(calls[1]["scores"], calls[0]["scores"] * 0.3 * features**0.5)
+    assert_close(calls[1]["weights"], weights)
+    assert_close(output, again)
+    assert not torch.allclose(output, usual(x, mask=mask).output)
 
 
 def test_self_attention_parameters():

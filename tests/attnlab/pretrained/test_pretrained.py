@@ -223,11 +223,19 @@ def gpt2_folder(tmp_path):
     return tmp_path, tensors
 
 
-def gpt2_by_hand(tensors, tokens, heads, layers):
+def gpt2_by_hand(tensors, tokens, heads, layers, form=None):
     """GPT-2 in plain products: states, weights, logits of one text (L,)."""
+    form = form or {}
+    eps = form.get("layer_norm_epsilon", 1e-5)
+    functions = {"relu": F.relu, "gelu": F.gelu}
+    activation = functions.get(
+        form.get("activation_function"), lambda x: F.gelu(x, approximate="tanh")
+    )
+    words = tensors["wte.weight" if form.get("tie_word_embeddings", True) else "lm_head.weight"]
 
     def norm(x, name):
-        return F.layer_norm(x, x.shape[-1:], tensors[f"{name}.weight"], tensors[f"{name}.bias"])
+        weight, bias = tensors[f"{name}.weight"], tensors[f"{name}.bias"]
+        return F.layer_norm(x, x.shape[-1:], weight, bias, eps)
 
     def product(x, name):
         return x @ tensors[f"{name}.weight"] + tensors[f"{name}.bias"]
@@ -241,23 +249,27 @@ def gpt2_by_hand(tensors, tokens, heads, layers):
         outputs, looked = [], []
         for head in range(heads):
             part = slice(head * E // heads, (head + 1) * E // heads)
-            scores = query[:, part] @ key[:, part].T / math.sqrt(E / heads)
+            scores = query[:, part] @ key[:, part].T
+            if form.get("scale_attn_weights", True):
+                scores = scores / math.sqrt(E / heads)
+            if form.get("scale_attn_by_inverse_layer_idx", False):
+                scores = scores / (n + 1)
             looked.append(scores.masked_fill(future, -math.inf).softmax(-1))
             outputs.append(looked[-1] @ value[:, part])
         x = x + product(torch.cat(outputs, -1), f"h.{n}.attn.c_proj")
-        hidden = F.gelu(product(norm(x, f"h.{n}.ln_2"), f"h.{n}.mlp.c_fc"), approximate="tanh")
+        hidden = activation(product(norm(x, f"h.{n}.ln_2"), f"h.{n}.mlp.c_fc"))
         x = x + product(hidden, f"h.{n}.mlp.c_proj")
         states.append(x)
         weights.append(torch.stack(looked))
     output = norm(x, "ln_f")
-    return torch.stack(states), torch.stack(weights), output, output @ tensors["wte.weight"].T
+    return torch.stack(states), torch.stack(weights), output, output @ words.T
 
 
 def test_a_gpt2_is_what_its_weights_compute_by_hand(gpt2_folder):
     folder, tensors = gpt2_folder
     reader = pretrained.from_folder(folder)
     texts = ["the cat sat", "a mat"]
-    for text, reading in zip(texts, reader.read(texts), strict=True):
+    for text, reading in zip(texts, reader.read(texts, need_weights=True), strict=True):
         tokens = reader.batch([text])[0]
         states, weights, output, logits = gpt2_by_hand(tensors, tokens[0], heads=2, layers=2)
         assert (reading.states - states).abs().max() < 1e-5
@@ -280,9 +292,9 @@ def test_a_reader_reads_with_the_positions_of_its_model(gpt2_folder, positions):
     model = LanguageModel(10, embed_dim=8, num_heads=2, positions=positions).eval()
     for parameter in model.parameters():
         nn.init.normal_(parameter, std=0.5)
-    reader = pretrained.Reader(model, pretrained.from_folder(gpt2_folder[0]).tokenizer)
+    reader = pretrained.LanguageReader(model, pretrained.from_folder(gpt2_folder[0]).tokenizer)
     texts = ["the cat sat on a mat the cat sat", "a mat"]
-    for text, reading in zip(texts, reader.read(texts), strict=True):
+    for text, reading in zip(texts, reader.read(texts, need_weights=True), strict=True):
         tokens = reader.batch([text])[0]
         assert len(reading.tokens) == tokens.shape[1] == len(text.split())
         assert torch.allclose(model.output(reading.outputs), model(tokens)[0], atol=1e-5)
@@ -298,7 +310,7 @@ def test_the_published_gpt2():
     tensors = load_file(published.find("gpt2", None, download=False)["model.safetensors"])
     tokens = reader.batch(["The capital of France is"])[0]
     states, weights, _, logits = gpt2_by_hand(tensors, tokens[0], heads=12, layers=12)
-    reading = reader.read("The capital of France is")
+    reading = reader.read("The capital of France is", need_weights=True)
     assert (reading.states - states).abs().max() < 2e-3  # states of GPT-2 are in the thousands
     assert (reading.weights - weights).abs().max() < 1e-5
     assert (reader.model(tokens)[0] - logits).abs().max() < 2e-3
@@ -308,7 +320,9 @@ def test_the_published_gpt2():
 
 
 def test_an_unknown_name_lists_those_there_are():
-    with pytest.raises(ValueError, match="name: expected one of 'all-MiniLM-L6-v2', 'gpt2', got"):
+    with pytest.raises(
+        ValueError, match="name: expected one of 'all-MiniLM-L6-v2', 'gpt2', 'SmolLM2"
+    ):
         pretrained.load("bert-large")
     with pytest.raises(ValueError, match="name: expected one of"):
         pretrained.available("bert-large")
@@ -344,7 +358,7 @@ def test_what_is_downloaded_is_kept_and_checked(monkeypatch, tmp_path, bert_fold
         part: hashlib.sha256((folder / part).read_bytes()).hexdigest()
         for part in ("model.safetensors", "tokenizer.json")
     }
-    small = published.Published(url=f"{folder.as_uri()}/", sha256=sums, config=config, longest=6)
+    small = published.Published(sums, f"{folder.as_uri()}/", config, longest=6)
     monkeypatch.setitem(published.MODELS, "small", small)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("ATTNKIT_DATA", raising=False)
@@ -365,7 +379,7 @@ def test_another_file_under_the_name_is_refused(bert_folder):
 
 def test_without_tokenizers_it_says_so(monkeypatch, bert_folder):
     monkeypatch.setitem(sys.modules, "tokenizers", None)
-    with pytest.raises(ImportError, match="pip install tokenizers"):
+    with pytest.raises(ImportError, match=r"pip install 'attnkit\[pretrained\]'"):
         pretrained.from_folder(bert_folder[0])
     assert not pretrained.available("all-MiniLM-L6-v2")
 
@@ -373,8 +387,8 @@ def test_without_tokenizers_it_says_so(monkeypatch, bert_folder):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"model_type": "t5"}, "model_type: expected one of 'bert', 'gpt2'"),
-        ({"hidden_act": "silu"}, "hidden_act: expected one of"),
+        ({"model_type": "t5"}, "model_type: expected one of 'bert', 'gpt2', 'llama'"),
+        ({"hidden_act": "tanh"}, "hidden_act: expected one of"),
         ({"position_embedding_type": "relative_key"}, "position_embedding_type: expected"),
         ({"intermediate_size": 16}, "weights: expected those of this model"),
         ({"num_hidden_layers": 3}, "tensors: expected one named encoder.layer.2"),
@@ -387,11 +401,71 @@ def test_a_config_that_does_not_fit_is_refused(bert_folder, change, message):
         pretrained.from_folder(bert_folder[0])
 
 
-def test_a_gpt2_with_another_epsilon_is_refused(gpt2_folder):
-    path = gpt2_folder[0] / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"layer_norm_epsilon": 1e-3}))
-    with pytest.raises(ValueError, match="layer_norm_epsilon: expected"):
-        pretrained.from_folder(gpt2_folder[0])
+GPT2_FORMS = {
+    "plain": {},
+    "epsilon": {"layer_norm_epsilon": 1e-2},
+    "inverse layer": {"scale_attn_by_inverse_layer_idx": True},
+    "no root": {"scale_attn_weights": False},
+    "neither": {"scale_attn_weights": False, "scale_attn_by_inverse_layer_idx": True},
+    "untied": {"tie_word_embeddings": False},
+    "relu": {"activation_function": "relu"},
+    "exact gelu": {"activation_function": "gelu"},
+}
+
+
+@pytest.mark.parametrize("form", GPT2_FORMS.values(), ids=GPT2_FORMS)
+def test_a_setting_of_gpt2_that_changes_the_numbers_is_honoured(gpt2_folder, form):
+    folder, tensors = gpt2_folder
+    tensors = tensors | {"lm_head.weight": normal(10, 8).flip(0)}
+    config = json.loads((folder / "config.json").read_text()) | form
+    tokens = torch.tensor([3, 1, 4, 1])
+    *_, logits = gpt2_by_hand(tensors, tokens, heads=2, layers=2, form=form)
+    found = pretrained.gpt2_model(tensors, config)(tokens[None])[0]
+    assert (found - logits).abs().max() < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"add_cross_attention": True}, "add_cross_attention: expected False"),
+        ({"is_encoder_decoder": True}, "is_encoder_decoder: expected False"),
+        ({"activation_function": "tanh"}, "activation_function: expected one of"),
+        ({"quantization_config": {"bits": 4}}, "quantization_config: expected no such setting"),
+        ({"pruned_heads": {"0": [1]}}, "pruned_heads: expected no such setting"),
+        ({"logit_softcap": 30.0}, "logit_softcap: expected no such setting"),
+        ({"n_head": None}, "config: expected a setting n_head"),
+        ({"n_inner": 16}, "weights: expected those of this model"),
+    ],
+)
+def test_a_setting_of_gpt2_that_is_not_known_is_refused(gpt2_folder, change, message):
+    folder, tensors = gpt2_folder
+    config = json.loads((folder / "config.json").read_text()) | change
+    with pytest.raises(ValueError, match=message):
+        pretrained.gpt2_model(tensors, config)
+
+
+def test_tensors_of_gpt2_that_are_left_over_are_refused(gpt2_folder):
+    folder, tensors = gpt2_folder
+    config = json.loads((folder / "config.json").read_text())
+    more = {"h.0.crossattention.c_attn.weight": torch.ones(1)}
+    with pytest.raises(ValueError, match=r"tensors: expected no more .*h.0.crossattention"):
+        pretrained.gpt2_model(tensors | more, config)
+
+
+def test_tensors_of_bert_that_are_left_over_are_refused(bert_folder):
+    folder, tensors = bert_folder
+    config = json.loads((folder / "config.json").read_text())
+    more = {"encoder.layer.0.crossattention.self.query.weight": torch.ones(1)}
+    with pytest.raises(ValueError, match=r"tensors: expected no more .*layer.0.crossattention"):
+        pretrained.bert_model(tensors | more, config)
+
+
+@pytest.mark.parametrize("name", ["is_decoder", "add_cross_attention", "is_encoder_decoder"])
+def test_a_bert_that_is_no_encoder_alone_is_refused(bert_folder, name):
+    folder, tensors = bert_folder
+    config = json.loads((folder / "config.json").read_text())
+    with pytest.raises(ValueError, match=f"{name}: expected False"):
+        pretrained.bert_model(tensors, config | {name: True})
 
 
 def test_text_that_is_none_is_refused(bert_folder):
@@ -402,12 +476,12 @@ def test_text_that_is_none_is_refused(bert_folder):
         reader.read(["the", 3])
     with pytest.raises(ValueError, match="texts: expected at least one"):
         reader.read([])
-    with pytest.raises(TypeError, match="model: expected a Bert or a LanguageModel"):
+    with pytest.raises(TypeError, match="model: expected a Bert, got Linear"):
         pretrained.Reader(nn.Linear(1, 1), reader.tokenizer)
     with pytest.raises(ValueError, match="tokens: expected at most 9"):
         reader.model(torch.zeros(1, 10, dtype=torch.long))
 
 
 def test_a_folder_without_a_config_is_refused(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"folder: expected model.safetensors"):
+    with pytest.raises(FileNotFoundError, match=r"folder: expected config.json"):
         pretrained.from_folder(tmp_path)

@@ -3,7 +3,7 @@
 Name it in `_config.yml`::
 
     sphinx:
-      extra_extensions: [attnkit.viz.sphinx_ext]
+      extra_extensions: [attnbook.pages.sphinx_ext]
       config:
         nb_ipywidgets_js: {}
 
@@ -28,7 +28,7 @@ from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from attnkit.viz.host import carriers, host, module_script, shown, styles
-from attnkit.viz.notebook import NO_PICTURE, STATE_MIME, STILL, VIEW_MIME
+from attnkit.viz.notebook import NO_PICTURE, STATE_MIME, STILL, VIEW_MIME, inert
 from attnkit.viz.widget import KITS, LATE, WIDGETS, source
 
 _SETTING = re.compile(r"#([a-z][a-z0-9-]*)=(.+)")
@@ -127,6 +127,13 @@ def check_state(app: Sphinx, doctree: nodes.document) -> None:
             )
 
 
+def make_inert(app: Sphinx, doctree: nodes.document) -> None:
+    """Keep the words of the saved state from ending the script element that MyST-NB puts it in."""
+    attributes = _state_script(app)
+    if "body" in attributes:
+        attributes["body"] = inert(json.loads(attributes["body"]))
+
+
 def _is_show_me(node: nodes.reference) -> bool:
     return "attnkit-show-me" in node["classes"]
 
@@ -182,9 +189,13 @@ def _view(node: nodes.raw) -> dict:
 
 def _saved_state(app: Sphinx, page: str | None = None) -> dict:
     """The widgets saved in the notebook of this page (by default the one being read), by model."""
+    return json.loads(_state_script(app, page).get("body", "{}")).get("state", {})
+
+
+def _state_script(app: Sphinx, page: str | None = None) -> dict:
+    """The attributes of the script element that holds the saved widgets; {} when there is none."""
     metadata = getattr(app.env, "nb_metadata", {}).get(page or app.env.docname, {})
-    _, attributes = metadata.get("js_files", {}).get("ipywidgets_state", (None, {}))
-    return json.loads(attributes.get("body", "{}")).get("state", {})
+    return metadata.get("js_files", {}).get("ipywidgets_state", (None, {}))[1]
 
 
 def setup(app: Sphinx) -> dict[str, bool | str]:
@@ -192,5 +203,6 @@ def setup(app: Sphinx) -> dict[str, bool | str]:
     app.add_post_transform(KeepPicture)
     app.connect("builder-inited", write_files)
     app.connect("doctree-read", check_state)
+    app.connect("doctree-read", make_inert)
     app.connect("html-page-context", add_files)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,38 @@
+"""A build after one that failed, or that was interrupted, begins anew.
+
+Sphinx remembers the pages that it has read, and takes them for sound: it says nothing again of a
+broken link in one of them, and leaves what it had not yet written as it was. So a build leaves a
+mark until it has ended well, and one that finds a mark forgets all that Sphinx remembers.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+MARK = "unfinished"
+"""The mark's name, beside what Sphinx remembers."""
+
+
+def begin(app: Sphinx, config: Config) -> None:
+    """Leave the mark, and forget what is remembered where there is one."""
+    remembered = Path(app.doctreedir)
+    if (remembered / MARK).exists():
+        (remembered / "environment.pickle").unlink(missing_ok=True)
+    remembered.mkdir(parents=True, exist_ok=True)
+    (remembered / MARK).touch()
+
+
+def end(app: Sphinx, error: Exception | None) -> None:
+    """Remove the mark, unless there was an error, or a warning that counts as one."""
+    if error is None and not (app.keep_going and app._warncount):  # -W lets none come so far
+        (Path(app.doctreedir) / MARK).unlink(missing_ok=True)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the steps; Sphinx calls it."""
+    app.connect("config-inited", begin, priority=100)
+    app.connect("build-finished", end, priority=999)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
