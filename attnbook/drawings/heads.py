@@ -118,7 +118,7 @@ def split_heads(narrow: bool) -> Sheet:
 
 SPLIT_HEADS = Drawing(
     name="split-heads",
-    title="Each head averages its own part of the features; then the parts are joined and mixed.",
+    title="Each head averages its part of the projected values; then they are joined and mixed.",
     description=(
         "The values of three words, four features each, are cut into two halves. Head 0 "
         "multiplies the first two features with its table of weights, head 1 the last two with "
@@ -206,7 +206,7 @@ def two_readings(narrow: bool) -> Sheet:
         sheet.arrow([(place * pitch + w / 2, 88), (NARROW / 2 - 40 + 14 * place, 108)], "value")
     words = f"{number(LEFT_SHARE)} hang + {number(1 - LEFT_SHARE)} let"
     sheet.item("value", 86, 110, 168, 30, words)
-    sheet.text(NARROW / 2, 155, "one mix: which stood on the left?", style="d-muted", size=12.5)
+    sheet.text(NARROW / 2, 155, "one mix: name both, left and right?", style="d-muted", size=12.5)
 
     sheet.text(0, 188, "Two heads: a row each", anchor="start", style="d-bold")
     for head, shares in enumerate(alone):
