@@ -17,7 +17,6 @@ ARITHMETIC = {
         "6.90": 4 * 0.7616 + 4 * 0.9640,
         "93.75": 100 * (1 - 2 / 2**5),  # five seeds on one side of the median
     },
-    "05": {"0.05": 1 / 20},  # an example of a deviation that is too small
     "06": {
         "317": lambda: len({w for pair in toy_french(2400, max_words=8) for w in pair.target}),
     },
