@@ -1,8 +1,6 @@
 // What makes a machine: an object says what is computed and shown, and `machine` does the rest. What all
 // widgets share stands before it.
 
-const whole = (n) => n.toLocaleString("en-US");
-const plural = (n, word) => `${whole(n)} ${word}${n === 1 ? "" : "s"}`;
 const significant = (v, digits = 2) => v.toLocaleString("en-US", { maximumSignificantDigits: digits });
 const clamp = (v, low, high) => Math.min(Math.max(v, low), high);
 

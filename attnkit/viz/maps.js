@@ -8,6 +8,8 @@ function bytesOf(view) {
 
 const floats = (view) => new Float32Array(bytesOf(view).buffer);
 
+const whole = (n) => n.toLocaleString("en-US");
+const plural = (n, word) => `${whole(n)} ${word}${n === 1 ? "" : "s"}`;
 const quoted = (token) => `“${token}”`;
 const fixed = (v, digits = 3) => v.toFixed(digits).replace("-", "−");
 

@@ -14,9 +14,8 @@ const typeOf = ({ color, fontFamily, fontSize, fontWeight, textDecorationLine: l
 
 /** How far the letters of a style reach above their line. */
 function riseOf({ fontStyle, fontWeight, fontSize, fontFamily }) {
-  const pen = PROBE;
-  pen.font = `${fontStyle} ${fontWeight} ${fontSize} ${fontFamily}`;
-  return pen.measureText("x").fontBoundingBoxAscent;
+  PROBE.font = `${fontStyle} ${fontWeight} ${fontSize} ${fontFamily}`;
+  return PROBE.measureText("x").fontBoundingBoxAscent;
 }
 
 /** The lines of a text node on the page, each with its place, as far as a box shows them. */
@@ -120,7 +119,7 @@ function pictureOf(root, foot) {
     if (node.localName === "svg") out.append(drawingOf(node, placed(at)));
     else if (node.localName === "canvas") out.append(svg("image", { ...placed(at), href: node.toDataURL() }));
     else if (node.localName === "select") choice(node.selectedOptions[0].text, node, style);
-    else if (node.type === "checkbox") choice(node.checked ? "✓" : "–", node, style);
+    else if (node.localName === "input") choice(node.type === "checkbox" ? node.checked ? "✓" : "–" : node.value, node, style);
     else {
       if (node !== root) out.append(...shapesOf(placed(at), style, `shade-${out.childElementCount}`));
       for (const child of node.childNodes) visit(child, style.overflowX === "visible" ? clip : Math.min(clip, at.right));

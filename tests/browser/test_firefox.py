@@ -16,7 +16,7 @@ from tests.browser.conftest import ROOT
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-ROOTS = ".machine, .attnkit-translator"
+ROOTS = ".machine"
 PAGES = ["index"] + sorted(
     path.relative_to(ROOT).with_suffix("").as_posix()
     for path in ROOT.glob("chapters/*.ipynb")
@@ -33,7 +33,7 @@ READY = f"""(() => {{
 SNAPSHOTS = f"""(async () => {{
     const said = [];
     for (const root of document.querySelectorAll('{ROOTS}')) {{
-        const button = root.querySelector('.lt-load');
+        const button = root.querySelector('.translator-load');
         const waits = button !== null && button.checkVisibility();
         root.scrollIntoView();
         let snapshot = await root.snapshot();
@@ -100,8 +100,9 @@ def test_every_widget_is_drawn_in_firefox(fox, site_url, name):
     fox.evaluate(SNAPSHOTS)  # each has been seen
     fox.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     empty = fox.evaluate(
-        """[...document.querySelectorAll('.explorer-map, .ac-plot, .lt-lines')].filter((part) => {
-            const load = part.closest('.attnkit-translator')?.querySelector('.lt-load');
+        """[...document.querySelectorAll(
+            '.explorer-map, .machine svg:not(.curves-swatch)')].filter((part) => {
+            const load = part.closest('.machine-translator')?.querySelector('.translator-load');
             if (load?.checkVisibility()) return false; // it waits to be asked for its weights
             if (part.tagName !== 'CANVAS') return part.childElementCount === 0;
             const { data } = part.getContext('2d').getImageData(0, 0, part.width, part.height);

@@ -16,6 +16,7 @@ from tests.browser.explorer_page import (
     SWALLOW,
     THEMES_AND_WIDTHS,
     complaints,
+    follow,
     render_and_close,
     settle,
     write_page,
@@ -45,7 +46,7 @@ def live(open_page, tmp_path, kept):
         book_page.write_models(tmp_path, ORIGIN)
         path = write_page(tmp_path, widget or a_live(kept))
         page, record = open_page(path.as_uri(), **options)
-        root = page.locator(".attnkit-translator")
+        root = page.locator(".machine-translator")
         if wait:
             ready(page)
         return page, root, record
@@ -54,9 +55,9 @@ def live(open_page, tmp_path, kept):
 
 
 def ready(page):
-    page.locator(".attnkit-translator").first.scroll_into_view_if_needed()
+    page.locator(".machine-translator").first.scroll_into_view_if_needed()
     page.wait_for_function(
-        "document.querySelector('.attnkit-translator')?.snapshot?.() != null", timeout=60_000
+        "document.querySelector('.machine-translator')?.snapshot?.() != null", timeout=60_000
     )
 
 
@@ -65,11 +66,11 @@ def snapshot(root) -> dict:
 
 
 def source(root, place: int):
-    return root.locator(".lt-source button").nth(place)
+    return root.locator(".translator-source button").nth(place)
 
 
 def target(root, place: int):
-    return root.locator(".lt-target button").nth(place)
+    return root.locator(".translator-target button").nth(place)
 
 
 def want(kept, text, hidden=(), model=0):
@@ -100,7 +101,7 @@ def test_the_first_sentence_is_translated_at_once(live, kept):
 def test_without_beams_on_offer_there_is_no_search_to_choose(live):
     _, root, _ = live()
     assert not root.get_by_label("Search").is_visible()
-    assert not root.locator(".lt-kept").is_visible()
+    assert not root.locator(".translator-kept").is_visible()
 
 
 def test_every_key_stroke_translates(live, kept):
@@ -124,7 +125,7 @@ def test_a_pressed_word_is_hidden_and_pressed_again_is_back(live, kept):
     assert found["target"] == torch.target != before
     assert all(row[1] == 0 for row in found["weights"])
     assert source(root, 1).get_attribute("aria-pressed") == "true"
-    said = root.locator(".lt-said").inner_text()
+    said = root.locator(".translator-said").inner_text()
     assert said.startswith("You hid “black”. Before: le chat noir n'a pas dormi. Now: le chat n'a")
     assert root.get_by_role("status").inner_text() in said
     source(root, 1).click()
@@ -149,7 +150,7 @@ def test_what_changed_is_marked_and_not_by_colour_alone(live):
     _, root, _ = live()
     type_(root, "my friend often eats a red apple")
     source(root, 1).click()
-    changed = root.locator(".lt-target .lt-changed")
+    changed = root.locator(".translator-target .translator-changed")
     assert changed.count() >= 1
     first = changed.first
     was = first.locator("del").inner_text()
@@ -157,14 +158,14 @@ def test_what_changed_is_marked_and_not_by_colour_alone(live):
     assert f"before: {was}" in first.get_attribute("aria-label")
     weight = first.evaluate("node => getComputedStyle(node).fontWeight")
     assert int(weight) >= 600
-    assert root.locator(".lt-said del").first.inner_text() == "ami"
-    assert root.locator(".lt-said ins").count() >= 1
+    assert root.locator(".translator-said del").first.inner_text() == "ami"
+    assert root.locator(".translator-said ins").count() >= 1
 
 
 def test_a_word_that_nothing_replaced_stays_as_a_ghost(live):
     _, root, _ = live()
     source(root, 1).click()
-    assert root.locator(".lt-target .lt-gone").inner_text() == "noir"
+    assert root.locator(".translator-target .translator-gone").inner_text() == "noir"
 
 
 @pytest.mark.parametrize("text", translators.SENTENCES)
@@ -176,9 +177,9 @@ def test_every_word_can_be_hidden_and_shown_again(live, text):
         source(root, place).click()
         source(root, place).click()
         assert snapshot(root)["target"] == whole
-        assert root.locator(".lt-target button").count() == len(whole)
-        assert root.locator(".lt-target .lt-gone").count() == 0
-        assert root.locator(".lt-lines path").count() > 0
+        assert root.locator(".translator-target button").count() == len(whole)
+        assert root.locator(".translator-target .translator-gone").count() == 0
+        assert root.locator(".translator-lines path").count() > 0
     assert record.console == []
 
 
@@ -187,7 +188,7 @@ def test_when_nothing_changes_the_heavy_line_is_named(live, kept):
     place = SENTENCE.split().index("not")
     assert want(kept, SENTENCE, [place]).target == want(kept, SENTENCE).target
     source(root, place).click()
-    said = root.locator(".lt-said").inner_text()
+    said = root.locator(".translator-said").inner_text()
     assert said.startswith("You hid “not”. Nothing changed. And yet “pas” had looked at “not”")
 
 
@@ -196,8 +197,8 @@ def test_a_translation_without_a_word_is_said_to_end_at_once(live, kept):
     widget.forced = [EOS]
     _, root, _ = live(widget=widget)
     assert snapshot(root)["target"] == []
-    assert "You ended it there." in root.locator(".lt-said").inner_text()
-    assert "Now: (ends at once)." in root.locator(".lt-said").inner_text()
+    assert "You ended it there." in root.locator(".translator-said").inner_text()
+    assert "Now: (ends at once)." in root.locator(".translator-said").inner_text()
 
 
 def test_all_words_hidden_leaves_weights_of_zero(live, kept):
@@ -219,7 +220,7 @@ def test_it_opens_on_the_step_that_is_least_sure(live, sentence, says):
     found = snapshot(root)
     chances = [step[0][1] for step in found["candidates"]]
     assert (min(chances) < 0.995) == says.startswith("It was")
-    name = root.locator(".lt-looked-name").inner_text()
+    name = root.locator(".translator-looked-name").inner_text()
     assert name.startswith(f"{says} “{found['target'][chances.index(min(chances))]}”")
 
 
@@ -227,16 +228,16 @@ def test_a_target_word_shows_where_its_step_looked_and_what_else_there_was(live,
     _, root, _ = live()
     target(root, 1).click()
     assert snapshot(root)["step"] == 1
-    assert root.locator(".lt-looked-name").inner_text() == "To write “chat” it looked at"
+    assert root.locator(".translator-looked-name").inner_text() == "To write “chat” it looked at"
     torch = want(kept, SENTENCE)
     weights = torch.weights[1].tolist()
-    first = root.locator(".lt-looked li").first.inner_text().split()
+    first = root.locator(".translator-looked li").first.inner_text().split()
     assert first[0] == torch.source[weights.index(max(weights))] == "cat"
     assert float(first[1]) == pytest.approx(max(weights), abs=0.006)
-    others = root.locator(".lt-other li span:first-child").all_inner_texts()
+    others = root.locator(".translator-other li span:first-child").all_inner_texts()
     assert others == [token for token, _ in torch.candidates[1]]
-    assert target(root, 2).evaluate("node => node.classList.contains('lt-later')")
-    assert root.locator(".lt-chosen").count() >= 1
+    assert target(root, 2).evaluate("node => node.classList.contains('translator-later')")
+    assert root.locator(".translator-chosen").count() >= 1
     target(root, 1).click()
     assert snapshot(root)["step"] is None
 
@@ -267,7 +268,7 @@ def test_play_walks_through_the_words_and_ends_with_all_of_them(live):
     play = root.get_by_role("button", name="Play")
     play.click()
     assert snapshot(root)["step"] == 0
-    page.wait_for_function("document.querySelector('.attnkit-translator').snapshot().step === 1")
+    page.wait_for_function("document.querySelector('.machine-translator').snapshot().step === 1")
     root.get_by_role("button", name="Pause").click()
     step = snapshot(root)["step"]
     page.wait_for_timeout(1200)
@@ -294,8 +295,8 @@ def test_the_keyboard_reaches_everything(live):
     for _ in range(40):
         reached.append(page.evaluate("document.activeElement.className"))
         page.keyboard.press("Tab")
-    for name in ("lt-text", "lt-model", "lt-try", "lt-word", "lt-play", "lt-step"):
-        assert any(name in one for one in reached), name
+    for name in ("text", "model", "try", "word", "play", "step"):
+        assert any(f"translator-{name}" in one for one in reached), name
     source(root, 1).focus()
     page.keyboard.press("Enter")
     assert snapshot(root)["hidden"] == [1]
@@ -310,7 +311,7 @@ def test_the_other_model_and_its_heads(live, kept):
     assert not heads.is_visible()
     root.get_by_label("Model").select_option("Transformer")
     root.page.wait_for_function(
-        "document.querySelector('.attnkit-translator').snapshot()?.model === 'Transformer'"
+        "document.querySelector('.machine-translator').snapshot()?.model === 'Transformer'"
     )
     torch = want(kept, SENTENCE, model=1)
     found = snapshot(root)
@@ -326,13 +327,13 @@ def test_another_model_chosen_after_a_word_was_written_is_that_model(live, kept)
     """And it chooses its own words again."""
     _, root, _ = live()
     target(root, 1).click()
-    root.locator(".lt-other button").nth(1).click()
+    root.locator(".translator-other button").nth(1).click()
     root.page.wait_for_function(
-        "document.querySelector('.attnkit-translator').snapshot()?.forced.length"
+        "document.querySelector('.machine-translator').snapshot()?.forced.length"
     )
     root.get_by_label("Model").select_option("Transformer")
     root.page.wait_for_function(
-        "document.querySelector('.attnkit-translator').snapshot()?.model === 'Transformer'"
+        "document.querySelector('.machine-translator').snapshot()?.model === 'Transformer'"
     )
     found = snapshot(root)
     assert (found["forced"], found["target"]) == ([], want(kept, SENTENCE, model=1).target)
@@ -345,9 +346,9 @@ def test_an_unknown_word_is_flagged(live, kept):
     _, root, _ = live()
     type_(root, "the zebra opened the green door")
     assert snapshot(root)["target"] == want(kept, "the zebra opened the green door").target
-    assert "words it has learned: zebra." in root.locator(".lt-flag").inner_text()
+    assert "words it has learned: zebra." in root.locator(".translator-flag").inner_text()
     assert source(root, 1).get_attribute("aria-label") == "zebra, unknown, hide"
-    assert root.locator(".lt-unknown").count() == 1
+    assert root.locator(".translator-unknown").count() == 1
 
 
 STRANGE = [
@@ -367,7 +368,7 @@ def test_strange_input_gets_a_clear_answer(live, kept, text, says):
     page.on("dialog", lambda _: pytest.fail("the text ran as a script"))
     root.get_by_role("textbox").fill(text)
     found = snapshot(root)
-    assert root.locator(".lt-flag").inner_text().startswith(says)
+    assert root.locator(".translator-flag").inner_text().startswith(says)
     assert len(found["source"]) <= 24
     assert len(found["target"]) <= 40
     assert len(found["weights"]) == len(found["target"])
@@ -381,7 +382,7 @@ def test_strange_input_gets_a_clear_answer(live, kept, text, says):
 def test_while_a_long_text_is_translated_it_says_so(live):
     _, root, _ = live()
     type_(root, "")
-    assert root.locator(".lt-flag").inner_text().startswith("Write a sentence")
+    assert root.locator(".translator-flag").inner_text().startswith("Write a sentence")
     # A clock that leaps a second at every look: on any machine the first slice is too short.
     at_once = root.evaluate("""root => {
         let leaps = 0;
@@ -390,11 +391,11 @@ def test_while_a_long_text_is_translated_it_says_so(live):
         box.value = "the black cat did not sleep ".repeat(10);
         box.dispatchEvent(new Event("input", { bubbles: true }));
         delete performance.now;
-        return root.querySelector(".lt-flag").textContent;
+        return root.querySelector(".translator-flag").textContent;
     }""")
     assert at_once == "Translating…"
     snapshot(root)
-    assert "only the first" in root.locator(".lt-flag").inner_text()
+    assert "only the first" in root.locator(".translator-flag").inner_text()
 
 
 def test_texts_given_by_python_are_text(live, kept):
@@ -419,11 +420,11 @@ def test_over_http_the_weights_are_fetched_when_the_widget_comes_near(open_page,
     )
     with serving(tmp_path) as url:
         page, record = open_page(url)
-        page.wait_for_selector(".attnkit-translator", state="attached")
+        page.wait_for_selector(".machine-translator", state="attached")
         settle(page)
         assert not [one for one in record.requests if "live-translator" in one]
         ready(page)
-        root = page.locator(".attnkit-translator")
+        root = page.locator(".machine-translator")
         assert snapshot(root)["target"] == want(kept, SENTENCE).target
         fetched = [one for one in record.requests if "live-translator" in one]
         assert fetched == [f"{url}live-translator/{files[0].name}"]
@@ -435,12 +436,13 @@ def test_a_file_that_is_missing_is_said(open_page, tmp_path, kept):
     path = write_page(tmp_path, a_live(kept))
     with serving(tmp_path) as url:
         page, _ = open_page(url)
-        flag = page.locator(".lt-flag")
+        flag = page.locator(".translator-flag")
         flag.wait_for()
         page.wait_for_function(
-            "document.querySelector('.lt-flag').textContent === 'The model could not be loaded.'"
+            "document.querySelector('.translator-flag').textContent === "
+            "'The model could not be loaded.'"
         )
-        assert page.locator(".attnkit-translator").evaluate("root => root.snapshot()") is None
+        assert page.locator(".machine-translator").evaluate("root => root.snapshot()") is None
     assert path.exists()
 
 
@@ -448,7 +450,7 @@ def test_without_files_a_page_says_that_it_needs_a_kernel(live, kept):
     page, root, _ = live(widget=a_live(kept, files=None), wait=False)
     root.scroll_into_view_if_needed()
     page.wait_for_function(
-        "document.querySelector('.lt-flag').textContent.includes('needs a kernel')"
+        "document.querySelector('.translator-flag').textContent.includes('needs a kernel')"
     )
 
 
@@ -456,7 +458,7 @@ def test_embedded_weights_need_no_file(live, kept, open_page, tmp_path):
     widget = a_live(kept, files=None, embed=True, precision="int8")
     page, _ = open_page(write_page(tmp_path, widget).as_uri())
     ready(page)
-    root = page.locator(".attnkit-translator")
+    root = page.locator(".machine-translator")
     assert snapshot(root)["target"] == want(kept, SENTENCE).target
 
 
@@ -516,7 +518,7 @@ def by_directive(tmp_path, kept):
 def test_the_directives_view_needs_no_notebook(open_page, by_directive, kept):
     page, record = open_page(by_directive)
     ready(page)
-    assert snapshot(page.locator(".attnkit-translator"))["target"] == want(kept, SENTENCE).target
+    assert snapshot(page.locator(".machine-translator"))["target"] == want(kept, SENTENCE).target
     assert record.console == []
 
 
@@ -573,14 +575,14 @@ def ends(root):
     """Where the lines begin and end, and where the words are."""
     return root.evaluate(
         """root => {
-        const box = root.querySelector(".lt-stage").getBoundingClientRect();
+        const box = root.querySelector(".translator-stage").getBoundingClientRect();
         const place = node => { const r = node.getBoundingClientRect();
             return [r.left - box.left, r.top - box.top, r.right - box.left, r.bottom - box.top]; };
-        return { lines: [...root.querySelectorAll(".lt-lines path")].map(p => {
+        return { lines: [...root.querySelectorAll(".translator-lines path")].map(p => {
                 const n = p.getAttribute("d").match(/[\\d.-]+/g).map(Number);
                 return [n.slice(0, 2), n.slice(-2)]; }),
-            from: [...root.querySelectorAll(".lt-source button")].map(place),
-            to: [...root.querySelectorAll(".lt-target button")].map(place) };
+            from: [...root.querySelectorAll(".translator-source button")].map(place),
+            to: [...root.querySelectorAll(".translator-target button")].map(place) };
         }"""
     )
 
@@ -618,7 +620,9 @@ def test_in_forced_colours_lines_and_changes_are_still_there(live):
     page, root, _ = live(forced_colors="active")
     source(root, 1).click()
     target(root, 1).click()
-    stroke = page.locator(".lt-lines path").first.evaluate("node => getComputedStyle(node).stroke")
+    stroke = page.locator(".translator-lines path").first.evaluate(
+        "node => getComputedStyle(node).stroke"
+    )
     back = root.evaluate("node => getComputedStyle(node).backgroundColor")
     assert stroke != back
     border = target(root, 1).evaluate("node => getComputedStyle(node).borderTopWidth")
@@ -636,9 +640,9 @@ def test_in_print_the_words_and_lines_stay(live):
     page.emulate_media(media="print")
     settle(page)
     assert source(root, 1).is_visible()
-    assert root.locator(".lt-said").is_visible()
-    assert not root.locator(".lt-play").is_visible()
-    assert root.locator(".lt-lines path").count() > 4
+    assert root.locator(".translator-said").is_visible()
+    assert not root.locator(".translator-play").is_visible()
+    assert root.locator(".translator-lines path").count() > 4
 
 
 def test_the_status_speaks_of_what_the_reader_did(live):
@@ -648,11 +652,12 @@ def test_the_status_speaks_of_what_the_reader_did(live):
     assert status.inner_text().startswith("You hid “black”. Before:")
     type_(root, "the cat")
     page.wait_for_function(
-        "document.querySelector('.lt-live').textContent === 'French: le chat.'", timeout=5000
+        "document.querySelector('.machine-live').textContent === 'French: le chat.'", timeout=5000
     )
     target(root, 1).click()
     page.wait_for_function(
-        "document.querySelector('.lt-live').textContent.startsWith('Word 2, “chat”: it looked at')"
+        "document.querySelector('.machine-live').textContent"
+        ".startsWith('Word 2, “chat”: it looked at')"
     )
 
 
@@ -666,10 +671,45 @@ def test_two_views_of_one_model_agree(open_page, tmp_path, kept):
     book_page.write_models(tmp_path, ORIGIN)
     widget = a_live(kept)
     page, _ = open_page(write_page(tmp_path, widget, widget).as_uri())
-    roots = page.locator(".attnkit-translator")
+    roots = page.locator(".machine-translator")
     page.wait_for_function(
-        "[...document.querySelectorAll('.attnkit-translator')].filter(e => e.snapshot())[1]"
+        "[...document.querySelectorAll('.machine-translator')].filter(e => e.snapshot())[1]"
     )
     roots.first.evaluate("root => root.hide(1)")
     assert snapshot(roots.last)["hidden"] == [1]
     assert snapshot(roots.last)["target"] == snapshot(roots.first)["target"]
+
+
+ADDRESS = "live-translator=text:she sees a red car;hidden:[3];step:2;as:map"
+
+
+def test_the_address_carries_sentence_hidden_words_and_step(live):
+    page, root, record = live()
+    follow(page, ADDRESS)
+    shown = snapshot(root)
+    assert (shown["text"], shown["hidden"]) == ("she sees a red car", [3])
+    assert (shown["step"], shown["as"]) == (2, "map")
+    root.get_by_role("button", name="Show it again").click()
+    page.wait_for_function("!location.hash.includes('hidden')")
+    page.reload()
+    ready(page)
+    again = snapshot(root)
+    assert (again["text"], again["hidden"]) == ("she sees a red car", [])
+    assert not record.console
+
+
+@pytest.mark.parametrize("wrong", ["hidden:[-1]", "model:9", "beam_size:7", "as:song", "text:[1]"])
+def test_an_address_that_cannot_be_changes_nothing(live, wrong):
+    page, root, _ = live()
+    before = snapshot(root)
+    follow(page, f"live-translator=step:1;{wrong}")
+    assert snapshot(root) == before
+
+
+def test_words_of_an_address_that_the_model_has_not_are_left_out(live):
+    page, root, record = live()
+    before = snapshot(root)["translation"]
+    follow(page, "live-translator=forced:[99999999]")
+    assert snapshot(root)["translation"] == before
+    assert snapshot(root)["forced"] == []
+    assert not record.console

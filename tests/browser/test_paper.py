@@ -86,7 +86,7 @@ def test_a_translator_without_its_model_prints_its_picture(open_page, tmp_path, 
     asked = translators.real_translator(title="Translate a sentence")
     page, _ = open_page(page_of(tmp_path, asked, scripts=started), start=started)
     if started:
-        page.locator(".attnkit-translator[data-asking]").wait_for()
+        page.locator(".machine-translator[data-asking]").wait_for()
     assert not page.locator(".attnkit-view img").is_visible()
     with_it = printed(page)
     assert "button" not in words(page)
@@ -100,9 +100,9 @@ def test_a_translator_at_work_prints_its_own_lines_and_no_picture(open_page, tmp
         translators.toy_french(), sentences=translators.SENTENCES, files="toy-french"
     )
     page, _ = open_page(page_of(tmp_path, made))
-    page.wait_for_function("document.querySelector('.attnkit-translator')?.snapshot?.() != null")
+    page.wait_for_function("document.querySelector('.machine-translator')?.snapshot?.() != null")
     page.emulate_media(media="print")
-    assert page.locator(".lt-lines path").count() > 4
+    assert page.locator(".translator-lines path").count() > 4
     assert not page.locator(".attnkit-view img").is_visible()
 
 

@@ -45,7 +45,7 @@ def real(open_page, book):
 
     def open_(**options):
         page, record = open_page((book / "chapters" / "10.html").as_uri(), **options)
-        root = page.locator(".attnkit-translator")
+        root = page.locator(".machine-translator")
         ask(root)
         return page, root, record
 
@@ -59,7 +59,7 @@ def ask(root) -> None:
 
 def loaded(page, name: str) -> None:
     page.wait_for_function(
-        "name => document.querySelector('.attnkit-translator').snapshot()?.model === name",
+        "name => document.querySelector('.machine-translator').snapshot()?.model === name",
         arg=name,
         timeout=60_000,
     )
@@ -95,24 +95,24 @@ def agree(found: dict, torch: shown.Shown) -> None:
 
 def test_on_paper_a_translator_that_nobody_asked_shows_its_picture(open_page, book):
     page, _ = open_page((book / "chapters" / "10.html").as_uri())
-    root, picture = page.locator(".attnkit-translator"), page.get_by_alt_text("the picture")
+    root, picture = page.locator(".machine-translator"), page.get_by_alt_text("the picture")
     page.locator("[data-asking]").wait_for()
     for medium in ("print", "screen"):
         page.emulate_media(media=medium)
         paper = medium == "print"
         assert picture.is_visible() == paper
-        assert root.locator(".lt-ask").is_visible() != paper
+        assert root.locator(".translator-ask").is_visible() != paper
 
 
 def test_nothing_is_loaded_before_it_is_asked_for(open_page, book, widget):
     with serving(book) as url:
         page, record = open_page(f"{url}chapters/10.html")
-        root = page.locator(".attnkit-translator")
+        root = page.locator(".machine-translator")
         button = root.get_by_role("button", name="Load the model")
         size = (book / "_static" / widget.files[0]).stat().st_size
         assert button.inner_text() == f"Load the model, {size / 1e6:.1f} MB"
         assert root.get_by_role("textbox").input_value() == FIRST
-        assert not root.locator(".lt-walk").is_visible()
+        assert not root.locator(".translator-walk").is_visible()
         page.wait_for_timeout(500)
         assert not [one for one in record.requests if "live-translator" in one]
         ask(root)
@@ -148,8 +148,8 @@ def test_pieces_are_drawn_and_hidden_as_one_word(real, widget):
     text = "My grandmother hates thunderstorms."
     found = write(root, text)
     place = next(at for at, word in enumerate(found["source"]) if word == "thunderstorms")
-    word = root.locator(".lt-source button").nth(place)
-    pieces = word.locator(".lt-piece").all_inner_texts()
+    word = root.locator(".translator-source button").nth(place)
+    pieces = word.locator(".translator-piece").all_inner_texts()
     assert len(pieces) > 1
     assert "".join(pieces) == "thunderstorms"
     assert f"{len(pieces)} pieces: {', '.join(pieces)}" in word.get_attribute("aria-label")
@@ -169,7 +169,7 @@ def test_the_reader_writes_another_word_and_takes_it_back(real, widget):
     slider = root.get_by_role("slider")
     slider.focus()
     page.keyboard.press("Home")
-    others = root.locator(".lt-choice")
+    others = root.locator(".translator-choice")
     assert others.first.get_attribute("aria-pressed") == "true"
     other = others.nth(1)
     text = before["candidates"][0][1][0]
@@ -180,8 +180,10 @@ def test_the_reader_writes_another_word_and_takes_it_back(real, widget):
     agree(found, want(widget, "Do you want some water?", forced=forced))
     assert found["pieces"]["target"][0] == text
     assert found["forced"] == forced
-    assert root.locator(".lt-said").inner_text().startswith("You wrote “")
-    assert "written by you" in root.locator(".lt-target button").first.get_attribute("aria-label")
+    assert root.locator(".translator-said").inner_text().startswith("You wrote “")
+    assert "written by you" in root.locator(".translator-target button").first.get_attribute(
+        "aria-label"
+    )
     root.get_by_role("button", name="Let it choose again").click()
     assert snapshot(root)["pieces"] == before["pieces"]
     assert snapshot(root)["forced"] == []
@@ -191,12 +193,12 @@ def test_another_sentence_and_another_model_forget_what_was_forced(real, widget)
     page, root, _ = real()
     for change in (lambda: write(root, "I am tired."),
                    lambda: root.get_by_label("Model").select_option(RECURRENT)):  # fmt: skip
-        root.locator(".lt-target button").first.click()
-        root.locator(".lt-choice").nth(1).click()
+        root.locator(".translator-target button").first.click()
+        root.locator(".translator-choice").nth(1).click()
         assert snapshot(root)["forced"] != []
         change()
         page.wait_for_function(
-            "document.querySelector('.attnkit-translator').snapshot()?.forced.length === 0"
+            "document.querySelector('.machine-translator').snapshot()?.forced.length === 0"
         )
 
 
@@ -205,7 +207,7 @@ def test_the_map_has_every_layer_and_head(real, widget):
     root.get_by_role("tab", name="Map").click()
     torch = want(widget, FIRST)
     layers, heads = torch.weights.shape[1:3]
-    small = root.locator(".lt-small")
+    small = root.locator(".translator-small")
     assert small.count() == 1 + layers * heads
     small.nth(1 + 1 * heads + 2).click()
     found = snapshot(root)
@@ -213,20 +215,20 @@ def test_the_map_has_every_layer_and_head(real, widget):
     assert root.get_by_label("Map of").input_value() == "1 2"
     spans = torch.target_words, torch.source_words
     expected = shown.word_weights(torch.weights[:, 1, 2], *spans)
-    shares = root.locator(".lt-table tbody td").evaluate_all(
-        "cells => cells.map(cell => parseFloat(cell.style.getPropertyValue('--lt-share')))"
+    shares = root.locator(".translator-table tbody td").evaluate_all(
+        "cells => cells.map(cell => parseFloat(cell.style.getPropertyValue('--machine-share')))"
     )
     assert shares == pytest.approx((100 * expected).flatten().tolist(), abs=0.06)
-    heard = root.locator(".lt-table tbody td span").all_text_contents()
+    heard = root.locator(".translator-table tbody td span").all_text_contents()
     assert [float(one) for one in heard] == pytest.approx(expected.flatten().tolist(), abs=0.006)
-    root.locator(".lt-column").nth(2).click()
+    root.locator(".translator-column").nth(2).click()
     assert snapshot(root)["hidden"] == [2]
-    root.locator(".lt-row").nth(1).click()
+    root.locator(".translator-row").nth(1).click()
     assert snapshot(root)["step"] == torch.target_words[1][0]
     root.get_by_role("tab", name="Map").focus()
     page.keyboard.press("ArrowLeft")
     assert snapshot(root)["as"] == "lines"
-    assert root.locator(".lt-lines path").count() >= 1
+    assert root.locator(".translator-lines path").count() >= 1
 
 
 def test_the_scrubber_goes_piece_by_piece(real, widget):
@@ -245,7 +247,7 @@ def test_the_scrubber_goes_piece_by_piece(real, widget):
     )
     write(root, text)
     first, end = torch.target_words[long_word]
-    word = root.locator(".lt-target button").nth(long_word)
+    word = root.locator(".translator-target button").nth(long_word)
     for step in [*range(first, end), None]:
         word.click()
         found = snapshot(root)
@@ -262,7 +264,7 @@ def test_typing_is_never_blocked(real, widget):
     text = "we did not know that " * 8
     busy = root.evaluate(
         """async (root, text) => {
-            const box = root.querySelector(".lt-text"), seen = [];
+            const box = root.querySelector(".translator-text"), seen = [];
             box.value = text;
             box.dispatchEvent(new Event("input", { bubbles: true }));
             for (let turn = 0; turn < 3; turn++) {
@@ -274,7 +276,7 @@ def test_typing_is_never_blocked(real, widget):
         text,
     )
     assert busy == ["true"] * 3  # the page had turns while the translation was being made
-    page.wait_for_function("document.querySelector('.attnkit-translator').ariaBusy === 'false'")
+    page.wait_for_function("document.querySelector('.machine-translator').ariaBusy === 'false'")
     agree(snapshot(root), want(widget, text))
     # A new key stroke takes the place of a translation that is under way.
     root.get_by_role("textbox").fill(text + "!")
@@ -283,27 +285,30 @@ def test_typing_is_never_blocked(real, widget):
 
 def test_an_old_translation_is_greyed_out_until_the_new_one_is_there(real, widget):
     page, root, record = real()
-    output, stage = root.locator(".lt-output"), root.locator(".lt-stage")
+    output, stage = root.locator(".translator-output"), root.locator(".translator-stage")
     before = output.inner_text()
     # The text is long, and the look at the page comes before the translation can be done.
     seen = root.evaluate(
         """async (root, text) => {
-            const box = root.querySelector(".lt-text"), output = root.querySelector(".lt-output");
+            const box = root.querySelector(".translator-text");
+            const output = root.querySelector(".translator-output");
             box.value = text;
             box.dispatchEvent(new Event("input", { bubbles: true }));
             return { text: output.innerText, busy: output.ariaBusy, stale:
-                [...root.querySelectorAll(".lt-stale")].map(node => node.classList[0]) };
+                [...root.querySelectorAll(".translator-stale")].map(node => node.classList[0]) };
         }""",
         "we did not know that " * 8,
     )
     assert seen["text"] == before
     assert seen["busy"] == "true"
-    assert {"lt-output", "lt-stage", "lt-said", "lt-why"} <= set(seen["stale"])
+    assert {"translator-output", "translator-stage", "translator-said", "translator-why"} <= set(
+        seen["stale"]
+    )
     page.wait_for_function(
-        "document.querySelector('.attnkit-translator .lt-output').ariaBusy === 'false'"
+        "document.querySelector('.machine-translator .translator-output').ariaBusy === 'false'"
     )
     assert output.inner_text() != before
-    assert root.locator(".lt-stale").count() == 0
+    assert root.locator(".translator-stale").count() == 0
     settle(page)
     for part in (output, stage):
         assert part.evaluate("node => getComputedStyle(node).opacity") == "1"
@@ -318,7 +323,7 @@ def test_no_sentence_to_choose_is_flagged(real, widget, model):
     for text in translators.REAL_SENTENCES:
         root.get_by_role("button", name=text).click()
         agree(snapshot(root), want(widget, text, model=model))
-        assert not root.locator(".lt-flag").is_visible()
+        assert not root.locator(".translator-flag").is_visible()
 
 
 def test_the_fifth_sentence_alone_was_learned_from():
@@ -355,7 +360,7 @@ def test_strange_input_gets_a_clear_answer(real, widget, name):
     page.on("dialog", lambda _: pytest.fail("the text ran as a script"))
     text, says = STRANGE[name]
     found = write(root, text)
-    assert says in root.locator(".lt-flag").inner_text()
+    assert says in root.locator(".translator-flag").inner_text()
     assert len(found["pieces"]["source"]) <= widget.longest
     assert len(found["pieces"]["target"]) <= widget.max_len
     if found["source"]:
@@ -364,7 +369,7 @@ def test_strange_input_gets_a_clear_answer(real, widget, name):
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280
     assert record.console == []
     agree(write(root, FIRST), want(widget, FIRST))
-    assert not root.locator(".lt-flag").is_visible()
+    assert not root.locator(".translator-flag").is_visible()
 
 
 def test_beyond_the_usual_length_it_says_so_and_where_it_is_measured(real, widget, book):
@@ -375,7 +380,7 @@ def test_beyond_the_usual_length_it_says_so_and_where_it_is_measured(real, widge
     )
     usual = lengths[math.ceil(0.99 * len(lengths)) - 1]
     assert usual < lengths[-1]
-    flag = root.locator(".lt-flag")
+    flag = root.locator(".translator-flag")
     write(root, "very " * usual)
     assert f"at most {usual} pieces" not in flag.inner_text()
     write(root, "very " * (usual + 1))
@@ -399,7 +404,7 @@ def test_page_and_python_count_the_same_sentences(real):
     for text, count in SENTENCES.items():
         assert count_sentences(tasks.tokenize(text)) == count
         write(root, text)
-        said = root.locator(".lt-flag").inner_text()
+        said = root.locator(".translator-flag").inner_text()
         assert ("from one sentence at a time" in said) == (count > 1), text
 
 
@@ -410,15 +415,15 @@ def test_page_and_python_count_the_same_sentences(real):
 def test_nothing_to_complain_of(real, theme, width):
     page, root, record = real(theme=theme, width=width)
     write(root, "My grandmother hates thunderstorms ☂ and the whole of the very cold winter here.")
-    root.locator(".lt-source button").nth(1).click()
-    root.locator(".lt-target button").nth(1).click()
-    root.locator(".lt-choice").nth(1).click()
+    root.locator(".translator-source button").nth(1).click()
+    root.locator(".translator-target button").nth(1).click()
+    root.locator(".translator-choice").nth(1).click()
     snapshot(root)  # what is greyed out until it is there
     settle(page)
     assert complaints(page, record, width) == []
     record.console.clear()  # of what axe asked for
     root.get_by_role("tab", name="Map").click()
-    root.locator(".lt-row").nth(1).click()
+    root.locator(".translator-row").nth(1).click()
     settle(page)
     assert complaints(page, record, width) == []
 
@@ -437,21 +442,21 @@ def test_a_beam_finds_the_sentence_that_a_greedy_search_misses(real, widget):
     greedy = write(root, BY_HEART)
     assert greedy["translation"] == "je le connais en cœur."
     assert greedy["kept"] == []
-    assert not root.locator(".lt-kept").is_visible()
+    assert not root.locator(".translator-kept").is_visible()
     found = search(root, 5)
     agree(found, want(widget, BY_HEART, model=RECURRENT, beam_size=5))
     assert found["translation"] == found["kept"][0][0] == "je le connais par cœur."
-    said = root.locator(".lt-said").inner_text()
+    said = root.locator(".translator-said").inner_text()
     first, second = greedy["translation"], found["translation"]
     assert said.startswith("Greedy, with probability ")
     assert said.index(first) < said.index("With a beam of 5") < said.index(second)
     assert root.get_by_role("status").inner_text() == said
-    rows = root.locator(".lt-beam li")
+    rows = root.locator(".translator-beam li")
     assert rows.count() == len(found["kept"]) == 5
     assert [row.split("\n")[0] for row in rows.all_inner_texts()] == [
         text for text, _ in found["kept"]
     ]
-    chosen = root.locator(".lt-target .lt-searched")
+    chosen = root.locator(".translator-target .translator-searched")
     assert chosen.count() >= 1
     assert "chosen by the beam" in chosen.first.get_attribute("aria-label")
     assert search(root, 1) == greedy
@@ -464,11 +469,11 @@ def test_a_hypothesis_without_a_word_says_that_it_ends_at_once(real):
     found = search(root, 5)
     (place,) = (at for at, (text, _) in enumerate(found["kept"]) if text == "")
     assert place > 0
-    rows = root.locator(".lt-beam").get_by_role("listitem")
+    rows = root.locator(".translator-beam").get_by_role("listitem")
     empty = rows.nth(place).locator("span").first
     assert empty.inner_text() == "(ends at once)"
     colour = "node => getComputedStyle(node).color"
-    assert empty.evaluate(colour) == root.locator(".lt-forgiven").evaluate(colour)
+    assert empty.evaluate(colour) == root.locator(".translator-forgiven").evaluate(colour)
     others = [one for at, one in enumerate(rows.all_inner_texts()) if at != place]
     assert not [one for one in others if one.startswith(("(", "\n"))]
 
@@ -481,10 +486,10 @@ def test_a_beam_with_words_hidden_and_with_one_of_the_readers(real, widget):
     root.evaluate("root => root.hide(3)")
     hidden = snapshot(root)
     agree(hidden, want(widget, BY_HEART, [3], model=RECURRENT, beam_size=5))
-    assert root.locator(".lt-said").inner_text().startswith("You hid “by”.")
+    assert root.locator(".translator-said").inner_text().startswith("You hid “by”.")
     root.evaluate("root => root.hide(3)")
-    root.locator(".lt-target button").first.click()
-    root.locator(".lt-choice").nth(2).click()
+    root.locator(".translator-target button").first.click()
+    root.locator(".translator-choice").nth(2).click()
     found = snapshot(root)
     assert found["forced"]
     torch = want(widget, BY_HEART, (), found["forced"], model=RECURRENT, beam_size=5)
@@ -506,7 +511,7 @@ def test_a_word_that_the_beam_passed_over_can_be_written_for_it(real, widget):
         "(node, at) => { node.value = at; node.dispatchEvent(new Event('input')); }", passed
     )
     best = snapshot(root)["candidates"][passed][0][0]
-    root.locator(".lt-choice").first.click()
+    root.locator(".translator-choice").first.click()
     assert snapshot(root)["pieces"]["target"][passed] == best
 
 

@@ -12,7 +12,7 @@ from attnbook.machines.live_translator.shown import Shown
 from attnbook.machines.live_translator.weights import PRECISIONS, description, payload
 from attnkit.guard import checks
 from attnkit.viz import arrays as inputs
-from attnkit.viz.widget import Widget, expect
+from attnkit.viz.widget import Widget, anchor_of, expect
 from attnlab.applications import Translator
 from attnlab.tasks.vocab import EOS
 
@@ -66,6 +66,7 @@ class LiveTranslator(Widget):
         embed: keep the weights in the saved notebook, so that a page without kernel and `files` has
             them.
         title, caption: plain text above and below.
+        anchor: its name in the address of its page.
 
     Raises:
         TypeError: an argument is not of the type named.
@@ -85,7 +86,12 @@ class LiveTranslator(Widget):
     """
 
     _modules = tuple(
-        HERE / name for name in (*ENGINE, "changes.js", "files.js", "map.js", "translator.js")
+        HERE / name
+        for name in (
+            *ENGINE,
+            *("changes.js", "files.js", "map.js", "read.js", "stage.js", "beam.js", "why.js"),
+            "translator.js",
+        )
     )
     _styles = (HERE / "translator.css",)
 
@@ -127,6 +133,7 @@ class LiveTranslator(Widget):
         length_page: tuple[str, str] | None = None,
         title: str = "",
         caption: str = "",
+        anchor: str = "",
     ):
         self._translators = _by_name(translator)
         self._precision = checks.choice("precision", precision, PRECISIONS)
@@ -156,6 +163,7 @@ class LiveTranslator(Widget):
             sizes=[len(one) for one in embedded],
             title=title,
             note=inputs.note(caption, _PROVENANCE.format(count=count)),
+            anchor=anchor_of(anchor),
         )
         self.on_msg(self._answer)
 

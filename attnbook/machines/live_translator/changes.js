@@ -51,4 +51,4 @@ const lostPlaces = (before, now) => new Set(
 
 /** Words that were there and that nothing took the place of. */
 const ghost = (tokens) =>
-  (tokens ? [make("del", { className: "lt-gone", textContent: tokens.join(" ") })] : []);
+  (tokens ? [make("del", { className: "translator-gone", textContent: tokens.join(" ") })] : []);

@@ -7,7 +7,7 @@ function drawMap(table, { rows, source, target, hidden, chosen, onRow, onColumn,
   const makeCorner = () => make("td");
   const head = table.tHead ?? table.createTHead().appendChild(make("tr")).parentNode;
   const body = table.tBodies[0] ?? table.createTBody();
-  const makeColumn = () => make("th", { scope: "col" }, button("lt-column"));
+  const makeColumn = () => make("th", { scope: "col" }, button("translator-column"));
   const [line] = head.rows;
   if (!line.cells.length) line.append(makeCorner());
   while (line.cells.length > source.length + 1) line.lastChild.remove();
@@ -19,21 +19,21 @@ function drawMap(table, { rows, source, target, hidden, chosen, onRow, onColumn,
     one.ariaLabel = `${word}, hide`;
     one.onclick = () => onColumn(place);
   });
-  const makeRow = () => make("tr", {}, make("th", { scope: "row" }, button("lt-row")));
+  const makeRow = () => make("tr", {}, make("th", { scope: "row" }, button("translator-row")));
   fill(body, target, makeRow, (row, word, at) => {
     const one = row.cells[0].firstChild;
     say(one, word);
     one.setAttribute("aria-pressed", chosen === at);
     one.ariaLabel = `${word}, where it looked`;
     one.onclick = () => onRow(at);
-    row.classList.toggle("lt-later", chosen !== null && at > chosen);
+    row.classList.toggle("translator-later", chosen !== null && at > chosen);
     while (row.cells.length > source.length + 1) row.lastChild.remove();
     while (row.cells.length < source.length + 1) row.append(make("td", {}, make("span")));
     rows[at].forEach((weight, place) => {
       const cell = row.cells[place + 1];
       say(cell.firstChild, fixed(weight, 2));
       cell.title = `${quoted(word)} looked at ${quoted(source[place])}: ${fixed(weight, 2)}`;
-      cell.style.setProperty("--lt-share", `${(100 * Math.min(1, weight)).toFixed(1)}%`);
+      cell.style.setProperty("--machine-share", `${(100 * Math.min(1, weight)).toFixed(1)}%`);
     });
   });
 }

@@ -5,46 +5,41 @@ const SURE = 0.995; // shown as 1.00
 const STEP_TIME = 800; // ms, while playing
 const SETTLED = 700; // ms without typing until a translation is spoken
 
-const PAGE = `<p class="lt-title"></p>
-<p class="lt-lead"></p>
-<div class="lt-ask"><input class="lt-text" type="text" autocomplete="off" autocapitalize="off"
-spellcheck="false"><label class="lt-which">Model<select class="lt-model">
-</select></label><label class="lt-search">Search<select class="lt-beam-size"></select></label></div>
-<div class="lt-tries" role="group" aria-label="Sentences to try"></div>
-<p class="lt-flag"></p>
-<div class="lt-fetch"><button class="lt-load" type="button"></button>
-<span class="lt-promise">It then runs here, in your browser: what you type stays here.</span></div>
-<p class="lt-output"></p>
-<div class="lt-tabs" role="tablist" aria-label="How the weights are drawn">
-<button class="lt-as-lines" type="button" role="tab" aria-selected="true">Lines</button>
-<button class="lt-as-map" type="button" role="tab" aria-selected="false">Map</button></div>
-<div class="lt-stage" role="tabpanel"><svg class="lt-lines" aria-hidden="true"></svg>
-<div class="lt-from"><p class="lt-from-name"></p><ol class="lt-source"></ol></div>
-<div class="lt-to"><p class="lt-to-name"></p><ol class="lt-target"></ol></div></div>
-<div class="lt-map" role="tabpanel"><div class="lt-scroll"><table class="lt-table"></table></div>
-<div class="lt-all-heads" role="group" aria-label="Layers and heads"></div></div>
-<p class="lt-said"></p>
-<div class="lt-walk"><button class="lt-play" type="button">Play</button>
-<input class="lt-step" type="range" min="0" aria-label="Word being written">
-<span class="lt-where"></span><label class="lt-heads"><span class="lt-heads-name"></span><select class="lt-head">
+const PAGE = `<p class="machine-title"></p>
+<p class="translator-lead"></p>
+<div class="translator-ask"><input class="translator-text" type="text" autocomplete="off" autocapitalize="off"
+spellcheck="false"><label class="translator-which">Model<select class="translator-model">
+</select></label><label class="translator-search">Search<select class="translator-beam-size"></select></label></div>
+<div class="translator-tries" role="group" aria-label="Sentences to try"></div>
+<p class="translator-flag"></p>
+<div class="translator-fetch"><button class="translator-load" type="button"></button>
+<span class="translator-promise">It then runs here, in your browser: what you type stays here.</span></div>
+<p class="translator-output"></p>
+<div class="translator-tabs" role="tablist" aria-label="How the weights are drawn">
+<button class="translator-as-lines" type="button" role="tab" aria-selected="true">Lines</button>
+<button class="translator-as-map" type="button" role="tab" aria-selected="false">Map</button></div>
+<div class="translator-stage" role="tabpanel"><svg class="translator-lines" aria-hidden="true"></svg>
+<div class="translator-from"><p class="translator-from-name"></p><ol class="translator-source"></ol></div>
+<div class="translator-to"><p class="translator-to-name"></p><ol class="translator-target"></ol></div></div>
+<div class="translator-map" role="tabpanel"><div class="translator-scroll"><table class="translator-table"></table></div>
+<div class="translator-all-heads" role="group" aria-label="Layers and heads"></div></div>
+<p class="translator-said"></p>
+<div class="translator-walk"><button class="translator-play" type="button">Play</button>
+<input class="translator-step" type="range" min="0" aria-label="Word being written">
+<span class="translator-where"></span><label class="translator-heads"><span class="translator-heads-name"></span><select class="translator-head">
 </select></label></div>
-<div class="lt-why"><div><p class="lt-looked-name"></p><ol class="lt-looked"></ol></div>
-<div><p class="lt-other-name"></p><ol class="lt-other"></ol></div></div>
-<div class="lt-kept"><p class="lt-kept-name"></p><ol class="lt-beam"></ol>
-<p class="lt-forgiven">A longer sentence is forgiven a lower probability. Bars are drawn against the most probable.</p></div>
-<p class="lt-note"></p><p class="lt-live" role="status"></p>`;
+<div class="translator-why"><div><p class="translator-looked-name"></p><ol class="translator-looked"></ol></div>
+<div><p class="translator-other-name"></p><ol class="translator-other"></ol></div></div>
+<div class="translator-kept"><p class="translator-kept-name"></p><ol class="translator-beam"></ol>
+<p class="translator-forgiven">Longer sentences are penalised less. Bars are drawn against the most probable.</p></div>
+<p class="machine-note"></p><p class="machine-live" role="status"></p>`;
 
 /** A full stop, where a sentence has no end of its own. */
 const stop = (words) => (/^[.!?…]$/.test(words.at(-1) ?? "") ? "" : ".");
 const listed = (words) => words.map(quoted).join(words.length > 2 ? ", " : " and ");
-const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 
-function setBar({ firstChild: line }, text, share) {
-  const [label, bar, number] = line.children;
-  label.textContent = text;
-  bar.style.setProperty("--lt-share", `${100 * share}%`);
-  number.textContent = fixed(share, 2);
-}
+/** Fill a bar, which is in a box or a button of its line. */
+const setBar = ({ firstChild: line }, text, share) => showBar(line, text, share, 2);
 
 /** A probability: two digits that say something, however small it is. */
 const chanceText = (chance) => (chance < 1e-6 ? chance.toExponential(1) : chance >= SURE ? "1.0" : chance.toPrecision(2));
@@ -52,6 +47,7 @@ const chanceText = (chance) => (chance < 1e-6 ? chance.toExponential(1) : chance
 const bar = () => [make("span"), make("i"), make("span")];
 const makeBar = () => make("li", {}, make("div", {}, ...bar()));
 
+const TRAITS = ["text", "hidden", "forced", "model", "beam_size"];
 const NAMES = { true: "piece", false: "word" }; // of a token
 const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
 
@@ -73,7 +69,7 @@ class View {
     this.head = "mean";
     this.asMap = false;
     this.willing = !this.trait("on_demand").length; // to load weights
-    const page = this.page = buildPage(model, "attnkit-translator", PAGE, "A live translator");
+    const page = this.page = buildPage(model, "machine machine-translator", PAGE, "A live translator");
     page["from-name"].textContent = `${this.languages[0][0]}, read`;
     page["to-name"].textContent = `${this.languages[1][0]}, written`;
     this.buildControls();
@@ -118,7 +114,7 @@ class View {
     page.map.ariaLabel = "Weights as a map";
     page.scroll.tabIndex = 0;
     Object.assign(page.scroll, { role: "group", ariaLabel: "Map" });
-    fill(page.tries, this.model.get("sentences"), () => this.button("lt-try"), (one, text) => {
+    fill(page.tries, this.model.get("sentences"), () => this.button("translator-try"), (one, text) => {
       Object.assign(one, { textContent: text, lang: languages[0][1],
         onclick: () => this.write(text) });
     });
@@ -132,8 +128,11 @@ class View {
 
   listen() {
     const { page, model } = this, update = () => this.update();
-    const traits = ["text", "hidden", "forced", "model", "beam_size"];
-    const { on, end } = follow(model, traits, page.root, update);
+    const { on, sized, end } = follow(model, TRAITS, page.root, update);
+    this.initial = beginningOf(model, this.settings());
+    this.address = keepAddress({ root: page.root, model, on, visit: (rest) => this.visit(rest), goal: () => page.text,
+      behind: () => writeAddress(changedOf(this.settings(), this.initial)) });
+    addTools(page, this.address.link, on);
     on(page.text, "input", () => this.write(page.text.value));
     on(page.model, "change", () => {
       const place = Number(page.model.value);  // which is put back as soon as anything is set
@@ -167,8 +166,7 @@ class View {
     on(matchMedia("print"), "change", update);
     const heard = (content, buffers) => this.receive(content, buffers);
     model.on("msg:custom", heard);
-    const sized = new ResizeObserver(() => this.layOut());
-    sized.observe(page.stage);
+    sized(page.stage, () => this.layOut());
     const near = new IntersectionObserver((entries) => {
       if (!entries.some((entry) => entry.isIntersecting)) return;
       this.seen = true;
@@ -179,11 +177,38 @@ class View {
       this.pause();
       this.job?.stop();
       clearTimeout(this.speaking);
-      sized.disconnect();
       near.disconnect();
       model.off("msg:custom", heard);
       end();
     };
+  }
+
+  // ---- The address: what the reader typed, hid and wrote, and which step is on show.
+
+  settings() {
+    return { ...traitsOf(this.model, TRAITS), step: this.at, as: this.asMap ? "map" : "lines" };
+  }
+
+  keepAddress() {
+    const settings = JSON.stringify(this.settings());
+    if (this.noted && this.noted !== settings) this.address.note();
+    this.noted = settings;
+  }
+
+  /** Take the settings of an address, if all of them can be; what of them no model has is left out later. */
+  visit(rest) {
+    const found = parseAddress(rest), place = (v) => Number.isInteger(v) && v >= 0;
+    const places = (v) => Array.isArray(v) && v.every(place), names = this.model.get("names");
+    const fits = { text: (v) => typeof v === "string", hidden: places, forced: places, model: (v) => place(v) && v < names.length,
+      beam_size: (v) => [1, ...this.trait("beam_sizes")].includes(v), step: place, as: (v) => ["map", "lines"].includes(v) };
+    if (!found || !Object.entries(found).every(([name, v]) => Object.hasOwn(fits, name) && fits[name](v))) return false;
+    const { step, as, ...traits } = { ...this.initial, ...found };
+    this.pause();
+    this.showAs(as === "map");
+    this.at = step;
+    write(this.model, traits);
+    this.update();
+    return true;
   }
 
   // ---- Weights: in the saved state, in a file of the built book, or asked of the kernel.
@@ -255,89 +280,6 @@ class View {
     this.whenDone(() => this.speak(this.page.said.textContent));
   }
 
-  /** As lines, or as a map. */
-  showAs(asMap) {
-    const { page } = this;
-    this.asMap = asMap;
-    for (const [name, chosen] of [["as-lines", !asMap], ["as-map", asMap]]) {
-      page[name].ariaSelected = String(chosen);
-      page[name].tabIndex = chosen ? 0 : -1;
-    }
-    page["heads-name"].textContent = asMap ? "Map of" : "Lines of";
-  }
-
-  /** Press a word that was written: show its step; with several pieces one after the other. */
-  pressTarget(word) {
-    const [from, to] = this.now.spans[word], { at } = this;
-    this.pause();
-    this.show(at === null || at < from || at >= to ? from : at + 1 < to ? at + 1 : null);
-  }
-
-  /** The written word that step `at` belongs to. */
-  wordAt(at) { return this.now.spans.findIndex(([from, to]) => from <= at && at < to); }
-
-  /** Show step `at` alone; null for all of them. */
-  show(at) {
-    this.at = at;
-    this.draw();
-    this.speakLater(() => (at === null ? this.spoken() : this.spokenStep(at)), 200);
-  }
-
-  placeOf(value) {
-    return Number(value) >= this.now.steps.length ? null : Number(value);
-  }
-
-  play() {
-    if (!this.now?.steps.length) return;
-    this.page.play.textContent = "Pause";
-    this.show(0);
-    this.timer = setInterval(() => {
-      this.show(this.placeOf(this.at === null ? Infinity : this.at + 1));
-      if (this.at === null) this.pause();
-    }, STEP_TIME);
-  }
-
-  pause() {
-    clearInterval(this.timer);
-    this.timer = null;
-    this.page.play.textContent = "Play";
-  }
-
-  // ---- What is said.
-
-  speak(text) {
-    clearTimeout(this.speaking);
-    this.page.live.textContent = text;
-  }
-
-  speakLater(words, wait = SETTLED) {
-    clearTimeout(this.speaking);
-    this.speaking = setTimeout(() => this.speak(words()), wait);
-  }
-
-  spoken() {
-    const { steps, source } = this.now ?? {};
-    if (!source?.length || !this.engine) return this.page.flag.textContent;
-    const written = detokenize(this.now.words);
-    return `${this.page.flag.textContent} ${this.languages[1][0]}: ${written || EMPTY}.`.trim();
-  }
-
-  spokenStep(at) {
-    const { id, token, candidates } = this.now.steps[at], [first] = this.looked(at);
-    const text = (token) => shownToken(token, this.inPieces(1));
-    const others = candidates.filter((other) => other.id !== id).slice(0, 2)
-      .map(({ token }) => text(token)).join(", ");
-    return `${this.inPieces(1) ? "Piece" : "Word"} ${at + 1}, ${quoted(text(token))}: it looked at ${first ? quoted(first.text) : "nothing"}` +
-      `${first ? ` with ${fixed(first.weight, 2)}` : ""}. It could have written ${others}.`;
-  }
-
-  /** Source tokens by the weight that step `at` gave them. */
-  looked(at) {
-    const { source, read } = this.now, [weights] = rowsOfWords([this.rowsOfSteps[at]], [[0, 1]], read.spans);
-    return source.map((text, j) => ({ text, weight: weights[j] }))
-      .filter(({ weight }) => weight > 0).sort((a, b) => b.weight - a.weight);
-  }
-
   // ---- From the traits to the page.
 
   update() {
@@ -362,7 +304,9 @@ class View {
     const { engine, model, size } = this, place = model.get("model"), longest = model.get("max_len");
     const read = readSource(engine, model.get("text"), model.get("longest")), { words } = read;
     const hidden = new Set(model.get("hidden").filter((place) => place < words.length));
-    const forced = this.trait("forced"), plainly = JSON.stringify([place, words]);
+    let forced = this.trait("forced");
+    if (forced.some((id) => id < EOS || id >= engine.target.length)) write(model, { forced: forced = [] }); // from an address
+    const plainly = JSON.stringify([place, words]);
     const wanted = JSON.stringify([place, words, [...hidden], forced, size]);
     if (this.wanted === wanted) return;
     this.wanted = wanted;
@@ -402,6 +346,7 @@ class View {
 
   draw() {
     const { page } = this;
+    this.keepAddress();
     const style = readStyle(page.root), asking = !this.willing && !this.engine;
     page.flag.replaceChildren(...this.flag());
     page.flag.hidden = !page.flag.textContent;
@@ -435,363 +380,14 @@ class View {
   fade(stale) {
     const { page } = this;
     for (const name of ["flag", "output", "stage", "map", "said", "why", "kept"]) {
-      page[name].classList.toggle("lt-stale", stale);
+      page[name].classList.toggle("translator-stale", stale);
     }
     page.output.ariaBusy = String(stale);
   }
 
-  /** What is in the way of a good translation, or none yet: text, and perhaps a link. */
-  flag() {
-    const { model } = this;
-    if (this.failed && !this.engine) {
-      return [model.get("files").length ? "The model could not be loaded."
-        : "This needs a kernel: run the notebook to translate."];
-    }
-    if (!this.engine) return [this.seen && this.willing ? "The model is on its way…" : ""];
-    if (!this.ready) return [this.job ? "Translating…" : ""];
-    const { read: { words, tokens, count }, steps, ended, engine } = this.now;
-    if (!count) return [this.job ? "Translating…" : `Write a sentence in ${this.languages[0][0]}.`];
-    const parts = [], [inPieces] = engine.pieces;
-    if (count > words.length) {
-      parts.push(`That is ${plural(count, "word")}: only the first ${words.length} ` +
-        `${words.length === 1 ? "is" : "are"} read.`);
-    }
-    parts.push(...this.flagKind(sentencesIn(words), tokens.length, inPieces));
-    const unknown = [...new Set(tokens.filter((token) => !this.met(token)))];
-    if (unknown.length) {
-      const name = (token) => (engine.ids.has(token) ? shownToken(token, inPieces) : token);
-      const few = unknown.slice(0, 6).map(name);
-      const listed = (unknown.length > 6 ? [...few, "and more"] : few).join(", ");
-      parts.push(inPieces ? `In no sentence that it learned from: ${listed}.`
-        : `Not among the ${engine.ids.size - 4} words it has learned: ${listed}.`);
-    }
-    if (inPieces) parts.push(...this.flagStrange());
-    if (!ended) {
-      parts.push(`It found no end, and was stopped after ${plural(steps.length, NAMES[engine.pieces[1]])}.`);
-    }
-    return parts.flatMap((part, at) => (at ? [" ", part] : [part]));
-  }
-
-  /** That a text has more sentences than nearly all that the model learned from, or is longer, and
-   * where the book says more. */
-  flagKind(sentences, count, inPieces) {
-    const [usual, single] = ["trained", "single"].map((name) => this.trait(name)[this.now.place]);
-    const several = single && sentences > 1;
-    if (!several && (!usual || count <= usual)) return [];
-    const said = several
-      ? `It learned from one sentence at a time, and this has ${sentences}: expect mistakes.`
-      : `Of the sentences that it learned from, 99 in 100 have at most ` +
-        `${plural(usual, NAMES[inPieces])}, and this has ${count}: expect mistakes.`;
-    const [text, path] = this.trait("length_page"), href = text && pageOfBook(path);
-    if (!text) return [said];
-    const page = href ? make("a", { href, textContent: text }) : text;
-    return [said, make("span", {}, page, " measures them.")];
-  }
-
-  /** Whether a source token was in the training, as far as that is known. */
-  met(token) {
-    const { engine, place } = this.now, id = engine.ids.get(token), bits = this.trait("seen")[place];
-    if (id === undefined || !bits) return id !== undefined;
-    if (this.bits?.from !== bits) {
-      this.bits = { from: bits, bytes: Uint8Array.from(atob(bits), (letter) => letter.charCodeAt(0)) };
-    }
-    return Boolean(this.bits.bytes[id >> 3] & (1 << (id & 7)));
-  }
-
-  /** Words of another language have pieces that were never met, and rare words many pieces. */
-  flagStrange() {
-    const { words, tokens, spans } = this.now.read;
-    const real = spans.filter((_, place) => /\p{L}/u.test(words[place]));
-    const sizes = real.map(([from, to]) => to - from);
-    const odd = real.filter(([from, to]) => !tokens.slice(from, to).every((one) => this.met(one)));
-    if (real.length > 1 && 3 * odd.length >= real.length) {
-      return [`It has hardly met such words. Are they ${this.languages[0][0]}?`];
-    }
-    return real.length && total(sizes) >= 2 * real.length
-      ? ["It has hardly met these words, which fall into many pieces: expect mistakes."] : [];
-  }
-
-  drawSource() {
-    const { source, hidden, read: { tokens, spans } } = this.now, inPieces = this.inPieces(0);
-    const makeOne = (at) => {
-      const one = this.button("lt-word");
-      one.onclick = () => this.hide(at);
-      return make("li", {}, one);
-    };
-    fill(this.page.source, source, makeOne, ({ firstChild: one }, word, at) => {
-      const parts = tokens.slice(...spans[at]), off = hidden.has(at);
-      const met = parts.map((part) => this.met(part)), known = met.every(Boolean);
-      one.replaceChildren(...(inPieces ? drawPieces(parts, (node, part) =>
-        node.classList.toggle("lt-unmet", !met[part])) : [word]));
-      if (!known) one.append(make("sup", { textContent: "?", ariaHidden: "true" }));
-      one.classList.toggle("lt-unknown", !known);
-      one.setAttribute("aria-pressed", off);
-      const unknown = known ? "" : inPieces ? ", never met in training" : ", unknown";
-      one.ariaLabel = `${word}${spokenPieces(parts)}${unknown}, hide`;
-      one.title = !known ? (inPieces ? "A part of it was never met in training"
-        : "Not among the words it has learned") : off ? "Show it again" : "Hide it";
-    });
-  }
-
-  drawTarget(now, { marks, gone }) {
-    const makeOne = (at) => {
-      const one = this.button("lt-word");
-      one.onclick = () => this.pressTarget(at);
-      return make("li", {}, one);
-    };
-    const { steps, spans } = this.now, chosen = this.at === null ? -1 : this.wordAt(this.at);
-    fill(this.page.target, now, makeOne, (item, token, at) => {
-      const mine = steps.slice(...spans[at]), [first] = spans[at];
-      const by = (who) => mine.some(({ chosenBy }) => chosenBy === who);
-      const forced = by("reader"), searched = !forced && by("beam");
-      const one = item.querySelector("button"), mark = marks[at], was = mark?.was.join(" ") ?? "";
-      const before = gone.find((lost) => lost.at === at)?.tokens;
-      const after = at === now.length - 1 && gone.find((lost) => lost.at === now.length)?.tokens;
-      item.replaceChildren(...ghost(before), one, ...ghost(after));
-      const fresh = Boolean(mark) && !one.classList.contains("lt-changed");
-      one.replaceChildren(...(this.inPieces(1)
-        ? drawPieces(mine.map(({ token }) => token), (node, part) => {
-          node.classList.toggle("lt-now", this.at === first + part && mine.length > 1);
-          node.classList.toggle("lt-later", chosen === at && first + part > this.at);
-        }) : [token]));
-      if (forced) one.append(make("sup", { textContent: "✎", ariaHidden: "true" }));
-      if (searched) one.append(make("sup", { textContent: "◆", ariaHidden: "true" }));
-      one.classList.toggle("lt-forced", forced);
-      one.classList.toggle("lt-searched", searched);
-      one.title = searched ? "Not the likeliest here: the beam chose it for what follows" : "";
-      if (mark) one.append(make("del", { textContent: was || "+" }));
-      one.classList.toggle("lt-changed", Boolean(mark));
-      if (fresh) flash(one);
-      one.classList.toggle("lt-later", chosen >= 0 && at > chosen);
-      one.setAttribute("aria-pressed", chosen === at);
-      const yours = forced ? ", written by you" : searched ? ", chosen by the beam" : "", what = !mark ? "" : was ? `, before: ${was}` : ", added";
-      const parts = spokenPieces(mine.map(({ token }) => token));
-      one.ariaLabel = `${token}${parts}${yours}${what}, where it looked`;
-    });
-  }
-
-  drawSaid(before, now, { marks, gone }) {
-    const { page } = this, { source, hidden } = this.now, forced = this.trait("forced");
-    const done = this.doings();
-    page.said.classList.toggle("lt-hint", !done.length && this.size === 1);
-    if (!source.length) page.said.replaceChildren();
-    else if (!done.length && this.size > 1) page.said.replaceChildren(...this.sayBeam(now));
-    else if (!done.length) {
-      page.said.replaceChildren("A line is only a hint. Hide the word that it leads to, and see what changes. " +
-        "(Its neighbours have read that word, too.)");
-    } else if (!marks.some(Boolean) && !gone.length) {
-      const why = hidden.size && !forced.length ? ` ${this.whyNothing()}` : "";
-      page.said.replaceChildren(`${done.join(" ")} Nothing changed.${why}`);
-    } else {
-      const fresh = new Set(marks.flatMap((mark, place) => (mark ? [place] : [])));
-      page.said.replaceChildren(`${done.join(" ")} Before: `,
-        ...sentence(before, lostPlaces(before, now), "del"), `${stop(before)} Now: `,
-        ...sentence(now, fresh, "ins"), stop(now));
-    }
-    if (hidden.size) page.said.append(" ", this.undo("hidden", hidden.size > 1 ? "Show them again" : "Show it again"));
-    if (forced.length) page.said.append(" ", this.undo("forced", "Let it choose again"));
-  }
-
-  /** What the beam is worth for this sentence, as nodes. */
-  sayBeam(now) {
-    const { greedy, size } = this, before = greedy.words;
-    if (JSON.stringify(before) === JSON.stringify(now)) {
-      return [`A greedy search writes the same, and a beam of ${size} finds nothing better.`];
-    }
-    const fresh = new Set(compare(before, now).marks.flatMap((mark, place) => (mark ? [place] : [])));
-    return ["Greedy, with probability ", `${chanceText(Math.exp(greedy.sum))}: `,
-      ...sentence(before, lostPlaces(before, now), "del"), `${stop(before)} With a beam of ${size}, `,
-      `${chanceText(Math.exp(this.now.sum))}: `, ...sentence(now, fresh, "ins"), stop(now)];
-  }
-
-  /** The hypotheses that the beam was left with, by what they are worth. */
-  drawKept() {
-    const { page } = this, { kept } = this.now;
-    page.kept.hidden = !kept.length;
-    page["kept-name"].textContent = "What the beam kept, best first, and how probable each is";
-    const most = Math.max(...kept.map(({ sum }) => sum));
-    fill(page.beam, kept, makeBar, (item, { words, sum, ended }, at) => {
-      const chance = Math.exp(sum), text = detokenize(words.filter(Boolean));
-      setBar(item, ended ? text || EMPTY : `${text} …`, Math.exp(sum - most));
-      item.classList.toggle("lt-empty", !text);
-      item.firstChild.lastChild.textContent = chanceText(chance);
-      item.classList.toggle("lt-best", !at);
-    });
-  }
-
-  /** What the reader has done to this translation, in sentences. */
-  doings() {
-    const { source, hidden, steps, ended } = this.now, forced = this.trait("forced"), done = [];
-    if (hidden.size) done.push(`You hid ${listed([...hidden].map((place) => source[place]))}.`);
-    if (!forced.length) return done;
-    const last = steps[forced.length - 1];
-    if (!last) done.push(ended ? "You ended it there." : "You chose how it begins.");
-    else {
-      const [own] = last.candidates, text = (token) => quoted(shownToken(token, this.inPieces(1)));
-      done.push(`You wrote ${text(last.token)} where it would have written ${text(own.token)}.`);
-    }
-    return done;
-  }
-
-  /** A button that takes back what the reader did. */
-  undo(name, textContent) {
-    const one = (this.undos ??= {})[name] ??= this.button("lt-all");
-    one.textContent = textContent;
-    one.onclick = () => {
-      write(this.model, { [name]: [] });
-      this.page.text.focus({ preventScroll: true });
-      this.whenDone(() => this.speak(this.spoken()));
-    };
-    return one;
-  }
-
-  /** Where the attention had looked at the hidden words most. */
-  whyNothing() {
-    const { source, hidden, read } = this.now, { steps, spans, words } = this.plain;
-    const rows = rowsOfWords(steps.map(({ mean }) => mean), spans, read.spans);
-    const looks = words.flatMap((token, at) =>
-      [...hidden].map((place) => ({ token, from: source[place], weight: rows[at][place] })));
-    const most = looks.reduce((a, b) => (b.weight > a.weight ? b : a), { weight: 0 });
-    if (most.weight < 0.3) return "No line of any weight had led there.";
-    return `And yet ${quoted(most.token)} had looked at ${quoted(most.from)} with ` +
-      `${fixed(most.weight, 2)}: the states of its neighbours have read it, too. Leave it out to see if that is why.`;
-  }
-
-  drawWalk() {
-    const { page, at } = this, count = this.now.steps.length;
-    page.step.max = count;
-    page.step.value = at ?? count;
-    page.step.disabled = page.play.disabled = !count;
-    page.where.textContent = at === null ? "all words"
-      : `${NAMES[this.inPieces(1)]} ${at + 1} of ${count}`;
-    page.step.setAttribute("aria-valuetext", page.where.textContent);
-  }
-
-  /** The heads to choose from, where there is more than one, and the weights of the chosen. */
-  chooseHeads() {
-    const { page } = this, { steps } = this.now, layers = steps[0]?.weights ?? [[]];
-    const single = layers.length * layers[0].length < 2;
-    page.heads.hidden = single;
-    const names = single ? [] : layers.flatMap((heads, layer) =>
-      heads.map((_, head) => [`${layer} ${head}`, `layer ${layer + 1}, head ${head + 1}`]));
-    if (names.length !== page.head.options.length - 1) {
-      page.head.replaceChildren(...[["mean", "all heads, mean"], ...names].map(
-        ([value, textContent]) => make("option", { value, textContent })));
-    }
-    page.head.value = this.head;
-    if (page.head.value !== this.head) page.head.value = this.head = "mean";
-    const [layer, head] = this.head.split(" ").map(Number);
-    this.rowsOfSteps = this.stepRows(this.head === "mean" ? null : [layer, head]);
-    this.rows = this.wordRows(this.rowsOfSteps);
-  }
-
-  /** The weights of each step over the source tokens, of a head or the mean of all. */
-  stepRows(which) {
-    return this.now.steps.map(({ mean, weights }) => (which ? weights[which[0]][which[1]] : mean));
-  }
-
-  /** The same from word to word; of a word that is being written, the piece on show alone. */
-  wordRows(rows) {
-    const { spans, read } = this.now, { at } = this;
-    const shown = spans.map(([from, to]) => (from <= at && at < to && at !== null ? [at, at + 1] : [from, to]));
-    return rowsOfWords(rows, shown, read.spans);
-  }
-
-  /** Where the chosen step looked, or else the least sure one, and what it could have written. */
-  drawWhy() {
-    const { page } = this, { steps } = this.now;
-    page.why.hidden = !steps.length;
-    if (!steps.length) return;
-    const sure = steps.map(({ candidates: [{ chance }] }) => chance);
-    const at = this.at ?? sure.indexOf(Math.min(...sure)), { id, token, candidates } = steps[at];
-    const text = (token) => shownToken(token, this.inPieces(1));
-    const looked = this.looked(at).slice(0, candidates.length);
-    const inDoubt = this.at === null && sure[at] < SURE;
-    page["looked-name"].textContent = inDoubt
-      ? `It was least sure of ${quoted(text(token))}, and looked at`
-      : `To write ${quoted(text(token))} it looked at`;
-    page["other-name"].textContent = `${inDoubt ? "It" : "and"} could have written`;
-    const pad = Array.from({ length: candidates.length - looked.length }, () => null);
-    fill(page.looked, [...looked, ...pad], makeBar, (item, one) => {
-      item.classList.toggle("lt-none", !one);
-      setBar(item, one?.text ?? "", one?.weight ?? 0);
-    });
-    const makeChoice = () => make("li", {}, this.button("lt-choice"));
-    fill(page.other, candidates, makeChoice, (item, other) => {
-      const one = item.firstChild, name = text(other.token);
-      if (!one.children.length) one.append(...bar());
-      setBar(item, name, other.chance);
-      one.setAttribute("aria-pressed", other.id === id);
-      one.ariaLabel = `${name}, ${fixed(other.chance, 2)}, write it`;
-      one.title = other.id === id ? "" : `Write ${quoted(name)}, and see how it goes on`;
-      one.onclick = () => this.force(at, other.id);
-    });
-  }
-
   // ---- The map.
 
-  drawMap(style) {
-    const { page } = this, { source, words, hidden } = this.now;
-    drawMap(page.table, { rows: this.rows, source, target: words, hidden,
-      chosen: this.at === null ? null : this.wordAt(this.at), onRow: (at) => this.pressTarget(at),
-      onColumn: (place) => this.hide(place), button: (name) => this.button(name) });
-    const [, ...heads] = [...page.head.options].map(({ value }) => value);
-    const stops = ["--lt-back", "--lt-hue"].map((name) => pixelOf(style.getPropertyValue(name)));
-    stops[0] = pixelOf(style.backgroundColor);
-    const choices = heads.length ? ["mean", ...heads] : [];
-    page["all-heads"].hidden = !choices.length;
-    page["all-heads"].style.setProperty("--lt-heads", heads.filter((one) => one.startsWith("0 ")).length);
-    const makeOne = () => {
-      const one = this.button("lt-small");
-      one.append(make("canvas"), make("span"));
-      return one;
-    };
-    fill(page["all-heads"], choices, makeOne, (one, value, at) => {
-      const [layer, head] = value.split(" ").map(Number), mean = value === "mean";
-      drawSmall(one.firstChild, this.wordRows(this.stepRows(mean ? null : [layer, head])), stops);
-      one.lastChild.textContent = mean ? "mean" : `${layer + 1}.${head + 1}`;
-      one.ariaLabel = page.head.options[at].textContent;
-      one.title = one.ariaLabel;
-      one.setAttribute("aria-pressed", this.head === value);
-      one.onclick = () => { this.head = value; this.draw(); };
-    });
-  }
-
   // ---- The lines.
-
-  /** Words side by side where they have room, else one below the other; then the lines. */
-  layOut() {
-    const { page } = this;
-    if (!this.ready || this.asMap) return;
-    page.stage.classList.remove("lt-tall");
-    const narrow = [page.source, page.target].some((list) => list.scrollWidth > list.clientWidth + 1);
-    page.stage.classList.toggle("lt-tall", narrow);
-    this.drawLines(narrow);
-  }
-
-  drawLines(tall) {
-    const { page } = this, at = this.at === null ? null : this.wordAt(this.at);
-    const box = page.stage.getBoundingClientRect();
-    const place = (node) => {
-      const { left, top, width, height } = node.getBoundingClientRect();
-      return { left: left - box.left, top: top - box.top, width, height };
-    };
-    const words = (list) => [...list.querySelectorAll("button")].map(place);
-    const [from, to] = [words(page.source), words(page.target)], lines = [];
-    this.rows.forEach((weights, i) => weights.forEach((weight, j) => {
-      if (weight < LEAST || (at !== null && i > at)) return;
-      lines.push({ d: curve(from[j], to[i], tall), weight, chosen: at === i,
-        faint: at !== null && at !== i });
-    }));
-    page.lines.setAttribute("viewBox", `0 0 ${box.width} ${box.height}`);
-    const makePath = () => document.createElementNS(page.lines.namespaceURI, "path");
-    fill(page.lines, lines, makePath, (path, { d, weight, chosen, faint }) => {
-      path.setAttribute("d", d);
-      path.setAttribute("stroke-width", (1 + 7 * weight).toFixed(2));
-      path.style.opacity = (faint ? 0.15 : 1) * Math.max(0.18, Math.min(1, weight + 0.1));
-      path.classList.toggle("lt-chosen", chosen);
-    });
-  }
 
   /** What is on show, once what is being computed is there; null until there is a model to translate
    * with. `source`, `target` and `weights` are words; `pieces`, `candidates` and `heads` are tokens
@@ -815,7 +411,7 @@ class View {
 /** The pieces of a word as one word, with a seam between them. */
 function drawPieces(parts, mark) {
   return parts.map((part, at) => {
-    const node = make("span", { className: "lt-piece", textContent: at ? part : wholeWord([part]) });
+    const node = make("span", { className: "translator-piece", textContent: at ? part : wholeWord([part]) });
     mark(node, at);
     return node;
   });
@@ -841,5 +437,7 @@ function flash(node) {
   node.animate([{ transform: "translateY(-6px)", opacity: 0.2 }, { transform: "none", opacity: 1 }],
     { duration: 260, easing: "ease-out" });
 }
+
+Object.assign(View.prototype, READ, STAGE, BEAM, WHY);
 
 export default { render: ({ model, el }) => new View(model, el).close };
