@@ -30,12 +30,10 @@ function runsOf(node, clip) {
     if (last && Math.abs(last.top - place.top) < 2) {
       last.all += blank ? " " : letter;
       if (!blank) Object.assign(last, { text: last.all, right: place.right });
-    } else if (!blank) lines.push({ all: letter, text: letter, ...placeOf(place) });
+    } else if (!blank) lines.push({ all: letter, text: letter, left: place.left, right: place.right, top: place.top });
   }
   return lines;
 }
-
-const placeOf = ({ left, right, top }) => ({ left, right, top });
 
 /** The shapes of a box: its background, its shade, which may be a bar of so many per cent, and its border. */
 function shapesOf({ x, y, width, height }, style, id) {

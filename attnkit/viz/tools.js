@@ -15,13 +15,13 @@ let pictures;
 const inLines = (text, most) => text.match(new RegExp(`.{1,${Math.max(Math.floor(most), 8)}}`, "gsu")) ?? [];
 
 /** `link()` is what stands behind the page's own address. */
-function addTools({ root, note }, link, on) {
+function addTools({ root, note, live }, link, on) {
   const told = make("span", { className: "machine-status" }), address = () => `${location.href.split("#")[0]}${link()}`;
-  told.setAttribute("role", "status");
+  const tell = (text) => { told.textContent = live.textContent = text; };
   const tool = (textContent, action) => {
     const button = make("button", { type: "button", textContent });
     button.dataset.lmSuppressShortcuts = "true";
-    on(button, "click", () => action().then((text) => say(told, text), () => say(told, "That cannot be done here.")));
+    on(button, "click", () => action().then(tell, () => tell("That cannot be done here.")));
     return button;
   };
 
