@@ -33,7 +33,8 @@ function parseAddress(address) {
 const changedOf = (now, initial) =>
   Object.fromEntries(Object.entries(now).filter(([name, value]) => !alike(value, initial[name])));
 
-const NOTED = 300; // ms after the last change
+// Milliseconds after the last change.
+const NOTED = 300;
 
 /** Bring the page's address and its links to a widget. `visit` sets what stands behind its name and says
  *  whether it can; `goal()` then gets the focus; `behind()` is what leads to what is on show. Returns
