@@ -74,7 +74,8 @@ function host() {
   const started = new Map(), waiting = [];
   for (const tag of document.querySelectorAll(`script[type="${type}view+json"]`)) {
     const { model_id: id, state: own } = JSON.parse(tag.textContent);
-    state[id] ??= own; // of a view in no notebook
+    // Of a view in no notebook.
+    state[id] ??= own;
     const place = make("div"), traits = state[id]?.state ?? {}, ours = traits._anywidget_id in carried;
     tag.before(place);
     const code = codeOf(traits._anywidget_id) ?? traits._esm;
@@ -88,8 +89,8 @@ function host() {
       if (!ours) dress(traits);
       try {
         await draw(id, code, place);
-        const still = place.parentNode.querySelector(".attnkit-fallback");
-        if (still) still.className = "attnkit-paper"; // for print, while the widget waits to be asked
+        // For print, while the widget waits to be asked.
+        place.parentNode.querySelector(".attnkit-fallback")?.setAttribute("class", "attnkit-paper");
       } catch (error) {
         // The picture stays.
         place.remove();
