@@ -39,7 +39,7 @@ from tests.browser.explorer_page import (
 
 pytestmark = pytest.mark.browser
 
-EVERY_ATTACK = f"{ATTACK}<b></script>$x$ &lt; 100% #1; a:b"
+EVERY_ATTACK = f"{ATTACK}<b></script>$x$ &lt; 100% #1; a:b <!--<script>"
 
 
 def case_of(machine: type[Machine]):
