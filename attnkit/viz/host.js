@@ -72,7 +72,8 @@ function host() {
   }
 
   const started = new Map(), waiting = [];
-  for (const tag of document.querySelectorAll(`script[type="${type}view+json"]`)) {
+  // A view of another widget, which has its own manager, is in no such element.
+  for (const tag of document.querySelectorAll(`.attnkit-view script[type="${type}view+json"]`)) {
     const { model_id: id, state: own } = JSON.parse(tag.textContent);
     // Of a view in no notebook.
     state[id] ??= own;

@@ -12,8 +12,6 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from traitlets import import_item
-from traitlets.config import Config
 
 from attnbook.pages.nbconvert import LiveWidgets
 from attnkit.viz import AttentionExplorer
@@ -56,11 +54,10 @@ def test_a_widget_of_somebody_else_lives_in_their_book(other_book, open_page):
 
 
 def converted(notebook, folder: Path) -> Path:
-    """The notebook as one HTML file, by nbconvert with the preprocessor."""
-    from nbconvert import HTMLExporter
+    """The notebook as one HTML file, by the exporter."""
+    from attnbook.pages.nbconvert import LiveHTMLExporter
 
-    exporter = HTMLExporter(config=Config(HTMLExporter={"preprocessors": [LiveWidgets]}))
-    text, _ = exporter.from_notebook_node(notebook)
+    text, _ = LiveHTMLExporter().from_notebook_node(notebook)
     (folder / "page.html").write_text(text, "utf-8")
     return folder / "page.html"
 
@@ -101,20 +98,91 @@ def test_a_notebook_without_widgets_is_left_alone():
     assert same == notebook
 
 
-def test_a_chapter_is_converted_without_an_option(tmp_path, open_page):
-    """As a reader would: the plain command, with the setting that the package installs."""
-    (chapter,) = ROOT.glob("chapters/05_*.ipynb")
-    command = [str(Path(sys.executable).with_name("jupyter")), "nbconvert", "--to", "html"]
-    command += [str(chapter), "--output-dir", str(tmp_path)]
-    # A checkout that runs without being installed has the setting in its own folder.
-    setting = {"JUPYTER_CONFIG_PATH": str(ROOT)}
-    done = subprocess.run(command, env=os.environ | setting, capture_output=True, text=True)
+@pytest.fixture
+def installed(tmp_path) -> dict[str, str]:
+    """The environment of a process that finds the package's entry points, as after `pip install`.
+
+    A checkout runs without being installed, too; then Python knows of no entry point.
+    """
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    folder = tmp_path / "installed" / f"attnkit-{project['version']}.dist-info"
+    folder.mkdir(parents=True)
+    (folder / "METADATA").write_text(f"Name: attnkit\nVersion: {project['version']}\n")
+    groups = project.get("entry-points", {})
+    (folder / "entry_points.txt").write_text(
+        "".join(
+            f"[{group}]\n" + "".join(f"{name} = {target}\n" for name, target in found.items())
+            for group, found in groups.items()
+        )
+    )
+    paths = [str(folder.parent), str(ROOT), os.environ.get("PYTHONPATH", "")]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+
+
+def nbconvert(*arguments: str | Path, env: dict[str, str]) -> None:
+    command = [str(Path(sys.executable).with_name("jupyter")), "nbconvert", *map(str, arguments)]
+    done = subprocess.run(command, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_chapter_is_converted_by_the_command_that_the_page_gives(tmp_path, open_page, installed):
+    page = (ROOT / "appendices" / "widgets_elsewhere.md").read_text("utf-8")
+    (command,) = re.findall(
+        r"^jupyter nbconvert --execute (--to \S+) my_notebook.ipynb$", page, re.M
+    )
+    (chapter,) = ROOT.glob("chapters/05_*.ipynb")
+    nbconvert(*command.split(), chapter, "--output-dir", tmp_path, env=installed)
     notebook = json.loads(chapter.read_text("utf-8"))
     states = notebook["metadata"]["widgets"][STATE_MIME]["state"].values()
     count = sum("key_tokens" in model["state"] for model in states)
-    page, _ = open_page((tmp_path / f"{chapter.stem}.html").as_uri())
+    page, record = open_page((tmp_path / f"{chapter.stem}.html").as_uri())
     wait_for_widgets(page, count)
+    # Its drawings lie beside the chapters, not beside the file.
+    assert page.locator("img:not([src^='data:'])").count() == 0
+    assert [url for url in record.missing if url.startswith("file:")] == []
+
+
+def test_the_package_sets_nothing_for_other_peoples_notebooks(tmp_path, installed):
+    """Who installs it and converts a notebook gets what nbconvert gives without it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    data = project["tool"]["setuptools"]["data-files"]
+    assert [place for place in data if not place.startswith("share/attnkit/")] == []
+    assert list(ROOT.glob("jupyter*config*")) == []
+    explorer = AttentionExplorer(vectors(1, 4, 8), vectors(1, 4, 8))
+    nbformat.write(a_notebook(explorer), tmp_path / "theirs.ipynb")
+    nbconvert("--to", "html", tmp_path / "theirs.ipynb", env=installed)
+    assert "attnkit-view" not in (tmp_path / "theirs.html").read_text("utf-8")
+
+
+MANAGER = """
+const type = "application/vnd.jupyter.widget-", all = [...document.scripts];
+const read = (kind) => all.filter((tag) => tag.type === `${type}${kind}+json`)
+    .map((tag) => JSON.parse(tag.text));
+window.managed = { views: read("view").map((view) => view.model_id), states: read("state") };
+"""
+"""In place of ipywidgets' manager: what it finds to draw."""
+
+
+def test_an_ordinary_widget_beside_ours_keeps_its_manager(browser, tmp_path):
+    """The manager comes from the network, draws what is its own, and leaves ours alone."""
+    import ipywidgets
+
+    explorer = AttentionExplorer(vectors(1, 4, 8), vectors(1, 4, 8))
+    slider = ipywidgets.IntSlider(value=3)
+    file = converted(a_notebook(explorer, slider), tmp_path)
+    page = browser.new_page()
+    page.route("http*://**/*", lambda route: route.abort())
+    page.route("**/embed-amd.js", lambda route: route.fulfill(
+        body=MANAGER, content_type="text/javascript"))  # fmt: skip
+    page.goto(file.as_uri())
+    page.wait_for_function("window.managed")
+    wait_for_widgets(page)
+    managed = page.evaluate("managed")
+    assert managed["views"] == [slider.model_id]
+    assert len(managed["states"]) == 1
+    assert slider.model_id in managed["states"][0]["state"]
+    assert page.locator(".attnkit-no-kernel").count() == 0
+    page.close()
 
 
 def test_conversion_needs_no_sphinx():
@@ -127,12 +195,3 @@ assert "function host(" in _head({})
 """
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-
-
-def test_the_setting_is_installed_with_the_package():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    installed = project["tool"]["setuptools"]["data-files"]["etc/jupyter"]
-    (setting,) = [json.loads((ROOT / name).read_text("utf-8")) for name in installed]
-    (named,) = setting["HTMLExporter"]["preprocessors"]
-    assert import_item(named) is LiveWidgets
-    assert installed == ["jupyter_nbconvert_config.json"]  # the name that nbconvert looks for
