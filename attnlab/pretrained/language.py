@@ -131,7 +131,7 @@ class LanguageReader(Reader):
         """Write on from a prompt, up to the model's end symbol.
 
         Args:
-            prompt: the text so far. Special tokens in it, such as "<|im_end|>", count as such.
+            prompt: the text so far. Special tokens in it, such as ``<|im_end|>``, count as such.
             max_new_tokens: most tokens to write.
             sampling: `temperature` (default 0, the most probable token each time), `top_k` and
                 `top_p`, as in `decoding.sample`, and `seed` (default 0).

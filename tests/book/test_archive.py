@@ -103,7 +103,7 @@ def test_pip_installs_it(packed, tmp_path):
     """With the setuptools that is there: tests need no network."""
     home = tmp_path / "home"
     run(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation",
-        "--no-compile", "--prefix", home, packed, cwd=tmp_path)  # fmt: skip
+        "--no-compile", "--ignore-installed", "--prefix", home, packed, cwd=tmp_path)  # fmt: skip
     (package,) = home.glob("lib/python*/site-packages/attnkit")
     assert (package.parent / "attnlab" / "__init__.py").is_file()
     assert (package.parent / "attnbook" / "style.mplstyle").is_file()
