@@ -144,7 +144,10 @@ def _leads_somewhere(state: dict, anchor: str, target: str) -> bool:
         traits = model.get("state", {})
         if traits.get("anchor") == anchor:
             return not target.isdigit() or 1 <= int(target) <= len(traits.get("tour", []))
-    return False
+    # One that was given no name has that of its class, as names.js says.
+    classes = (id_.split(".")[-1] for id_ in shown(state.values()))
+    kinds = {re.sub(r"\B([A-Z])", r"-\1", name).lower() for name in classes}
+    return re.sub(r"-\d+$", "", anchor) in kinds and not target.isdigit()
 
 
 def write_files(app: Sphinx) -> None:

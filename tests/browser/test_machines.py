@@ -20,7 +20,8 @@ from traitlets import TraitError
 
 from attnbook.machines import MACHINES
 from attnbook.machines.base import Machine
-from booktools.widget_page import write_page
+from attnbook.pages.sphinx_ext import _leads_somewhere
+from booktools.widget_page import state_of, write_page
 from tests.browser.conftest import Record, listen, serving
 from tests.browser.explorer_page import (
     ATTACK,
@@ -280,6 +281,16 @@ def test_two_of_a_kind_have_names_of_their_own(show):
     assert (snapshot(first), snapshot(second)["step"]) == (before, 9)
     ids = page.locator(".machine").evaluate_all("all => all.map(e => e.id)")
     assert ids == ["gate-slider", "gate-slider-2"]
+
+
+@pytest.mark.parametrize(
+    "anchor, target, leads",
+    [("gate-slider", "step:9", True), ("gate-slider-2", "step:9", True),
+     ("gate-slider", "2", False), ("query-plane", "turned:true", False)],
+)  # fmt: skip
+def test_a_link_of_the_text_may_use_the_name_that_the_page_gives(anchor, target, leads):
+    state = state_of(CASES["GateSlider"].make())
+    assert _leads_somewhere(state, anchor, target) is leads
 
 
 def test_a_link_that_is_followed_at_once_is_not_overwritten(show):
