@@ -20,8 +20,8 @@ function host() {
     const traits = structuredClone(values);
     for (const { path, data } of buffers) {
       const bytes = Uint8Array.from(atob(data), (byte) => byte.charCodeAt(0));
-      const last = path.pop(), holder = path.reduce((part, at) => part[at], traits);
-      holder[last] = new DataView(bytes.buffer);
+      const last = path.pop();
+      path.reduce((part, at) => part[at], traits)[last] = new DataView(bytes.buffer);
     }
     return traits;
   }
