@@ -60,7 +60,7 @@ from attnbook import recorded
 
 run = recorded.results("scales")  # yours: python -m experiments.NAME
 by_scale = {(row["optimizer"], row["scale"]): row for row in run["rows"]}
-right = by_scale["adam", "1/sqrt(d)"]["accuracy"]
+right = by_scale["adam", "1/sqrt(d)"]["accuracy"]["2000"]
 print(recorded.origin(run))
 print(f"right answers: {right['median']:.2f}")
 """
