@@ -119,21 +119,29 @@ class ClaimRole(SphinxRole):
         """Look the claim up in the chapters; an unknown one is a warning, which stops the build."""
         chapter_links.depend_on_notebooks(self.env)
         id_, _, part = self.text.partition("|")
-        numbers, limits = _numbers(Path(self.env.srcdir))
-        if part.startswith("|"):
-            numbers, part = limits, part[1:]
-        match = re.search(SHARE if part == AS_PERCENT else part or r".+", numbers.get(id_, ""))
-        if not match:
+        shown = number_of(Path(self.env.srcdir), self.text)
+        if shown is None:
             message = self.inliner.reporter.warning(
                 f"no claim {id_!r} with a number that {part!r} finds", line=self.lineno
             )
             return [nodes.Text(self.text)], [message]
-        shown = as_percent(match[0]) if part == AS_PERCENT else match[0]
         link = addnodes.pending_xref(
             "", nodes.inline("", shown), refdomain="std", reftype="ref", refexplicit=True,
             reftarget=anchor(id_), refdoc=self.env.docname, refwarn=True,
         )  # fmt: skip
         return [link], []
+
+
+def number_of(root: Path, text: str) -> str | None:
+    """What the role shows for ``text``, by the chapters in ``root``; None if that is nothing."""
+    id_, _, part = text.partition("|")
+    numbers, limits = _numbers(root)
+    if part.startswith("|"):
+        numbers, part = limits, part[1:]
+    match = re.search(SHARE if part == AS_PERCENT else part or r".+", numbers.get(id_, ""))
+    if not match:
+        return None
+    return as_percent(match[0]) if part == AS_PERCENT else match[0]
 
 
 def _numbers(root: Path) -> tuple[dict[str, str], dict[str, str]]:

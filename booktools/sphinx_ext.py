@@ -156,6 +156,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.setup_extension("booktools.reference")
     app.setup_extension("booktools.search")
     app.setup_extension("booktools.archive")
+    app.setup_extension("booktools.plain")
     if (address := read_address(Path(app.srcdir) / "pyproject.toml")) and address.site:
         # Without a site address there is nothing that a sitemap could list.
         app.setup_extension("sphinx_sitemap")

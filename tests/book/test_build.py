@@ -220,6 +220,20 @@ def test_the_code_of_a_figure_is_a_mark_at_its_corner(plain):
     assert fold.summary.get_text(strip=True) == "code and data"
 
 
+def test_the_download_is_a_plain_copy(book):
+    nb = claiming(ONE, READ, LEARNED)
+    by_id(nb, "head").source += "\n\nOne and one is {claim}`01-sum` in a {term}`model`."
+    write(book, nb)
+    (book / "plain.md").write_text("# Plain\n\n```{glossary}\nmodel\n  A word.\n```\n")
+    built(book)
+    button = page(book, CHAPTER).select_one(
+        "a.btn-download-source-button, a[download][href*=ipynb]"
+    )
+    copy = json.loads((html(book) / CHAPTER).parent.joinpath(button["href"]).read_text("utf8"))
+    (head,) = [cell for cell in copy["cells"] if cell["id"] == "head"]
+    assert "One and one is 2 in a [model](" in "".join(head["source"])
+
+
 def test_a_warning_stops_the_build(plain):
     nb = sound_notebook()
     nb.metadata["page"] = {"question": "One and one?", "ideas": ["a sum"] * 11}
