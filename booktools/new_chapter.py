@@ -120,9 +120,10 @@ def skeleton(number: str, title: str) -> NotebookNode:
     }
     recorded_claim = {
         "id": f"{number}-recorded",
-        "sentence": "A long run gives this share of right answers (shown: median over seeds).",
+        "sentence": "After 2,000 updates this share of answers is right (shown: median of seeds).",
         "number": r"right answers: (\S+)",
         "source": "results/scales.json",
+        "budget": "2,000 updates",
     }
     install = (
         "A page cannot run Python: [Install and use](../appendices/install.md) says how to run"
