@@ -12,30 +12,49 @@ TAGS = ["nbval-skip", "remove-cell"]
 
 _HEAD = """\
 # Colab only: install attnkit (never torch, which Colab brings). `make notebooks` writes this cell.
+import importlib.util
+import subprocess
 import sys
 
-if "google.colab" in sys.modules:
+missing = importlib.util.find_spec("attnkit") is None
+if "google.colab" in sys.modules and missing:
+"""
+
+_FROM_ADDRESS = """\
+    source = "{source}"
+"""
+
+# A book without an address cannot be fetched: its archive, or a wheel, is where the notebook is, or
+# the reader has it.
+_FROM_FILE = """\
+    from pathlib import Path
+
+    names = ("attention-measured*.zip", "attnkit-*.whl")
+    near = [file for name in names for file in Path().glob(name)]
+    source = str(near[0]) if near else None
+    if source is None:
+        from google.colab import files
+
+        print("Choose attention-measured.zip, from the page Install and use.")
+        source = next(iter(files.upload()), None)
 """
 
 _INSTALL = """\
-    import subprocess
-
-    source = "{source}"
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", source], check=True)
-"""
-
-_UNSET = """\
-    raise RuntimeError(
-        "This book does not know its own address yet, so attnkit cannot be installed here. "
-        "Under [project.urls] in pyproject.toml, set "
-        'Repository = "https://github.com/OWNER/NAME", then run `make notebooks`.'
-    )
+    command = [sys.executable, "-m", "pip", "install", "--quiet", source]
+    if {failed}subprocess.run(command).returncode:
+        print("attnkit, which this needs, is not installed. Run it again.")
 """
 
 
 def setup_source(address: Address | None) -> str:
-    """The cell's source for a repository at ``address``, or for one without an address."""
-    body = _UNSET if address is None else _INSTALL.format(source=address.pip)
+    """The cell's source for a repository at ``address``, or for one without an address.
+
+    It raises nothing: who reads it can change neither the address nor the network.
+    """
+    if address is None:
+        body = _FROM_FILE + _INSTALL.format(failed="source is None or ")
+    else:
+        body = _FROM_ADDRESS.format(source=address.pip) + _INSTALL.format(failed="")
     return (_HEAD + body).rstrip("\n")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from booktools import colab, gates, normal_form, notebooks
+from booktools import archive, colab, gates, normal_form, notebooks
 from booktools.address import ROOT, Address, parse_address
 
 pytestmark = pytest.mark.slow  # an environment of its own
@@ -83,11 +83,17 @@ def test_elsewhere_the_cell_does_nothing(fresh, repository, tmp_path):
     assert run(fresh, "import attnkit", tmp_path).returncode != 0
 
 
-def test_on_colab_without_an_address_it_says_what_to_set(fresh, tmp_path):
+def test_on_colab_without_an_address_it_installs_the_archive_beside_it(
+    fresh, tmp_path, offline_pip
+):
+    """What the book's page offers to download, in the folder of the notebook."""
+    archive.write(ROOT, tmp_path / f"{archive.NAME}.zip")
     done = run(fresh, COLAB_STAND_IN + colab.setup_source(None), tmp_path)
-    assert done.returncode != 0
-    assert "[project.urls] in pyproject.toml" in done.stderr
-    assert "make notebooks" in done.stderr
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    where = run(fresh, "import attnkit; print(attnkit.__file__)", tmp_path).stdout.strip()
+    assert site_packages(fresh.parent.parent) in Path(where).parents
+    command = [str(fresh), "-m", "pip", "uninstall", "--quiet", "--yes", "attnkit"]
+    subprocess.run(command, check=True)  # the next test begins without it
 
 
 def test_on_colab_it_installs_attnkit_and_the_chapter_runs(
