@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from sphinx_external_toc.parsing import parse_toc_yaml
@@ -40,6 +43,23 @@ def test_the_skeleton_passes_the_gates(copy, monkeypatch):
     printed = "".join(out.get("text", "") for cell in book.cells for out in cell.get("outputs", ()))
     assert "rows sum to 1.0" in printed
     assert "Exercise 1: no answer yet." in printed
+
+
+def test_what_it_writes_passes_lint(copy):
+    """`make lint` and the hook before each commit would stop at it."""
+    for name in ("attnkit", "attnlab"):  # what is ours is told by the folders
+        (copy / name).mkdir()
+    shutil.copy(ROOT / "chapters" / "ruff.toml", copy / "chapters")
+    made = new_chapter.create(copy, "10", "machine_translation")
+    written = [path for path in made if path.suffix in (".ipynb", ".py")]
+    assert len(written) == 3
+    ruff = str(Path(sys.executable).with_name("ruff"))
+    for command in (["check"], ["format", "--check"]):
+        done = subprocess.run(
+            [ruff, *command, "--no-cache", *map(str, written)],
+            cwd=copy, capture_output=True, text=True,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_its_exercise_holds_its_solution_and_refuses_its_wrong_answers(copy, capsys):

@@ -1,7 +1,11 @@
 """The mechanism that CONTRIBUTING.md shows keeps the contract."""
 
 import math
+import os
 import re
+import shutil
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -11,15 +15,39 @@ from attnkit import masks
 from booktools.address import ROOT
 
 
-@pytest.fixture
-def attention():
-    """An instance of the class in "Add a mechanism", made from the text."""
+@pytest.fixture(scope="module")
+def code():
+    """The code in "Add a mechanism"."""
     text = (ROOT / "CONTRIBUTING.md").read_text("utf8")
     section = text[text.index("## Add a mechanism") : text.index("## Add an experiment")]
     (code,) = re.findall(r"^   ```python\n(.*?)^   ```", section, re.M | re.S)
+    return re.sub(r"^   ", "", code, flags=re.M)
+
+
+@pytest.fixture
+def attention(code):
+    """An instance of its class."""
     names: dict = {"__name__": "example"}
-    exec(re.sub(r"^   ", "", code, flags=re.M), names)
+    exec(code, names)
     return names["CosineAttention"](6, 4.0).double()
+
+
+def test_it_is_imported_with_the_package_that_it_is_put_into(code, tmp_path):
+    """As the text says: a file in `mechanisms`, and its name in the list there, in its order."""
+    package = tmp_path / "attnkit"
+    shutil.copytree(ROOT / "attnkit", package, ignore=shutil.ignore_patterns("__pycache__"))
+    (package / "mechanisms" / "cosine.py").write_text(code)
+    listed = package / "mechanisms" / "__init__.py"
+    after = "from attnkit.mechanisms.additive import AdditiveAttention\n"
+    text = listed.read_text()
+    assert after in text
+    line = "from attnkit.mechanisms.cosine import CosineAttention\n"
+    listed.write_text(text.replace(after, after + line))
+    script = "import attnkit; assert attnkit.__file__.startswith({!r}); attnkit.mechanisms.{}(8)"
+    command = [sys.executable, "-c", script.format(str(tmp_path), "CosineAttention")]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True,
+                          env=os.environ | {"PYTHONPATH": str(tmp_path)})  # fmt: skip
+    assert done.returncode == 0, done.stderr
 
 
 def test_it_equals_its_peer(attention):
