@@ -1,11 +1,16 @@
 """The normal form of a notebook: two runs differ only where their results do.
 
-Everything here works on a notebook in memory and is idempotent: normalising twice gives
-what normalising once gave.
+Everything here is idempotent: normalising twice gives what normalising once gave.
+
+    python -m booktools.normal_form chapters/05_*.ipynb
+
+writes files so without executing them, after an editor has saved them. Outputs stay as they are, and
+where code has changed the gates say so.
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import re
 from collections.abc import Iterator
@@ -188,3 +193,24 @@ def _normal_model(model: dict[str, Any], new_id: dict[str, str]) -> dict[str, An
     if buffers := model.get("buffers"):
         model["buffers"] = sorted(buffers, key=lambda buffer: [str(p) for p in buffer["path"]])
     return model
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Write the named notebooks in normal form; 1 if that changed any, as a hook does."""
+    parser = argparse.ArgumentParser(
+        prog="python -m booktools.normal_form", description="write notebooks in normal form"
+    )
+    parser.add_argument("notebooks", nargs="+", type=Path)
+    changed = 0
+    for path in parser.parse_args(argv).notebooks:
+        text = path.read_text("utf8")
+        normal = dumps(normalise(read_text(text)))
+        if normal != text:
+            path.write_text(normal, "utf8")
+            print(f"{path}: written in normal form")
+            changed = 1
+    return changed
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
@@ -117,3 +118,58 @@ def test_missing_and_repeated_cell_ids_are_settled_by_place():
     nb.cells[1].id = nb.cells[2].id = "same"
     normal_form.normalise(nb)
     assert [cell.id for cell in nb.cells] == ["cell-000", "same", "cell-002"]
+
+
+def saved_by_jupyterlab(nb):
+    """What JupyterLab makes of a notebook in which a comma was mended."""
+
+    def whole(value):
+        if isinstance(value, float) and value.is_integer():
+            return int(value)  # JavaScript knows one kind of number
+        if isinstance(value, dict):
+            return {key: whole(item) for key, item in value.items()}
+        return [whole(item) for item in value] if isinstance(value, list) else value
+
+    nb = json.loads(normal_form.dumps(nb))
+    nb["metadata"]["widgets"] = whole(nb["metadata"]["widgets"])
+    nb["metadata"]["language_info"] |= {
+        "codemirror_mode": {"name": "ipython", "version": 3},
+        "file_extension": ".py",
+        "mimetype": "text/x-python",
+        "nbconvert_exporter": "python",
+        "version": "3.11.7",
+    }
+    for cell in nb["cells"]:
+        if cell["cell_type"] == "code":
+            cell["metadata"] |= {"trusted": True, "execution": {"iopub.status.busy": "2026"}}
+    nb["cells"][1]["source"][-1] += ", mended"
+    return json.dumps(nb, indent=1, ensure_ascii=False) + "\n"
+
+
+def test_a_mended_sentence_needs_no_execution(tmp_path, capsys):
+    """The gate names the command that writes the file again, and what it writes is accepted."""
+    file = tmp_path / "05 mended.ipynb"
+    nb = sound_notebook()
+    file.write_text(saved_by_jupyterlab(nb))
+    (fault,) = gates.faults(normal_form.read(file), None)
+    assert "python -m booktools.normal_form" in fault
+    assert gates.main([str(file)]) == 1
+    assert "make notebooks" not in "".join(capsys.readouterr())
+
+    assert normal_form.main([str(file)]) == 1  # as a hook that has changed something
+    assert file.name in capsys.readouterr().out
+    written = normal_form.read(file)
+    assert gates.faults(written, None) == []
+    assert written.cells[1].source == nb.cells[1].source + ", mended"
+    assert [c.get("outputs") for c in written.cells] == [c.get("outputs") for c in nb.cells]
+    assert normal_form.main([str(file)]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_changed_code_stays_stale_in_normal_form(tmp_path):
+    nb = sound_notebook()
+    nb.cells[2].source = "print(2 + 2)"
+    file = tmp_path / "a.ipynb"
+    file.write_text(normal_form.dumps(nb).replace('"name": "python"', '"name":  "python"'))
+    normal_form.main([str(file)])
+    assert any("changed since" in fault for fault in gates.faults(normal_form.read(file), None))
