@@ -19,8 +19,8 @@ import torch
 from ipywidgets.embed import dependency_state, embed_data
 from playwright.sync_api import Page, sync_playwright
 
+from attnbook.pages.notebook import EXPLORER_ID, strip_modules
 from attnkit.viz import AttentionExplorer
-from attnkit.viz.notebook import EXPLORER_ID, strip_modules
 from attnkit.viz.widget import source
 from booktools import chromium, weigh
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-from attnkit.viz import notebook
+from attnbook.pages import notebook
 from booktools import claims, colab, measure, normal_form
 from booktools.address import ROOT, Address, read_address
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from nbformat import NotebookNode
 
 from attnbook.drawings import DRAWINGS
-from attnkit.viz.notebook import VIEW_MIME
+from attnbook.pages.notebook import VIEW_MIME
 from booktools import normal_form
 
 WORDS_A_MINUTE = 200  # of a text to learn from; a novel is read at 240

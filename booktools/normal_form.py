@@ -20,7 +20,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from attnkit.viz import notebook as saved
+from attnbook.pages import notebook as saved
 
 KEPT_NOTEBOOK_METADATA = ("book", "mystnb", "page", "widgets")
 KEPT_CELL_METADATA = ("attnkit_claim", "mystnb", "name", "tags")

@@ -12,9 +12,9 @@ from pathlib import Path
 import torch
 from ipywidgets.embed import dependency_state, embed_data
 
+from attnbook.pages.notebook import STATE_MIME, VIEW_MIME, inert
 from attnbook.pages.sphinx_ext import script_names, style_names, write_static
 from attnkit.viz import AttentionExplorer
-from attnkit.viz.notebook import STATE_MIME, VIEW_MIME, inert
 from booktools.address import ROOT
 
 TOKENS = [

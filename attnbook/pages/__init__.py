@@ -1,1 +1,1 @@
-"""Pages with live widgets and no kernel: the Sphinx extension, and a preprocessor of nbconvert."""
+"""Pages with live widgets and no kernel: what they carry, the Sphinx extension, nbconvert."""

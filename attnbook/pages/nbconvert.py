@@ -11,8 +11,8 @@ from nbconvert.preprocessors import Preprocessor
 from traitlets import default
 
 from attnbook.pages.drawn import embed
-from attnkit.viz.host import carriers, host, module_script, shown, styles
-from attnkit.viz.notebook import NO_PICTURE, STATE_MIME, VIEW_MIME, closed, inert, states
+from attnbook.pages.host import carriers, host, module_script, shown, styles
+from attnbook.pages.notebook import NO_PICTURE, STATE_MIME, VIEW_MIME, closed, inert, states
 
 # What the host has read is its own: the manager of other widgets would draw it a second time.
 DONE = f"""

@@ -27,8 +27,8 @@ from sphinx.errors import ExtensionError
 from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-from attnkit.viz.host import carriers, host, module_script, shown, styles
-from attnkit.viz.notebook import NO_PICTURE, STATE_MIME, STILL, VIEW_MIME, inert
+from attnbook.pages.host import carriers, host, module_script, shown, styles
+from attnbook.pages.notebook import NO_PICTURE, STATE_MIME, STILL, VIEW_MIME, inert
 from attnkit.viz.widget import KITS, LATE, WIDGETS, source
 
 _SETTING = re.compile(r"#([a-z][a-z0-9-]*)=(.+)")

@@ -1,8 +1,8 @@
-"""Pictures of attention: the heat map, the explorer and its host for static pages.
+"""Pictures of attention: the heat map and the explorer.
 
     from attnkit.viz import AttentionExplorer, heatmap
 
-For what a notebook keeps of them: `attnkit.viz.notebook` (`strip_modules`).
+A page without a kernel gets them from `attnbook.pages`.
 """
 
 from attnkit.viz.explorer import AttentionExplorer

@@ -16,7 +16,7 @@ from nbformat.v4 import (
     new_output,
 )
 
-from attnkit.viz.notebook import STATE_MIME, VIEW_MIME
+from attnbook.pages.notebook import STATE_MIME, VIEW_MIME
 from booktools import claims, colab, forked, normal_form
 from booktools.address import ROOT, Address
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 
-from attnkit.viz import notebook
+from attnbook.pages import notebook
 from booktools import normal_form
 from booktools.address import parse_address
 from tests.book.sample import ONE, READ, build, by_id, small_book, sound_notebook, with_claim

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from nbformat.v4 import new_code_cell, new_output
 
-from attnkit.viz import notebook
-from attnkit.viz.notebook import STATE_MIME
+from attnbook.pages import notebook
+from attnbook.pages.notebook import STATE_MIME
 from booktools import gates, normal_form
 from booktools.address import parse_address, read_address
 from tests.book.sample import by_id, sound_notebook

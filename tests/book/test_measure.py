@@ -3,7 +3,7 @@
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from attnkit.viz.notebook import VIEW_MIME
+from attnbook.pages.notebook import VIEW_MIME
 from booktools import gates, measure, normal_form
 
 

@@ -8,8 +8,8 @@ import json
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from attnkit.viz import notebook
-from attnkit.viz.notebook import STAND_IN, STATE_MIME
+from attnbook.pages import notebook
+from attnbook.pages.notebook import STAND_IN, STATE_MIME
 from booktools import gates, normal_form
 from tests.book.sample import sound_notebook, view, widget
 

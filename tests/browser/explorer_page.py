@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from attnkit.viz import notebook as saved
+from attnbook.pages import notebook as saved
 from booktools import normal_form
 from booktools.widget_page import START, state_of, write_page
 

@@ -14,8 +14,8 @@ import nbformat
 import pytest
 
 from attnbook.pages.nbconvert import LiveWidgets
+from attnbook.pages.notebook import STATE_MIME
 from attnkit.viz import AttentionExplorer
-from attnkit.viz.notebook import STATE_MIME
 from booktools import forked
 from tests.browser.conftest import ROOT
 from tests.browser.explorer_page import ATTACK, SWALLOW, snapshot, vectors, wait_for_widgets

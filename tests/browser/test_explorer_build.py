@@ -8,8 +8,8 @@ import subprocess
 import nbformat
 import pytest
 
+from attnbook.pages.notebook import STATE_MIME, VIEW_MIME, strip_modules
 from attnkit.viz import AttentionExplorer
-from attnkit.viz.notebook import STATE_MIME, VIEW_MIME, strip_modules
 from booktools import forked
 from tests.browser.explorer_page import (
     ATTACK,

@@ -16,8 +16,8 @@ from sphinx.util.docutils import SphinxDirective
 
 from attnbook.machines.live_translator import LiveTranslator, file_names
 from attnbook.machines.live_translator.weights import payload
+from attnbook.pages.notebook import STILL, VIEW_MIME, inert
 from attnkit.viz.heatmap import png
-from attnkit.viz.notebook import STILL, VIEW_MIME, inert
 from attnkit.viz.widget import Widget
 from attnlab.applications import Translator
 

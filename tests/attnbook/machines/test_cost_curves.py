@@ -4,7 +4,7 @@ import pytest
 
 from attnbook.machines import CostCurves
 from attnbook.machines.cost_curves import COLOURS, MOST_FORMS
-from attnkit.viz.notebook import VIEW_MIME
+from attnbook.pages.notebook import VIEW_MIME
 
 MEASURES = {
     "time": {"whole": {256: 1.0, 512: 4.0}, "tiled": {256: 1.5, 1024: 6.0}},

@@ -9,16 +9,16 @@ import pytest
 import torch
 from traitlets import TraitError
 
-from attnkit import masked_softmax, masks
-from attnkit.viz import AttentionExplorer
-from attnkit.viz.explorer.settings import MASKS
-from attnkit.viz.notebook import (
+from attnbook.pages.notebook import (
     EXPLORER_ID,
     STAND_IN,
     STATE_MIME,
     VIEW_MIME,
     strip_modules,
 )
+from attnkit import masked_softmax, masks
+from attnkit.viz import AttentionExplorer
+from attnkit.viz.explorer.settings import MASKS
 from attnkit.viz.widget import HERE, SettingError
 from booktools import weigh
 

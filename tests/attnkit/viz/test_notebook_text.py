@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from attnkit.viz.notebook import closed, inert
+from attnbook.pages.notebook import closed, inert
 
 WORDS = ["</script>", "</ScRiPt >", "<!--<script>", "<!--", "<script", "-->", "a < b", "<", "&lt;"]
 

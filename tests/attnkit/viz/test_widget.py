@@ -6,9 +6,9 @@ import re
 import pytest
 
 from attnbook.machines import MACHINES
+from attnbook.pages.host import host, module_script, styles
+from attnbook.pages.notebook import STAND_IN, STATE_MIME, strip_modules
 from attnkit.viz import AttentionExplorer
-from attnkit.viz.host import host, module_script, styles
-from attnkit.viz.notebook import STAND_IN, STATE_MIME, strip_modules
 from attnkit.viz.widget import BASE_STYLES, HERE, KITS, LATE, WIDGETS, source
 from booktools import weigh
 
