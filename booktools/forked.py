@@ -124,9 +124,11 @@ def _start(
 @cache
 def _server() -> subprocess.Popen:
     """The server of this process; it ends with it, since its stdin does."""
-    command = [sys.executable, "-m", "booktools.forked"]
+    # Its path has neither a folder of its own nor PYTHONPATH: those are the program's.
+    command = [sys.executable, "-P", __file__]
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    return subprocess.Popen(command, cwd=os.path.dirname(os.path.dirname(__file__)), **pipes)
+    return subprocess.Popen(command, env=env, **pipes)
 
 
 def _runs(pid: int) -> bool:
@@ -151,8 +153,6 @@ def _become(
         file = os.open(name, os.O_WRONLY | os.O_CREAT if stream else os.O_RDONLY)
         os.dup2(file, stream)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    for name in [name for name in sys.modules if name.partition(".")[0] == "booktools"]:
-        del sys.modules[name]  # a small book has its own
     code = _exit_status(argv)
     sys.stdout.flush()
     sys.stderr.flush()
@@ -163,8 +163,9 @@ def _exit_status(argv: list[str]) -> int:
     """Run a module or a script as `python` does."""
     named = argv[0] == "-m"
     sys.argv = argv[1:] if named else argv
-    # In place of the server's folder: that of the script, or the one that the module is run in.
-    sys.path[0] = os.getcwd() if named else os.path.dirname(argv[0])
+    beside = os.getcwd() if named else os.path.dirname(argv[0])
+    given = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    sys.path[:0] = [beside, *map(os.path.abspath, given)]
     try:
         if named:
             runpy.run_module(argv[1], run_name="__main__", alter_sys=True)

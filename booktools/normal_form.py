@@ -4,8 +4,8 @@ Everything here is idempotent: normalising twice gives what normalising once gav
 
     python -m booktools.normal_form chapters/05_*.ipynb
 
-writes files so without executing them, after an editor has saved them. Outputs stay as they are, and
-where code has changed the gates say so.
+writes files so without executing them, after an editor has saved them. Outputs stay as they are,
+and where code has changed the gates say so.
 """
 
 from __future__ import annotations

@@ -69,8 +69,8 @@ def test_the_set_up_cell_installs_from_it_and_never_torch():
     compile(source, "cell", "exec")
 
 
-def test_without_it_the_set_up_cell_says_what_to_set():
+def test_without_it_the_set_up_cell_installs_from_no_address():
     source = colab.setup_source(None)
-    assert "pip" not in source
-    assert "[project.urls] in pyproject.toml" in source
+    assert "git+" not in source
+    assert "://" not in source
     compile(source, "cell", "exec")

@@ -46,6 +46,13 @@ def test_it_sees_what_a_new_one_sees(kernel, tmp_path):
     assert value("'torch._dynamo' in __import__('sys').modules") == "True"
 
 
+def test_it_looks_for_modules_where_its_own_environment_says(tmp_path):
+    (tmp_path / "wanted.py").write_text("import attnkit; print('found')")
+    for path, said in ((tmp_path, "found\n"), (tmp_path / "empty", "")):
+        env = {**os.environ, "PYTHONPATH": str(path)}
+        assert forked.run(["-m", "wanted"], cwd=tmp_path.parent, env=env).stdout == said
+
+
 def test_it_is_interrupted_alone_and_ends(kernel):
     manager, client, value = kernel
     process = manager.provisioner.process
