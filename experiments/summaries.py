@@ -1,6 +1,6 @@
 """What attention among sentences is worth to a summarizer, and where its choice fails.
 
-    python -m experiments.summaries            10 runs, about a minute of one core
+    python -m experiments.summaries            25 runs, about five minutes of one core
     python -m experiments.summaries --quick    a few updates, to see that it runs
 
 The documents of `tasks.salient`: three of 10 to 16 sentences matter, those which report an event in
@@ -8,6 +8,8 @@ the life of the one person who is named more than once. A `Summarizer` with no l
 among the sentences learns to choose them. Its precision at k is measured on new documents as in
 training; on longer ones; with five that matter; without the habits of the person; and with names
 that no training document held. ROUGE is against the summaries that come with the documents.
+Each is trained for several numbers of updates, every time from the start, on documents that it sees
+once.
 
 Where a sentence that matters looks, in the last layer: the weight of each head on the other
 sentences about the same person, beside their share of the document, and beside the weight that the
@@ -19,6 +21,7 @@ attention of the summary is spread (the exponential of its entropy), with known 
 """
 
 import random
+import time
 from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
 
@@ -30,10 +33,13 @@ from attnlab.applications import summary_loss
 from attnlab.tasks import Document, DocumentBatches, Vocab
 from attnlab.tasks.salient import NAMES, DocumentBatch
 from experiments import _record as record
+from experiments._training import parameters
 
-SEEDS, LAYERS = (0, 1, 2, 3, 4), (0, 1)
+SEEDS, BATCH, RATE = (0, 1, 2, 3, 4), 16, 5e-3
+UPDATES = {0: (240, 960), 1: (240, 480, 960)}  # by the layers among the sentences
 CURVE = 20  # updates whose mean loss is one point of a curve
 SURE = ("as in training", "new names")
+TESTS = ("as in training", "30 to 40 sentences", "five that matter", "without habits", "new names")
 SIZES = {"embed_dim": 32, "num_heads": 4, "dropout": 0.0}
 
 
@@ -156,13 +162,13 @@ def looks(model: Summarizer, items: Sequence[Document]) -> dict[str, float]:
 
 def measure(setting: dict, *, device: torch.device) -> dict:
     """Train one summarizer; what it chooses of each kind of document."""
-    seed, steps = setting["seed"], setting["steps"]
-    known = tasks.salient(setting["documents"], seed=1000 + seed)
+    seed, updates = setting["seed"], setting["updates"]
+    known = tasks.salient(BATCH * updates, seed=1000 + seed)
     tests = documents(setting["tested"], seed=2000 + seed)
     vocab = Vocab.build(sentence for item in known for sentence in item.sentences)
     torch.manual_seed(seed)
     model = Summarizer(vocab, num_layers=setting["layers"], **SIZES).to(device)
-    batches = DocumentBatches(known, vocab, batch_size=16, seed=seed)
+    batches = DocumentBatches(known, vocab, batch_size=BATCH, seed=seed)
     losses: list[float] = []
 
     def loss(model: Summarizer, batch: DocumentBatch) -> Tensor:
@@ -170,13 +176,17 @@ def measure(setting: dict, *, device: torch.device) -> dict:
         losses.append(found.mean().item())
         return found
 
+    start = time.process_time()
     training.fit(
-        model, batches, steps=steps, lr=5e-3, loss=loss, seed=seed, device=device, progress=False
+        model, batches, steps=updates, lr=RATE, loss=loss, seed=seed, device=device, progress=False
     )
+    seconds = time.process_time() - start
     draw = random.Random(seed)
     picked = {name: chosen(model, items) for name, items in tests.items()}
     plain = tests["as in training"]
     return {
+        "parameters": parameters(model),
+        "cpu_seconds": round(seconds, 1),
         "precision": {name: precision(picked[name], items) for name, items in tests.items()},
         "rouge": rouge(picked["as in training"], plain),
         "looks": looks(model, plain[:60]) if setting["layers"] else None,
@@ -199,25 +209,23 @@ def baseline(items: Sequence[Document], choose: Callable[[Document, int], Iterab
 
 
 def settings(quick: bool) -> list[dict]:
-    """Every number of layers and seed, seeds outermost."""
-    sizes = (
-        {"steps": 4, "documents": 64, "tested": 20}
-        if quick
-        else {"steps": 240, "documents": 3840, "tested": 200}
-    )
+    """Every number of layers and of updates, and seed; seeds outermost."""
     return [
-        {"layers": layers, "seed": seed, **sizes}
+        {"layers": layers, "updates": count, "seed": seed, "tested": 20 if quick else 200}
         for seed in (SEEDS[:2] if quick else SEEDS)
-        for layers in LAYERS
+        for layers, updates in UPDATES.items()
+        for count in ((4,) if quick else updates)
     ]
 
 
 def summarise(runs: Sequence[dict]) -> list[dict]:
-    """One row for each number of layers, over seeds; and each run's numbers."""
+    """One row for each number of layers and of updates, over seeds; and each run's numbers."""
     rows = []
-    for same, group in record.grouped(runs, ("layers",)):
+    for same, group in record.grouped(runs, ("layers", "updates")):
         row = {
             **same,
+            "parameters": group[0]["parameters"],
+            "cpu_seconds": record.median_interval([run["cpu_seconds"] for run in group])["median"],
             "precision": record.median_intervals([run["precision"] for run in group]),
             "rouge": record.median_intervals([run["rouge"] for run in group]),
             "sureness": {
@@ -234,7 +242,8 @@ def summarise(runs: Sequence[dict]) -> list[dict]:
 
 def over_seeds(runs: Sequence[dict], rule: str) -> dict:
     """Precision and ROUGE of a rule that needs no model: each seed's documents count once."""
-    found = [run[rule] for run in runs if run["layers"] == LAYERS[0]]
+    first = runs[0]["layers"], runs[0]["updates"]
+    found = [run[rule] for run in runs if (run["layers"], run["updates"]) == first]
     return {
         "precision": record.median_interval([one["precision"] for one in found]),
         "rouge": record.median_intervals([one["rouge"] for one in found]),
@@ -248,7 +257,17 @@ def main(argv: list[str] | None = None) -> dict:
         settings=settings,
         measure=measure,
         results=lambda runs: {
-            "steps": runs[0]["steps"],
+            "training": [
+                entry
+                for test in TESTS
+                for entry in record.training(
+                    [{**run, "rate": RATE, "right": run["precision"][test]} for run in runs],
+                    ("layers",),
+                    score=lambda run: run["right"],
+                    of=f"precision, {test}",
+                    updates="updates",
+                )
+            ],
             "tested": runs[0]["tested"],
             **{rule: over_seeds(runs, rule) for rule in ("lead", "random")},
             "rows": summarise(runs),
