@@ -7,6 +7,8 @@ A hint and a solution are marked as answers, which paper leaves out while they a
 
 The code of a cell with the tag `figure` is no line between a sentence and its picture: its fold is
 a small mark at the picture's corner.
+
+A section `How this was made` is one fold, with whatever it holds.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from sphinx.writers.html5 import HTML5Translator
 
 from booktools.form import MARK
 
+MADE = "How this was made"
 _ANSWER = re.compile(r"<details(?=(?: open)?>\s*<summary>\s*(?:Hint|Solution)\b)")
 
 
@@ -41,6 +44,27 @@ def mark_figures(app: Sphinx, doctree: nodes.document, page: str) -> None:
                 fold["prompt_show"] = "code and data"
 
 
+class made(nodes.Element):
+    """What a section `How this was made` holds."""
+
+
+def fold_the_making(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Make a section of this title a fold, whose summary the title is."""
+    for section in doctree.findall(nodes.section):
+        if section[0].astext() == MADE:
+            section[:] = [made("", *section[1:])]
+
+
+def visit_made(translator: HTML5Translator, node: made) -> None:
+    """Open the fold."""
+    translator.body.append(f"<details>\n<summary>{MADE}</summary>\n")
+
+
+def depart_made(translator: HTML5Translator, node: made) -> None:
+    """Close it."""
+    translator.body.append("</details>\n")
+
+
 def mark_answers(app: Sphinx, page: str, template: str, context: dict, doctree: object) -> None:
     """Mark hints and solutions, which nothing else tells from other folds."""
     if "body" in context:
@@ -51,6 +75,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension; Sphinx calls it."""
     app.setup_extension("myst_nb")
     app.connect("doctree-resolved", mark_figures)
+    app.connect("doctree-resolved", fold_the_making)
     app.connect("html-page-context", mark_answers)
+    app.add_node(made, html=(visit_made, depart_made))
     app.add_node(HideCodeCellNode, override=True, html=(visit_fold, depart_HideCellInput))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -21,7 +21,7 @@ from booktools.address import ROOT, Address, read_address
 
 CHAPTERS = ROOT / "chapters"
 # The folders that hold notebooks.
-FOLDERS = ("chapters", "appendices")
+FOLDERS = ("chapters", "appendices", "appendices/exercises")
 
 _MACHINE_PATH = re.compile(
     r"(?:(?<![\w.-])/(?:home|Users|root|tmp|work|opt|usr|private|var|mnt|content)/[\w.\-/]+"
@@ -220,7 +220,7 @@ def chapters(folder: Path = CHAPTERS) -> list[Path]:
 
 
 def notebooks(root: Path = ROOT) -> list[Path]:
-    """Every notebook of the book: the chapters, then those of the appendices."""
+    """Every notebook of the book: the chapters, then those of the appendices, exercises last."""
     return [path for folder in FOLDERS for path in chapters(root / folder)]
 
 

@@ -95,7 +95,6 @@ def average(weights, value):
 ANSWERS = '''\
 """Wrong answers to the exercises of chapter {number}, and what the checks must say of them."""
 
-CHAPTER = "{stem}.ipynb"
 CHECKS = {{1: "check_average"}}
 
 WRONG = {{
@@ -170,7 +169,7 @@ def listed(contents: str, number: str, stem: str) -> str:
     chapters = [
         (at, match[1])
         for at, line in enumerate(lines)
-        if (match := re.search(r"- file: chapters/(\d\d)_", line))
+        if (match := re.search(r"- file: chapters/(\d\d[a-z]?)_", line))
     ]
     before = [at for at, other in chapters if other < number]
     at = before[-1] + 1 if before else chapters[0][0]
@@ -183,7 +182,7 @@ def linked(index: str, number: str, title: str, stem: str) -> str:
     planned = re.compile(rf"^\| {number} \|.*$", re.MULTILINE)
     if planned.search(index):
         return planned.sub(lambda _: row, index, count=1)
-    rows = list(re.finditer(r"^\| (\d\d) \|.*\n", index, re.MULTILINE))
+    rows = list(re.finditer(r"^\| (\d\d[a-z]?) \|.*\n", index, re.MULTILINE))
     before = [match.end() for match in rows if match[1] < number]
     if not before:
         return index
@@ -197,7 +196,7 @@ def create(folder: Path, number: str, name: str) -> list[Path]:
         ValueError: the number or the name does not fit a file name.
         FileExistsError: there is a chapter of this number.
     """
-    if not re.fullmatch(r"\d\d", number) or not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+    if not re.fullmatch(r"\d\d[a-z]?", number) or not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise ValueError(f"expected N=10 NAME=machine_translation, got N={number} NAME={name}")
     if there := list((folder / "chapters").glob(f"{number}_*.ipynb")):
         raise FileExistsError(f"there is a chapter {number}: {there[0].name}")
@@ -209,9 +208,7 @@ def create(folder: Path, number: str, name: str) -> list[Path]:
     texts = {
         folder / "chapters" / f"{stem}.ipynb": normal_form.dumps(book),
         folder / "attnbook" / "checks" / f"ch{number}.py": CHECKS.format(number=number),
-        folder / "tests" / "book" / "answers" / f"ch{number}.py": ANSWERS.format(
-            number=number, stem=stem
-        ),
+        folder / "tests" / "book" / "answers" / f"ch{number}.py": ANSWERS.format(number=number),
         contents: listed(contents.read_text("utf8"), number, stem),
         index: linked(index.read_text("utf8"), number, title, stem),
     }
@@ -223,7 +220,7 @@ def create(folder: Path, number: str, name: str) -> list[Path]:
 def main(argv: list[str] | None = None) -> None:
     """Write the chapter into this repository and say what to do next."""
     parser = argparse.ArgumentParser(prog="python -m booktools.new_chapter", description=__doc__)
-    parser.add_argument("number", help="two digits, such as 10")
+    parser.add_argument("number", help="two digits, such as 10, or 10b for a second page")
     parser.add_argument("name", help="lower-case words joined by _, such as machine_translation")
     options = parser.parse_args(argv)
     try:

@@ -124,10 +124,11 @@ class Plain:
             page = path.relative_to(self.root).with_suffix("").as_posix()
             for match in _TITLE.finditer(path.read_text("utf-8")):
                 found[match["label"]] = (page, re.sub("`", "", match["title"]))
-        for path in (self.root / "chapters").glob("*.ipynb"):
+        for path in (*self.root.glob("chapters/*.ipynb"), *self.root.glob("appendices/**/*.ipynb")):
+            page = path.relative_to(self.root).with_suffix("").as_posix()
             for cell in json.loads(path.read_text("utf-8"))["cells"]:
                 for match in _TITLE.finditer("".join(cell["source"])):
-                    found[match["label"]] = (f"chapters/{path.stem}", match["title"])
+                    found[match["label"]] = (page, match["title"])
         return found
 
     def _cite(self, keys: str, page: str) -> str:

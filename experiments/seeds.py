@@ -111,7 +111,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         parser.error(f"expected chapters of {', '.join(CHAPTERS)}, got {', '.join(unknown)}")
     torch.set_num_threads(1)  # as the chapters do
     for chapter in chosen:
-        (notebook,) = (path for path in gates.notebooks() if path.name.startswith(f"{chapter}_"))
+        (notebook,) = (path for path in gates.chapters() if path.name.startswith(f"{chapter}_"))
         record.write(
             record.RESULTS / f"seeds_{chapter}.json",
             command=f"python -m experiments.seeds {chapter}",

@@ -1,4 +1,4 @@
-"""A chapter's exercises, read from the notebook itself, so what is tested is what is read."""
+"""A chapter's exercises, read from its notebooks themselves, so what is tested is what is read."""
 
 from __future__ import annotations
 
@@ -25,13 +25,18 @@ class Chapter:
     @cached_property
     def cells(self) -> dict[str, NotebookNode]:
         """The chapter's cells by id; read late, so that a chapter still missing hurts no other."""
-        notebook = normal_form.read(gates.CHAPTERS / self.data.CHAPTER)
-        return {cell.id: cell for cell in notebook.cells}
+        books = reversed(notebooks()[self.name])  # where two have an id, the first one's counts
+        return {cell.id: cell for book in books for cell in book.cells}
+
+    @property
+    def name(self) -> str:
+        """That of the modules of its checks and of its wrong answers, `ch05`."""
+        return self.data.__name__.split(".")[-1]
 
     @cached_property
     def book(self) -> dict[str, Any]:
         """The module of the chapter's checks, without the rest of the chapter; solutions."""
-        checks = importlib.import_module(f"attnbook.checks.{self.data.__name__.split('.')[-1]}")
+        checks = importlib.import_module(f"attnbook.checks.{self.name}")
         names: dict[str, Any] = {**vars(checks), "__name__": "__main__"}
         for number in self.data.CHECKS:
             exec(self.solution(number), names)
@@ -57,6 +62,25 @@ class Chapter:
         capsys.readouterr()
         self.book[self.data.CHECKS[number]](answer)
         return capsys.readouterr().out.strip()
+
+
+@cache
+def notebooks() -> dict[str, list[NotebookNode]]:
+    """By the module of checks that they import, the notebooks with exercises, pages first."""
+    found: dict[str, list[NotebookNode]] = {}
+    for path in gates.notebooks():
+        book = normal_form.read(path)
+        for cell in book.cells:
+            if cell.id == "exercise-checkers":
+                (name,) = re.findall(r"^from attnbook\.checks\.(\w+) import", cell.source, re.M)
+                found.setdefault(name, []).append(book)
+    return found
+
+
+def exercises(book: NotebookNode) -> list[int]:
+    """The numbers of a notebook's exercises, in its order."""
+    found = (re.fullmatch(r"exercise-(\d+)-code", cell.id) for cell in book.cells)
+    return [int(match[1]) for match in found if match]
 
 
 @cache

@@ -220,6 +220,19 @@ def test_the_code_of_a_figure_is_a_mark_at_its_corner(plain):
     assert fold.summary.get_text(strip=True) == "code and data"
 
 
+def test_how_a_page_was_made_is_one_fold_at_its_end(plain):
+    nb = sound_notebook()
+    by_id(nb, "head").source += "\n\n## How this was made\n\nWith a sum:"
+    write(plain, nb)
+    built(plain)
+    section = page(plain, CHAPTER).select_one("section#how-this-was-made")
+    (fold,) = section.find_all(recursive=False)
+    assert fold.summary.get_text(strip=True) == "How this was made"
+    assert "With a sum:" in fold.get_text()
+    assert "1 + 1" in fold.get_text()
+    assert section.select("h2") == []
+
+
 def test_the_download_is_a_plain_copy(book):
     nb = claiming(ONE, READ, LEARNED)
     by_id(nb, "head").source += "\n\nOne and one is {claim}`01-sum` in a {term}`model`."

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from booktools import gates, normal_form
-from tests.book.chapter import NAMES, chapter
+from tests.book.chapter import NAMES, chapter, exercises, notebooks
 
 EXERCISES = [
     pytest.param(name, number, id=f"{name}-{number}")
@@ -65,11 +65,15 @@ def test_nonsense_does_not_pass_and_does_not_stop_the_notebook(name, number, cap
         assert said.startswith(f"Exercise {number}: not yet. "), (nonsense, said)
 
 
-@pytest.mark.parametrize("path", gates.chapters(), ids=lambda path: path.stem)
-def test_no_exercise_of_a_chapter_is_left_out(path):
-    ids = [cell.id for cell in normal_form.read(path).cells]
-    there = {int(match[1]) for id in ids if (match := re.fullmatch(r"exercise-(\d+)-code", id))}
-    data = [chapter(name).data for name in NAMES]
-    tested = {number for one in data if path.name == one.CHAPTER for number in one.CHECKS}
-    assert tested == there
-    assert there == set(range(1, len(there) + 1))
+@pytest.mark.parametrize("name", NAMES)
+def test_no_exercise_of_a_chapter_is_left_out(name):
+    """Its pages and the notebook beside them number theirs through."""
+    there = [number for book in notebooks()[name] for number in exercises(book)]
+    assert sorted(there) == list(range(1, len(there) + 1))
+    assert set(there) == chapter(name).data.CHECKS.keys()
+
+
+def test_every_notebook_with_exercises_imports_their_checks():
+    books = [normal_form.read(path) for path in gates.notebooks()]
+    assert sum(bool(exercises(book)) for book in books) == sum(map(len, notebooks().values()))
+    assert notebooks().keys() == set(NAMES)

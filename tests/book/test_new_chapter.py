@@ -66,7 +66,6 @@ def test_its_exercise_holds_its_solution_and_refuses_its_wrong_answers(copy, cap
     new_chapter.create(copy, "10", "machine_translation")
     names: dict = {}
     exec((copy / "tests/book/answers/ch10.py").read_text("utf8"), names)
-    assert names["CHAPTER"] == "10_machine_translation.ipynb"
     exec((copy / "attnbook/checks/ch10.py").read_text("utf8"), names)
     exec(new_chapter.HELP.split("```python\n")[1].split("```")[0], names)
     names["check_average"](names["average"])
@@ -84,7 +83,7 @@ def test_the_contents_and_the_cover_list_it_in_order(copy):
     number = next(f"{n:02}" for n in range(1, 99) if f"chapters/{n:02}_" not in contents)
     new_chapter.create(copy, number, "something_new")
     assert f"chapters/{number}_something_new" in list(parse_toc_yaml(copy / "_toc.yml"))
-    listed = re.findall(r"- file: chapters/(\d\d)_", (copy / "_toc.yml").read_text("utf8"))
+    listed = re.findall(r"- file: chapters/(\d\d[a-z]?)_", (copy / "_toc.yml").read_text("utf8"))
     assert listed == sorted(set(listed))
     assert f"](chapters/{number}_something_new.ipynb)" in (copy / "index.md").read_text("utf8")
 

@@ -70,7 +70,7 @@ def test_numbers_of_another_structure_are_refused(numbers):
 
 @pytest.mark.parametrize("chapter", seeds.CHAPTERS)
 def test_the_file_of_a_chapter_has_what_the_chapter_hands_over(chapter):
-    (path,) = (path for path in gates.notebooks() if path.name.startswith(f"{chapter}_"))
+    (path,) = (path for path in gates.chapters() if path.name.startswith(f"{chapter}_"))
     nb = normal_form.read(path)
     seeds.with_seeds(nb, 2, Path("kept.json"))  # raises when the chapter cannot be measured
     written = json.loads((record.RESULTS / f"seeds_{chapter}.json").read_text())

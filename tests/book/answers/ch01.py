@@ -1,6 +1,5 @@
 """Answers to the exercises of chapter 01 that are wrong, and what the checks must say of them."""
 
-CHAPTER = "01_rnn_bottleneck.ipynb"
 CHECKS = {
     1: "check_bias",
     2: "check_last",

@@ -1,6 +1,5 @@
 """Answers to the exercises of chapter 02 that are wrong, and what the checks must say of them."""
 
-CHAPTER = "02_looking_back.ipynb"
 CHECKS = {
     1: "check_lookup",
     2: "check_gaussian",

@@ -1,6 +1,5 @@
 """Answers to the exercises of chapter 03 that are wrong, and what the checks must say of them."""
 
-CHAPTER = "03_additive_attention.ipynb"
 CHECKS = {
     1: "check_error_rate",
     2: "check_additive",

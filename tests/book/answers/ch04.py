@@ -1,6 +1,5 @@
 """Answers to the exercises of chapter 04 that are wrong, and what the checks must say of them."""
 
-CHAPTER = "04_dot_product_attention.ipynb"
 CHECKS = {
     1: "check_scores",
     2: "check_cost",

@@ -1,6 +1,5 @@
 """Answers to the exercises of chapter 05 that are wrong, and what the checks must say of them."""
 
-CHAPTER = "05_scaled_dot_product_attention.ipynb"
 CHECKS = {
     1: "check_scale",
     2: "check_attention",

@@ -1,6 +1,5 @@
 """Answers to the exercises of chapter 06 that are wrong, and what the checks must say of them."""
 
-CHAPTER = "06_masks.ipynb"
 CHECKS = {
     1: "check_combination",
     2: "check_softmax",

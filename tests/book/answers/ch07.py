@@ -1,6 +1,5 @@
 """Answers to the exercises of chapter 07 that are wrong, and what the checks must say of them."""
 
-CHAPTER = "07_self_attention_and_order.ipynb"
 CHECKS = {1: "check_blind", 2: "check_turn", 3: "check_penalties", 4: "check_shift"}
 
 WRONG = {

@@ -1,6 +1,5 @@
 """Answers to the exercises of chapter 08 that are wrong, and what the checks must say of them."""
 
-CHAPTER = "08_multi_head_attention.ipynb"
 CHECKS = {
     1: "check_fused",
     2: "check_without",

@@ -1,6 +1,5 @@
 """Answers to the exercises of chapter 09 that are wrong, and what the checks must say of them."""
 
-CHAPTER = "09_the_transformer.ipynb"
 CHECKS = {1: "check_count", 2: "check_layer", 3: "check_rate", 4: "check_apart", 5: "check_itself"}
 
 WRONG = {

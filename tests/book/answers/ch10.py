@@ -1,6 +1,5 @@
 """Wrong answers to the exercises of chapter 10, and what the checks must say of them."""
 
-CHAPTER = "10_machine_translation.ipynb"
 CHECKS = {
     1: "check_by_word",
     2: "check_pieces",

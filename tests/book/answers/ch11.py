@@ -1,6 +1,5 @@
 """Wrong answers to the exercises of chapter 11, and what the checks must say of them."""
 
-CHAPTER = "11_summaries.ipynb"
 CHECKS = {
     1: "check_choose",
     2: "check_rouge",

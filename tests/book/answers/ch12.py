@@ -1,6 +1,5 @@
 """Answers to the exercises of chapter 12 that are wrong, and what the checks must say of them."""
 
-CHAPTER = "12_the_cost_of_attention.ipynb"
 CHECKS = {
     1: "check_costs",
     2: "check_online",

@@ -1,6 +1,5 @@
 """Answers to the exercises of chapter 13 that are wrong, and what the checks must say of them."""
 
-CHAPTER = "13_decoding_fast.ipynb"
 CHECKS = {1: "check_bytes", 2: "check_cost", 3: "check_step", 4: "check_finder", 5: "check_room"}
 
 WRONG = {

@@ -1,6 +1,5 @@
 """Answers to the exercises of chapter 14 that are wrong, and what the checks must say of them."""
 
-CHAPTER = "14_long_sequences.ipynb"
 CHECKS = {1: "check_count", 2: "check_segment", 3: "check_judge", 4: "check_kept"}
 
 WRONG = {

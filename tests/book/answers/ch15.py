@@ -1,6 +1,5 @@
 """Answers to the exercises of chapter 15 that are wrong, and what the checks must say of them."""
 
-CHAPTER = "15_what_a_trained_transformer_looks_at.ipynb"
 CHECKS = {
     1: "check_effects",
     2: "check_rollout",

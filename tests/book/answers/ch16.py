@@ -1,6 +1,5 @@
 """Answers to the exercises of chapter 16 that are wrong, and what the checks must say of them."""
 
-CHAPTER = "16_the_museum_of_attention_bugs.ipynb"
 CHECKS = {1: "check_names", 2: "check_mended", 3: "check_detector"}
 
 WRONG = {
