@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from threading import Lock
 from typing import Any
 
 import torch
@@ -66,7 +67,7 @@ class SequenceModel(nn.Module):
         with evaluating(self):
             step, state = self.begin(source, source_lengths, copies=1, need_weights=need_weights)
             options = {"min_len": min_len, **self._symbols(source)}
-            return greedy_search(step, state, len(source), max_len, **options)
+            return greedy_search(step, state, source.shape[0], max_len, **options)
 
     def beam(
         self,
@@ -101,7 +102,7 @@ class SequenceModel(nn.Module):
             )
             options = {"beam_size": beam_size, "length_penalty": length_penalty, "n_best": n_best}
             options |= {"min_len": min_len, **self._symbols(source)}
-            return beam_search(step, state, len(source), max_len, **options)
+            return beam_search(step, state, source.shape[0], max_len, **options)
 
     def sample(
         self,
@@ -134,15 +135,22 @@ class SequenceModel(nn.Module):
             step, state = self.begin(source, source_lengths, copies=1, need_weights=need_weights)
             options = {"min_len": min_len, **self._symbols(source)}
             options["choose"] = partial(sample, generator=generator, **drawing)
-            return greedy_search(step, state, len(source), max_len, **options)
+            return greedy_search(step, state, source.shape[0], max_len, **options)
 
     def _symbols(self, source: Tensor) -> dict[str, Any]:
         return {"pad": self.pad, "bos": self.bos, "eos": self.eos, "device": source.device}
 
 
+# How many are evaluating a model now, and the mode that each part had before the first of them.
+_IN_EVAL: dict[nn.Module, tuple[int, list[tuple[nn.Module, bool]]]] = {}
+_LOCK = Lock()
+
+
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
     """Put a model into eval mode without gradients, and every part back into its own mode.
+
+    Several threads may do so with one model: the last of them puts it back.
 
     Example:
         >>> model = nn.Linear(2, 2).train()
@@ -152,11 +160,20 @@ def evaluating(model: nn.Module) -> Iterator[None]:
         >>> model.training
         True
     """
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
+    with _LOCK:
+        users, modes = _IN_EVAL.get(model, (0, None))
+        if modes is None:
+            modes = [(module, module.training) for module in model.modules()]
+            model.eval()
+        _IN_EVAL[model] = users + 1, modes
     try:
         with torch.no_grad():
             yield
     finally:
-        for module, training in modes:
-            module.training = training
+        with _LOCK:
+            users, modes = _IN_EVAL.pop(model)
+            if users > 1:
+                _IN_EVAL[model] = users - 1, modes
+            else:
+                for module, training in modes:
+                    module.training = training

@@ -127,7 +127,7 @@ def _penalty(lengths: Tensor | int, length_penalty: float) -> Tensor | float:
 
 def _first_beams(batch: int, beam_size: int, device: torch.device | str | None) -> _Beams:
     # All K start alike, so only the first may be continued, or the K would stay alike.
-    sums = torch.full((batch, beam_size), -math.inf, device=device)
+    sums = torch.full((batch, beam_size), -math.inf, device=device, dtype=torch.float32)
     sums[:, 0] = 0.0
     lengths = torch.zeros_like(sums, dtype=torch.long)
     return _Beams(sums, lengths, torch.zeros_like(sums, dtype=torch.bool))
@@ -172,7 +172,7 @@ def _ranked(beams: _Beams, length_penalty: float) -> Tensor:
 def _trace_back(moves: list[_Move], beams: _Beams, best: Tensor, filler: int) -> Decoded:
     """Follow the parents of the hypotheses best (B, n) back to their first tokens."""
     lengths, scores = beams.lengths.gather(1, best), beams.sums.gather(1, best)  # (B, n)
-    sentence = torch.arange(len(best), device=best.device)[:, None]  # (B, 1)
+    sentence = torch.arange(best.shape[0], device=best.device)[:, None]  # (B, 1)
     all_tokens, all_weights = [], []
     for index, move in reversed(list(enumerate(moves))):
         alive = lengths > index

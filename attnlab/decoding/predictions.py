@@ -112,7 +112,7 @@ def word_weights(
         >>> word_weights(weights, [(0, 2)], [(0, 1), (1, 3)])
         tensor([[0.1000, 0.9000]])
     """
-    empty = weights.new_zeros(len(weights), 0)
+    empty = weights.new_zeros(weights.shape[0], 0)
     columns = [weights[:, first:end].sum(1) for first, end in source_words]
     weights = torch.stack(columns, 1) if columns else empty
     rows = [weights[first:end].mean(0) for first, end in target_words]

@@ -72,6 +72,29 @@ def source_mask(tokens: Tensor, lengths: Lengths, *, name: str = "source_lengths
     return mask
 
 
+def check_padding(name: str, tokens: Tensor, real: Tensor, pad: int | None) -> None:
+    """Check that no padding is among the real tokens, where it would be read as one of them.
+
+    On the CPU only, as in `check_tokens`.
+
+    Args:
+        name: of the tokens in error messages.
+        tokens: (B, L), checked.
+        real: boolean (B, L), True for real tokens.
+        pad: id of padding, or None for a model without.
+
+    Raises:
+        ValueError: there is.
+    """
+    if pad is None or not tokens.is_cpu or torch.compiler.is_compiling():
+        return
+    wrong = ((tokens == pad) & real).any(1)  # (B,)
+    if wrong.any():
+        row = int(wrong.nonzero()[0])
+        expected = f"no padding (id {pad}) among the real tokens: it belongs on the right, and"
+        checks.fail(name, f"{expected} lengths say how many are real", f"some in row {row}")
+
+
 def embed(embedding: nn.Embedding, tokens: Tensor, real: Tensor) -> Tensor:
     """Look tokens (B, L) up and put zeros where `real` (B, L) is False. Gives (B, L, E).
 

@@ -168,7 +168,7 @@ class Decoder(nn.Module):
                 0 to 1.
         """
         check_tokens("target_in", target_in, self.vocab_size)
-        checks.size("target_in", target_in, 0, len(encoded.mask), "one target for each source")
+        checks.size("target_in", target_in, 0, encoded.mask.shape[0], "one target for each source")
         checks.flag("need_weights", need_weights)
         if not 0 <= checks.number("teacher_forcing", teacher_forcing) <= 1:
             checks.fail("teacher_forcing", "a probability from 0 to 1", str(teacher_forcing))

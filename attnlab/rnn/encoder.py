@@ -2,11 +2,19 @@
 
 from typing import NamedTuple
 
+import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from attnkit.guard import checks
-from attnlab.decoding.tokens import Lengths, check_special, check_tokens, embed, source_mask
+from attnlab.decoding.tokens import (
+    Lengths,
+    check_padding,
+    check_special,
+    check_tokens,
+    embed,
+    source_mask,
+)
 
 CELLS: dict[str, type[nn.RNNBase]] = {"gru": nn.GRU, "lstm": nn.LSTM}
 
@@ -97,12 +105,16 @@ class Encoder(nn.Module):
         """
         check_tokens("source", source, self.vocab_size)
         mask = source_mask(source, source_lengths)  # (B, 1, S)
+        check_padding("source", source, mask[:, 0], self.embedding.padding_idx)
         lengths = mask[:, 0].sum(-1)  # (B,)
         x = self.dropout(embed(self.embedding, source, mask[:, 0]))  # (B, S, E)
-        # Packing takes no empty sequence, so it reads one padding; its states are set to 0 below.
-        packed = pack_padded_sequence(x, lengths.clamp(min=1).cpu(), True, enforce_sorted=False)
-        outputs, state = self.rnn(packed)
-        outputs, _ = pad_packed_sequence(outputs, True, total_length=source.shape[1])  # (B, S, F)
+        if source_lengths is None and torch.compiler.is_compiling():  # which knows no packing
+            outputs, state = self.rnn(x)  # (B, S, F)
+        else:
+            # Packing takes no empty sequence, so it reads one padding; its states become 0 below.
+            packed = pack_padded_sequence(x, lengths.clamp(min=1).cpu(), True, enforce_sorted=False)
+            outputs, state = self.rnn(packed)
+            outputs, _ = pad_packed_sequence(outputs, True, total_length=source.shape[1])
         outputs = self.dropout(outputs).masked_fill(~mask.transpose(1, 2), 0.0)
         state, cell = state if isinstance(state, tuple) else (state, None)
         empty = lengths == 0

@@ -115,7 +115,7 @@ class Seq2Seq(SequenceModel):
     ) -> tuple[Step, State]:
         """`begin`, from what the encoder gave."""
         outputs = encoded.outputs
-        rows = torch.arange(len(outputs), device=outputs.device).repeat_interleave(copies)
+        rows = torch.arange(outputs.shape[0], device=outputs.device).repeat_interleave(copies)
         memory = select(self.decoder.prepare(encoded), rows)
 
         def step(tokens: Tensor, state: State) -> Stepped:

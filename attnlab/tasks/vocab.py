@@ -75,9 +75,10 @@ class Vocab:
         return cls(kept if max_size is None else kept[: max_size - len(SPECIAL)])
 
     def encode(self, tokens: Sequence[str]) -> list[int]:
-        """Return the id of each token, `UNK` for those not listed. Adds no BOS or EOS."""
+        """Return the id of each token, `UNK` for those not listed and for the names of the special
+        four, which are no words. Adds no BOS or EOS."""
         check_tokens("tokens", tokens)
-        return [self.ids.get(token, UNK) for token in tokens]
+        return [UNK if token in SPECIAL else self.ids.get(token, UNK) for token in tokens]
 
     def decode(self, ids: Sequence[int] | Tensor) -> list[str]:
         """Return the tokens up to the first EOS, without padding and BOS.

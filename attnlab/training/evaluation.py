@@ -1,5 +1,6 @@
 """Losses: of a batch, of a data set, and the usual one for sequences."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -33,7 +34,8 @@ def sequence_loss(model: nn.Module, batch: Any, *, label_smoothing: float = 0.0)
     """Cross entropy of each target token with teacher forcing, without padding.
 
     Args:
-        model: called as `model(source, source_lengths, target_in)`, gives logits (B, T, V).
+        model: called as `model(source, source_lengths, target_in)`, gives logits (B, T, V). Its
+            `pad` is the id of padding; 0 where it has none.
         batch: a `tasks.Batch`.
         label_smoothing: share of the target's probability that goes to all tokens alike (Szegedy
             et al. 2016, section 7) while the model is in training mode. For `fit`:
@@ -58,13 +60,14 @@ def sequence_loss(model: nn.Module, batch: Any, *, label_smoothing: float = 0.0)
         expected = "a tasks.Batch (for other batches pass loss=, as applications.summary_loss)"
         checks.fail("batch", expected, type(batch).__name__, TypeError)
     logits = model(batch.source, batch.source_lengths, batch.target_in)  # (B, T, V)
+    target = batch.target_out.long()
     losses = F.cross_entropy(
         logits.float().transpose(1, 2),
-        batch.target_out,
+        target,
         reduction="none",
         label_smoothing=label_smoothing if model.training else 0.0,
     )
-    return losses[batch.target_out != PAD]  # (N,)
+    return losses[target != getattr(model, "pad", PAD)]  # (N,)
 
 
 def next_token_loss(model: nn.Module, tokens: Tensor) -> Tensor:
@@ -130,11 +133,25 @@ def evaluate(
     with evaluating(model):
         for batch in batches:
             losses = loss(model, moved(batch, device))
-            total += losses.cpu().double().sum().item()  # not every device has float64
+            total += summed(losses)
             count += losses.numel()
     if not count:
         checks.fail("batches", "batches with at least one loss", "none")
     return total / count
+
+
+def summed(losses: Tensor) -> float:
+    """The sum of losses, rounded once. By Python, since not every device has float64.
+
+    Example:
+        >>> import torch
+        >>> summed(torch.tensor([1.0, 2.0]))
+        3.0
+    """
+    losses = losses.detach()
+    if not losses.isfinite().all():
+        return losses.sum().item()
+    return math.fsum(losses.flatten().tolist())
 
 
 def batch_losses(model: nn.Module, batch: Any, *, loss: Loss, device: torch.device) -> Tensor:

@@ -13,7 +13,7 @@ from tqdm.auto import tqdm
 from attnkit import device as devices
 from attnkit.guard import checks
 from attnlab.decoding import evaluating
-from attnlab.training.evaluation import Loss, batch_losses, evaluate, moved, usual_loss
+from attnlab.training.evaluation import Loss, batch_losses, evaluate, moved, summed, usual_loss
 
 Measure = Callable[[nn.Module], dict[str, float]]
 Schedule = Callable[[int], float]
@@ -128,8 +128,8 @@ def _batches(train: Any, start: int) -> Iterator[Any]:
 
 
 def _sum(losses: Tensor, step: int) -> float:
-    """The sum of a batch's losses; on the CPU, since not every device has float64."""
-    total = losses.detach().cpu().double().sum().item()
+    """The sum of a batch's losses, which must be finite."""
+    total = summed(losses)
     if not math.isfinite(total):
         got = f"{total / losses.numel()} at step {step + 1}"
         checks.fail("loss", "a finite number", got)

@@ -7,6 +7,7 @@ out, so that what is tested is what is shipped: rounding them a second time chan
 
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -47,11 +48,16 @@ def quantize(weight: Tensor) -> Quantized:
     checks.dims("weight", weight, 2, "(rows, ...)")
     if not weight.isfinite().all():
         checks.fail("weight", "finite numbers", "NaN or an infinity")
-    wide = weight.detach().double()
-    scales = (wide.flatten(1).abs().amax(1) / LARGEST).half()  # (rows,)
-    steps = scales.double().view(-1, *(1,) * (weight.dim() - 1))
-    values = torch.where(steps > 0, wide / steps.clamp(min=1e-30), 0.0).round()
-    return Quantized(values.clamp(-LARGEST, LARGEST).to(torch.int8), scales)
+    # In NumPy's float64, which is there whatever the weight's device has.
+    narrow = weight.detach().cpu()
+    wide = (narrow if narrow.dtype == torch.float64 else narrow.float()).numpy()
+    wide = wide.astype(np.float64)
+    largest = np.abs(wide.reshape(len(wide), -1)).max(1, initial=0.0)
+    scales = (largest / LARGEST).astype(np.float32).astype(np.float16)  # (rows,)
+    steps = scales.astype(np.float64).reshape(-1, *(1,) * (weight.dim() - 1))
+    values = np.divide(wide, steps, out=np.zeros_like(wide), where=steps > 0).round()
+    values = values.clip(-LARGEST, LARGEST).astype(np.int8)
+    return Quantized(*(torch.from_numpy(x).to(weight.device) for x in (values, scales)))
 
 
 def dequantize(quantized: Quantized) -> Tensor:

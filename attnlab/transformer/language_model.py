@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from attnkit.efficient.cache import KVCache
 from attnkit.guard import checks
 from attnlab.decoding import Decoded, evaluating, sample
-from attnlab.decoding.tokens import Lengths, check_tokens, source_mask
+from attnlab.decoding.tokens import Lengths, check_padding, check_tokens, source_mask
 from attnlab.transformer.positions import PositionScheme
 from attnlab.transformer.stacks import Encoder, States, after_caches
 
@@ -216,13 +216,13 @@ class LanguageModel(nn.Module):
         checks.flag("use_cache", use_cache)
         sampling = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
         filler = next((item for item in (self.pad, *stops) if item is not None), 0)
-        text = tokens.new_full((len(tokens), int(lengths.max()) + max_new_tokens), filler)
+        text = tokens.new_full((tokens.shape[0], int(lengths.max()) + max_new_tokens), filler)
         for row, length in enumerate(lengths.tolist()):
             text[row, :length] = tokens[row, :length]
         caches = self.new_caches() if use_cache else None
         start, now = 0, int(lengths.min())
         written = torch.zeros_like(lengths)  # (B,)
-        scores = torch.zeros(len(text), device=text.device, dtype=torch.float32)
+        scores = torch.zeros(text.shape[0], device=text.device, dtype=torch.float32)
         alive = torch.ones_like(lengths, dtype=torch.bool)
         with evaluating(self):
             while alive.any():
@@ -253,6 +253,9 @@ class LanguageModel(nn.Module):
     ) -> tuple[Tensor, dict[str, Any]]:
         """The first state (B, L, E), and the mask and positions that every layer takes."""
         check_tokens("tokens", tokens, self.vocab_size)
+        if self.pad is not None:  # what stands before a real token is taken for one
+            later = (tokens != self.pad).flip(1).cummax(1).values.flip(1)  # (B, L)
+            check_padding("tokens", tokens, later, self.pad)
         x = self.embedding(tokens)  # (B, L, E)
         x, attending = after_caches(x, self.positions, caches, self.window)
         return self.dropout(x), attending
@@ -261,6 +264,7 @@ class LanguageModel(nn.Module):
         check_tokens("tokens", tokens, self.vocab_size)
         checks.integer("max_new_tokens", max_new_tokens, minimum=1)
         real = source_mask(tokens, lengths, name="lengths")[:, 0]  # (B, P)
+        check_padding("tokens", tokens, real, self.pad)
         lengths = real.sum(-1)  # (B,)
         if not lengths.all():
             checks.fail("lengths", "at least 1 token in each prompt", str(lengths.tolist()))

@@ -10,7 +10,14 @@ from torch import Tensor, nn
 from attnkit.efficient.cache import KVCache
 from attnkit.guard import checks
 from attnlab.decoding import SequenceModel, Step, Stepped, select
-from attnlab.decoding.tokens import Lengths, check_special, check_tokens, embed, source_mask
+from attnlab.decoding.tokens import (
+    Lengths,
+    check_padding,
+    check_special,
+    check_tokens,
+    embed,
+    source_mask,
+)
 from attnlab.transformer.positions import PositionScheme
 from attnlab.transformer.stacks import Decoder, Encoder, after_caches
 
@@ -181,6 +188,7 @@ class Transformer(SequenceModel):
         """Run the encoder over token ids (B, S): see `Memory`; arguments as in `forward`."""
         check_tokens("source", source, self.source_vocab)
         mask, size = source_mask(source, source_lengths), source.shape[1]  # (B, 1, S)
+        check_padding("source", source, mask[:, 0], self.pad)
         x = embed(self.source_embedding, source, mask[:, 0]) * math.sqrt(self.embed_dim)
         x = self.dropout(self.source_positions.add(x))  # (B, S, E)
         positions = self.source_positions.in_attention(size, size, offset=0, device=x.device)
@@ -236,7 +244,7 @@ class Transformer(SequenceModel):
     ) -> tuple[Step, list[KVCache]]:
         """`begin`, from what `encode` gave."""
         outputs = memory.outputs
-        rows = torch.arange(len(outputs), device=outputs.device).repeat_interleave(copies)
+        rows = torch.arange(outputs.shape[0], device=outputs.device).repeat_interleave(copies)
         memory = select(memory, rows)
         # The memory is the same for all copies of a source, so its caches need no reordering.
         cross_caches = self.decoder.new_caches()
@@ -253,4 +261,4 @@ class Transformer(SequenceModel):
     def _check_target(self, source: Tensor, target_in: Tensor) -> None:
         check_tokens("source", source, self.source_vocab)
         check_tokens("target_in", target_in, self.target_vocab)
-        checks.size("target_in", target_in, 0, len(source), "one target for each source")
+        checks.size("target_in", target_in, 0, source.shape[0], "one target for each source")
