@@ -7,9 +7,11 @@ and never half of one.
 import json
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
@@ -66,18 +68,70 @@ def load_tensors(path: str | Path) -> tuple[dict[str, Tensor], Any]:
             return {name: file.get_tensor(name) for name in file.keys()}, state  # noqa: SIM118
     except SafetensorError as error:
         checks.fail("path", "a whole safetensors file", f"{path}: {error}")
+    except ValueError as error:
+        checks.fail("path", "a state in JSON in its header", f"{path}: {error}")
 
 
 def save_json(path: str | Path, value: Any) -> None:
-    """Write a JSON file, all of it or nothing.
+    """Write a JSON file, all of it or nothing; errors as in `to_json`.
 
     Example:
         >>> path = Path(tempfile.mkdtemp()) / "c.json"
         >>> save_json(path, {"seed": 1})
-        >>> json.loads(path.read_text())
+        >>> load_json(path, ("seed",))
         {'seed': 1}
     """
-    replace_file(path, json.dumps(value, ensure_ascii=False, indent=1).encode())
+    replace_file(path, to_json("value", value))
+
+
+def to_json(name: str, value: Any) -> bytes:
+    """The content of a JSON file.
+
+    Args:
+        name: of the value in error messages.
+        value: strings, lists, dicts, and numbers of Python's or NumPy's.
+
+    Raises:
+        TypeError: there is something else in it.
+        ValueError: half a character, which no file can hold.
+
+    Example:
+        >>> to_json("value", {"café": 1})
+        b'{\\n "caf\\xc3\\xa9": 1\\n}'
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, indent=1, default=_number)
+        return text.encode()
+    except TypeError as error:
+        checks.fail(name, "strings, numbers, lists and dicts for JSON", str(error), TypeError)
+    except ValueError as error:
+        checks.fail(name, "text that a file can hold", str(error))
+
+
+def _number(value: Any) -> int | float:
+    if isinstance(value, np.generic) and isinstance(value.item(), int | float):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} {value!r}")
+
+
+def load_json(path: str | Path, keys: Sequence[str]) -> dict[str, Any]:
+    """Read a JSON file that `save_json` wrote.
+
+    Args:
+        path: of the file, which is there.
+        keys: that it must hold.
+
+    Raises:
+        ValueError: it is not JSON, or lacks a key.
+    """
+    try:
+        value = json.loads(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:
+        checks.fail("path", "a whole JSON file", f"{path}: {error}")
+    if not isinstance(value, dict) or not set(keys) <= set(value):
+        found = ", ".join(value) if isinstance(value, dict) else type(value).__name__
+        checks.fail("path", f"a JSON file with {', '.join(keys)}", f"{path} with {found}")
+    return value
 
 
 def load_weights(model: nn.Module, path: str | Path) -> Any:

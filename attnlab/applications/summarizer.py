@@ -1,10 +1,9 @@
 """A summarizer: score the sentences of a document and choose the best k."""
 
-import json
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -241,9 +240,10 @@ class Summarizer(nn.Module):
 
     def save(self, folder: str | Path) -> None:
         """Write `weights.safetensors` and `summarizer.json` into a folder."""
-        files.save_tensors(Path(folder) / "weights.safetensors", self.state_dict())
         description = {"options": self.options, "tokens": self.vocab.tokens[len(SPECIAL) :]}
-        files.save_json(Path(folder) / "summarizer.json", description)
+        text = files.to_json("options", description)  # refused before anything is written
+        files.save_tensors(Path(folder) / "weights.safetensors", self.state_dict())
+        files.replace_file(Path(folder) / "summarizer.json", text)
 
     @classmethod
     def load(cls, folder: str | Path) -> "Summarizer":
@@ -256,7 +256,7 @@ class Summarizer(nn.Module):
         path = Path(folder) / "summarizer.json"
         if not path.is_file():
             raise FileNotFoundError(f"folder: expected summarizer.json, got none in {folder}")
-        saved: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        saved = files.load_json(path, ("options", "tokens"))
         loaded = cls(Vocab(saved["tokens"]), **saved["options"])
         files.load_weights(loaded, Path(folder) / "weights.safetensors")
         return loaded.eval()

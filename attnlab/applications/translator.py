@@ -11,7 +11,6 @@ on; `target` is null when it is the same as `source`. `weights.safetensors` hold
 row's scales beside it, float16, as `W:scale`, and weighs W[i, j] * scale[i]; vectors are float16.
 """
 
-import json
 import math
 from collections.abc import Sequence
 from functools import partial
@@ -261,7 +260,6 @@ class Translator:
         }
         if checks.flag("eight_bits", eight_bits):
             weights = quantization.pack(weights)
-        files.save_tensors(Path(folder) / "weights.safetensors", weights)
         joint = self.source_vocab == self.target_vocab
         description = {
             "model": self.kind,
@@ -269,28 +267,32 @@ class Translator:
             "source": _description(self.source_vocab),
             "target": None if joint else _description(self.target_vocab),
         }
-        files.save_json(Path(folder) / "translator.json", description)
+        text = files.to_json("options", description)  # refused before anything is written
+        files.save_tensors(Path(folder) / "weights.safetensors", weights)
+        files.replace_file(Path(folder) / "translator.json", text)
 
     @classmethod
     def load(cls, folder: str | Path, model: SequenceModel | None = None) -> "Translator":
         """Read what `save` wrote; the model comes on the CPU, in eval mode.
 
         Args:
-            folder: what was given to `save`, or the name of a model that comes with attnkit: see
-                `shipped`.
+            folder: what was given to `save`, or the name of a model that comes with attnkit (see
+                `shipped`), unless a folder of that name is there.
             model: a model of your own, built as the saved one was; None for one by name.
 
         Raises:
             FileNotFoundError: a file is missing.
             ValueError: the weights are not those of the model, or a model of your own is missing.
         """
-        folder = MODELS / folder if str(folder) in shipped() else Path(folder)
+        name, folder = str(folder), Path(folder)
+        if name in shipped() and not (folder / "translator.json").is_file():
+            folder = MODELS / name
         path = folder / "translator.json"
         if not path.is_file():
             names = " or ".join(map(repr, shipped()))
             expected = f"a folder with translator.json, or {names}" if names else "translator.json"
             raise FileNotFoundError(f"folder: expected {expected}, got none in {folder}")
-        saved = json.loads(path.read_text(encoding="utf-8"))
+        saved = files.load_json(path, ("model", "options", "source", "target"))
         if saved["model"] == "custom" and model is None:
             checks.fail("model", "the model of your own that was saved here", "None")
         vocabs = [VOCABS[side["kind"]](side["tokens"]) for side in _sides(saved)]

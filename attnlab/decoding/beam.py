@@ -12,6 +12,7 @@ from attnlab.decoding.step import (
     Step,
     Symbols,
     check_lengths,
+    check_numbers,
     only_alive,
     select,
     stack_weights,
@@ -70,7 +71,7 @@ def beam_search(
         batch: number of sentences B.
         max_len: most tokens to write, the end symbol included.
         beam_size: K, at least 1.
-        length_penalty: alpha; 0 favours short sentences, since every token costs.
+        length_penalty: alpha, at most 10; 0 favours short sentences, since every token costs.
         n_best: return this many hypotheses of each sentence, the best first; default only the
             best, without a dimension for their number.
         min_len, pad, bos, eos, device: as in `greedy_search`.
@@ -95,8 +96,8 @@ def beam_search(
     checks.integer("batch", batch, minimum=1)
     check_lengths(min_len, max_len)
     checks.integer("beam_size", beam_size, minimum=1)
-    if checks.number("length_penalty", length_penalty) < 0:
-        checks.fail("length_penalty", "a number of at least 0", str(length_penalty))
+    if not 0 <= checks.number("length_penalty", length_penalty) <= 10:
+        checks.fail("length_penalty", "a number from 0 to 10", str(length_penalty))
     found = 1 if n_best is None else checks.integer("n_best", n_best, minimum=1, maximum=beam_size)
     symbols = Symbols(pad, bos, eos)
     symbols.check()
@@ -139,6 +140,7 @@ def _advance(beams: _Beams, log_probs: Tensor, symbols: Symbols) -> tuple[_Beams
     is_filler = torch.arange(vocab, device=log_probs.device) == symbols.filler  # (V,)
     stays = torch.where(is_filler, 0.0, -math.inf).to(log_probs)
     log_probs = torch.where(beams.done[..., None], stays, log_probs)
+    check_numbers(log_probs)
     sums = (beams.sums[..., None].to(log_probs) + log_probs).flatten(1)  # (B, K * V)
     kept = (beams.done[..., None] & is_filler).flatten(1)
     chosen = sums.masked_fill(kept, math.inf).topk(beams.sums.shape[1]).indices  # (B, K)

@@ -12,6 +12,7 @@ from attnlab.decoding.step import (
     Step,
     Symbols,
     check_lengths,
+    check_numbers,
     only_alive,
     stack_weights,
 )
@@ -70,6 +71,8 @@ def greedy_search(
     for written in range(1, max_len + 1):
         logits, state, weights = step(tokens, state)
         log_probs = symbols.log_probs(logits, may_end=written >= min_len)  # (B, V)
+        log_probs = log_probs.masked_fill(~alive[:, None], 0.0)  # what follows the end is nothing
+        check_numbers(log_probs)
         tokens = log_probs.argmax(-1) if choose is None else choose(log_probs)  # (B,)
         best = log_probs.gather(-1, tokens[:, None])[:, 0]  # (B,)
         tokens = tokens.masked_fill(~alive, symbols.filler)

@@ -32,7 +32,8 @@ def sample(
 
     Raises:
         TypeError: an argument is not of the type named.
-        ValueError: `temperature` is negative, `top_k` below 1, or `top_p` not in (0, 1].
+        ValueError: `temperature` is negative, `top_k` below 1, or `top_p` not in (0, 1]; on the
+            CPU also a row of logits that holds NaN or nothing but -inf.
 
     Example:
         >>> import torch
@@ -49,9 +50,13 @@ def sample(
         checks.integer("top_k", top_k, minimum=1)
     if top_p is not None and not 0 < checks.number("top_p", top_p) <= 1:
         checks.fail("top_p", "a probability above 0 and at most 1", str(top_p))
+    best = logits.amax(-1, keepdim=True)  # NaN where one is
+    if logits.is_cpu and not (best > -math.inf).all():
+        checks.fail("logits", "a finite one in each row, and no NaN", "a row without, or a NaN")
     if temperature == 0:
         return logits.argmax(-1)
-    logits = logits.to(torch.promote_types(logits.dtype, torch.float32)) / temperature
+    # Against the best, or a small temperature would make infinities of all.
+    logits = (logits - best).to(torch.promote_types(logits.dtype, torch.float32)) / temperature
     probs = _likely(logits, top_k, top_p).softmax(-1)  # (..., V)
     drawn = torch.multinomial(probs.reshape(-1, probs.shape[-1]), 1, generator=generator)
     return drawn.view(logits.shape[:-1])

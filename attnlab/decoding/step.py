@@ -104,6 +104,12 @@ class Symbols(NamedTuple):
         )
 
 
+def check_numbers(log_probs: Tensor) -> None:
+    """Check, on the CPU only, that a model has given numbers to rows that have not ended."""
+    if log_probs.is_cpu and log_probs.isnan().any():
+        checks.fail("logits", "a finite one in each row, and no NaN", "a row without, or a NaN")
+
+
 def only_alive(weights: Tensor | None, alive: Tensor) -> Tensor | None:
     """Zero the weights of sequences that have ended: weights (*alive.shape, ..., S)."""
     if weights is None:

@@ -47,7 +47,8 @@ class Decoder(nn.Module):
     Example:
         >>> import torch
         >>> from attnlab.rnn import Encoder, FixedVectorDecoder
-        >>> encoded = Encoder(vocab_size=10, embed_dim=4, hidden_dim=8)(torch.randint(10, (2, 3)))
+        >>> encoder = Encoder(vocab_size=10, embed_dim=4, hidden_dim=8)
+        >>> encoded = encoder(torch.randint(4, 10, (2, 3)))
         >>> decoder = FixedVectorDecoder(vocab_size=12, embed_dim=4, hidden_dim=8, memory_dim=16)
         >>> target_in = torch.ones(2, 5, dtype=torch.long)
         >>> isinstance(decoder, Decoder), decoder(target_in, encoded).logits.shape

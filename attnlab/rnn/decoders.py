@@ -42,7 +42,7 @@ class FixedVectorDecoder(Decoder):
         >>> from attnlab.rnn import Encoder, FixedVectorDecoder
         >>> encoder = Encoder(vocab_size=10, embed_dim=4, hidden_dim=8)
         >>> decoder = FixedVectorDecoder(12, 4, 8, encoder.output_dim, context="every")
-        >>> source, target_in = torch.randint(10, (2, 3)), torch.ones(2, 5, dtype=torch.long)
+        >>> source, target_in = torch.randint(4, 9, (2, 3)), torch.ones(2, 5, dtype=torch.long)
         >>> decoder(target_in, encoder(source)).logits.shape
         torch.Size([2, 5, 12])
     """
@@ -127,7 +127,7 @@ class BahdanauDecoder(_AttentionDecoder):
         >>> from attnlab.rnn import BahdanauDecoder, Encoder
         >>> encoder = Encoder(vocab_size=10, embed_dim=4, hidden_dim=8)
         >>> decoder = BahdanauDecoder(12, 4, 8, 16, AdditiveAttention(8, 16, hidden_dim=8))
-        >>> source, target_in = torch.randint(10, (2, 3)), torch.ones(2, 5, dtype=torch.long)
+        >>> source, target_in = torch.randint(4, 9, (2, 3)), torch.ones(2, 5, dtype=torch.long)
         >>> decoder(target_in, encoder(source), need_weights=True).weights.shape
         torch.Size([2, 5, 3])
     """
@@ -196,7 +196,7 @@ class LuongDecoder(_AttentionDecoder):
         >>> from attnlab.rnn import Encoder, LuongDecoder
         >>> encoder = Encoder(vocab_size=10, embed_dim=4, hidden_dim=8)
         >>> decoder = LuongDecoder(12, 4, 8, 16, LuongAttention(8, 16, "general"))
-        >>> source, target_in = torch.randint(10, (2, 3)), torch.ones(2, 5, dtype=torch.long)
+        >>> source, target_in = torch.randint(4, 9, (2, 3)), torch.ones(2, 5, dtype=torch.long)
         >>> decoder(target_in, encoder(source), need_weights=True).weights.shape
         torch.Size([2, 5, 3])
     """

@@ -1,8 +1,11 @@
 """Vocabularies: from tokens to ids and back."""
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -156,7 +159,9 @@ def tokenize(text: str) -> list[str]:
     """Split text into lower-case words, numbers and signs.
 
     An apostrophe ends an elided French article or pronoun (`l'`, `d'`, `qu'`) and begins the
-    English `'s`, `'t` and the like, so that each stays with the word it belongs to.
+    English `'s`, `'t` and the like, so that each stays with the word it belongs to. A combining
+    mark belongs to its letter, composed where Unicode has one sign for both (form NFC), and what
+    has no width (byte order mark, zero width space, soft hyphen) is left out.
 
     Raises:
         TypeError: `text` is not a string.
@@ -168,7 +173,8 @@ def tokenize(text: str) -> list[str]:
     """
     if not isinstance(text, str):
         checks.fail("text", "a string", checks.described(text), TypeError)
-    return _TOKEN.findall(text.lower().replace("’", "'"))
+    composed = unicodedata.normalize("NFC", text.lower()).replace("’", "'")
+    return _patterns().token.findall(_WIDTHLESS.sub("", composed))
 
 
 def detokenize(tokens: Sequence[str]) -> str:
@@ -181,16 +187,39 @@ def detokenize(tokens: Sequence[str]) -> str:
     "l'oiseau n'est pas là."
     """
     check_tokens("tokens", tokens)
-    text = " ".join(tokens)
-    text = re.sub(r"(\w') (?=\w)", r"\1", text)  # l' oiseau
-    text = re.sub(r"(?<=\w) ('\w+)", r"\1", text)  # dog 's
-    text = re.sub(r"(?<=s) ' (?=\w)", "' ", text)  # dogs ' bones
+    text, patterns = " ".join(tokens), _patterns()
+    text = patterns.elided.sub(r"\1", text)  # l' oiseau
+    text = patterns.owned.sub(r"\1", text)  # dog 's
+    text = patterns.owners.sub("' ", text)  # dogs ' bones
     text = re.sub(r" ([.,;:!?)%\]])", r"\1", text)
     return re.sub(r"([(\[]) ", r"\1", text)
 
 
-_ELIDED = r"(?:qu|lorsqu|puisqu|jusqu|[cdjlmnst])'(?=\w)"
-_TOKEN = re.compile(rf"\b{_ELIDED}|'\w+|\d+(?:[.,]\d+)*(?!\w)|\w+(?:-\w+)*|[^\w\s]")
+_WIDTHLESS = re.compile("[\ufeff\u200b\u00ad]")
+
+
+class _Patterns(NamedTuple):
+    token: re.Pattern
+    elided: re.Pattern
+    owned: re.Pattern
+    owners: re.Pattern
+
+
+@cache
+def _patterns() -> _Patterns:
+    """What tells words apart; `re` has no name for the combining marks of all scripts."""
+    codes = (*range(0x300, 0x1F000), *range(0xE0100, 0xE01F0))
+    marks = [chr(code) for code in codes if unicodedata.category(chr(code))[0] == "M"]
+    inner = f"{''.join(marks)}\u200c\u200d"  # and the joiners within Persian and Indic words
+    w = rf"[\w{inner}]"
+    elided = rf"(?<!{w})(?:qu|lorsqu|puisqu|jusqu|[cdjlmnst])'(?={w})"
+    number = rf"\d+(?:[.,]\d+)*(?!{w})"
+    return _Patterns(
+        token=re.compile(rf"{elided}|'{w}+|{number}|{w}+(?:-{w}+)*|[^\w\s{inner}]"),
+        elided=re.compile(rf"({w}') (?={w})"),
+        owned=re.compile(rf"(?<={w}) ('{w}+)"),
+        owners=re.compile(rf"(?<=s) ' (?={w})"),
+    )
 
 
 def check_tokens(name: str, value: object) -> None:

@@ -811,7 +811,8 @@ SEARCH = [
     Wrong(beam(max_len=0), V, "max_len", "an int of at least 1", "0"),
     Wrong(beam(beam_size=0), V, "beam_size", "an int of at least 1", "0"),
     Wrong(beam(beam_size=2.0, model="transformer"), T, "beam_size", "an int", "float 2.0"),
-    Wrong(beam(length_penalty=-0.5), V, "length_penalty", "a number of at least 0", "-0.5"),
+    Wrong(beam(length_penalty=-0.5), V, "length_penalty", "a number from 0 to 10", "-0.5"),
+    Wrong(beam(length_penalty=1000), V, "length_penalty", "a number from 0 to 10", "1000"),
     Wrong(beam(length_penalty=math.inf), V, "length_penalty", "a finite number", "inf"),
     Wrong(
         lambda: select({"a": "b"}, INTS[0]),

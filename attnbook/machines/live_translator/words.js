@@ -4,21 +4,26 @@ const START = "▁"; // of a word, in a vocabulary of pieces
 const SIGNS = /^[.,;:!?"“”«»()]$/;
 const TITLES = new Set(["mr", "mrs", "ms", "dr", "st"]); // a point after one ends no sentence
 
-const WORD = "[\\p{L}\\p{N}_]";
+const LETTER = "\\p{L}\\p{M}\\p{N}_\\u200c\\u200d", WORD = `[${LETTER}]`;
 // What Python calls a space is not quite what JavaScript does.
-const SIGN = "\\ufeff|[^\\p{L}\\p{N}_\\s\\x1c-\\x1f\\x85]";
+const SIGN = `[^${LETTER}\\s\\x1c-\\x1f\\x85]`;
+const WIDTHLESS = /[\ufeff\u200b\u00ad]/g;
 const TOKEN = new RegExp(
   `(?<!${WORD})(?:qu|lorsqu|puisqu|jusqu|[cdjlmnst])'(?=${WORD})|'${WORD}+|` +
   `\\p{Nd}+(?:[.,]\\p{Nd}+)*(?!${WORD})|${WORD}+(?:-${WORD}+)*|${SIGN}`, "gu");
 
 /** tasks.vocab.tokenize: lower-case words, numbers and signs. */
-const tokenize = (text) => text.toLowerCase().replaceAll("’", "'").match(TOKEN) ?? [];
+const tokenize = (text) =>
+  text.toLowerCase().normalize("NFC").replaceAll("’", "'").replace(WIDTHLESS, "").match(TOKEN) ?? [];
+
+const ELIDED = new RegExp(`(${WORD}') (?=${WORD})`, "gu"), OWNED = new RegExp(`(?<=${WORD}) ('${WORD}+)`, "gu");
+const OWNERS = new RegExp(`(?<=s) ' (?=${WORD})`, "gu");
 
 /** tasks.vocab.detokenize */
 const detokenize = (tokens) => tokens.join(" ")
-  .replace(/([\p{L}\p{N}_]') (?=[\p{L}\p{N}_])/gu, "$1")
-  .replace(/(?<=[\p{L}\p{N}_]) ('[\p{L}\p{N}_]+)/gu, "$1")
-  .replace(/(?<=s) ' (?=[\p{L}\p{N}_])/gu, "' ")
+  .replace(ELIDED, "$1")
+  .replace(OWNED, "$1")
+  .replace(OWNERS, "' ")
   .replace(/ ([.,;:!?)%\]])/g, "$1")
   .replace(/([([]) /g, "$1");
 
