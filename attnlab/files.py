@@ -96,8 +96,8 @@ def to_json(name: str, value: Any) -> bytes:
         ValueError: half a character, which no file can hold.
 
     Example:
-        >>> to_json("value", {"café": 1})
-        b'{\\n "caf\\xc3\\xa9": 1\\n}'
+        >>> to_json("value", {"é": 1})
+        b'{\\n "\\xc3\\xa9": 1\\n}'
     """
     try:
         text = json.dumps(value, ensure_ascii=False, indent=1, default=_number)
