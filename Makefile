@@ -6,6 +6,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 HTML   := _build/html
 PORT   ?= 8000
+HOST   ?= 127.0.0.1
 DEVICE ?= cpu
 REQUIREMENTS ?= requirements.txt
 # Cores that share the tests; conftest.py keeps a test file or a notebook on one worker.
@@ -40,8 +41,8 @@ book: $(READY) ## build the book into _build/html and print its address
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/jupyter-book build . -W -n --keep-going --quiet >/dev/null
 	@echo "The book: file://$(CURDIR)/$(HTML)/index.html"
 
-serve: book ## build the book and serve it on http://localhost:8000
-	$(BIN)/python -m booktools.serve $(HTML) --port $(PORT)
+serve: book ## build the book and serve it on http://localhost:8000 (PORT=, HOST=0.0.0.0 for others)
+	$(BIN)/python -m booktools.serve $(HTML) --port $(PORT) --host $(HOST)
 
 # The tests in tiers, by the markers in pyproject.toml.
 check: lint ## while editing: lint, gates, unit, contract, refusals, doctests, exercises

@@ -162,6 +162,24 @@ def unchecked_cells(nb: NotebookNode) -> Iterator[str]:
             yield f"cell {number}: {', '.join(sorted(skipped))} keeps it from being checked"
 
 
+_CHECK_CALL = re.compile(r"^(check_\w+)\(", re.MULTILINE)
+_EXERCISE_ID = re.compile(r"exercise-\d+-code")
+
+
+def untested_checks(nb: NotebookNode) -> Iterator[str]:
+    """A cell with a check is found by its id, which JupyterLab draws at random and cannot set."""
+    imported = set()
+    for number, cell in _code_cells(nb):
+        for names in re.findall(r"^from attnbook\.checks\.\w+ import ([\w, ]+)", cell.source, re.M):
+            imported |= set(names.replace(" ", "").split(","))
+        called = [name for name in _CHECK_CALL.findall(cell.source) if name in imported]
+        if called and not _EXERCISE_ID.fullmatch(cell.id):
+            yield (
+                f"cell {number}: it calls {called[0]}, and its id is {cell.id!r}: call it "
+                '"exercise-N-code" in a text editor, or nobody asks its wrong answers'
+            )
+
+
 NOT_NORMAL = "not in normal form: python -m booktools.normal_form FILE writes it so, unexecuted"
 
 
@@ -184,6 +202,7 @@ GATES: tuple[Callable[[NotebookNode], Iterator[str]], ...] = (
     stderr,
     machine_traces,
     unchecked_cells,
+    untested_checks,
     not_in_normal_form,
 )
 

@@ -67,7 +67,8 @@ def code_points(names: tuple[str, ...], sheet: str) -> dict[str, int]:
 def cut(font: Path, points: list[int]) -> bytes:
     """A font with these characters only, as WOFF."""
     options = subset.Options(flavor="woff", layout_features=[], notdef_outline=False, hinting=False)
-    cutter, whole = subset.Subsetter(options), TTFont(font)
+    # Without the time of day, or each build would give every page another address of its styles.
+    cutter, whole = subset.Subsetter(options), TTFont(font, recalcTimestamp=False)
     cutter.populate(unicodes=points)
     cutter.subset(whole)
     whole.flavor = "woff"

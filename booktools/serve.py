@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import http.server
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -34,27 +35,44 @@ class QuietHandler(BookHandler):
 
 
 def make_server(
-    folder: Path, port: int = 0, handler: type[BookHandler] = QuietHandler
+    folder: Path,
+    port: int = 0,
+    handler: type[BookHandler] = QuietHandler,
+    host: str = "127.0.0.1",
 ) -> http.server.ThreadingHTTPServer:
-    """A server of ``folder`` on localhost; port 0 takes a free one."""
-    return http.server.ThreadingHTTPServer(
-        ("127.0.0.1", port), partial(handler, directory=str(folder))
-    )
+    """A server of ``folder``; port 0 takes a free one.
+
+    Raises:
+        OSError: the port is taken, or the host is not this machine's.
+    """
+    return http.server.ThreadingHTTPServer((host, port), partial(handler, directory=str(folder)))
 
 
-def main(argv: list[str] | None = None) -> None:
-    """Serve until interrupted."""
+def main(argv: list[str] | None = None) -> int:
+    """Serve until interrupted; 1 if that cannot be begun."""
     parser = argparse.ArgumentParser(prog="python -m booktools.serve", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument("--host", default="127.0.0.1", help="0.0.0.0 for the whole network")
     options = parser.parse_args(argv)
-    with make_server(options.folder, options.port, BookHandler) as server:
-        print(f"http://localhost:{server.server_address[1]}/ (Ctrl-C ends it)", flush=True)
+    try:
+        server = make_server(options.folder, options.port, BookHandler, options.host)
+    except OSError as error:
+        print(
+            f"{options.host}:{options.port} cannot be served: {error.strerror}. Another port or "
+            "host: make serve PORT=8001 HOST=0.0.0.0",
+            file=sys.stderr,
+        )
+        return 1
+    with server:
+        host = "localhost" if options.host == "127.0.0.1" else options.host
+        print(f"http://{host}:{server.server_address[1]}/ (Ctrl-C ends it)", flush=True)
         try:
             server.serve_forever()
         except KeyboardInterrupt:
             print()
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

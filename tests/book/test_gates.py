@@ -122,6 +122,10 @@ def skip_the_check_by_comment(nb):
     by_id(nb, "sum").source = "# NBVAL_IGNORE_OUTPUT\nprint(1 + 1)"
 
 
+def call_a_check_from_a_cell_of_any_name(nb):
+    by_id(nb, "sum").source = "from attnbook.checks.ch05 import check_scale\n\n\ncheck_scale(1)"
+
+
 def save_by_hand(nb):
     nb.metadata["language_info"]["version"] = "3.11.7"
 
@@ -162,6 +166,7 @@ BREAKS = [
     (show_an_object, "0x7f6f1e9b9e50"),
     (skip_the_check, "nbval-ignore-output keeps it from being checked"),
     (skip_the_check_by_comment, "an NBVAL comment keeps it from being checked"),
+    (call_a_check_from_a_cell_of_any_name, 'call it "exercise-N-code"'),
     (save_by_hand, "not in normal form"),
     (store_the_module, "not in normal form"),
     (remove_the_set_up, "not the Colab set-up"),

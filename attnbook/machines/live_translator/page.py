@@ -1,8 +1,10 @@
 """Widgets on pages that are no notebooks: their directives, and the files of live translators."""
 
 import base64
+import hashlib
 import html
 import importlib
+import json
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -152,7 +154,9 @@ def view(widget: Widget) -> tuple[str, str, str]:
         for name, value in widget.get_state().items()
         if name in kept and not isinstance(value, bytes)
     }
-    data = inert({"model_id": widget.model_id, "state": {"state": state}})
+    # Not the random one of the widget, or no two builds would be the same.
+    name = hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()[:32]
+    data = inert({"model_id": name, "state": {"state": state}})
     alt = html.escape(widget.description(), quote=True)
     picture = f'<img alt="{alt}" src="data:image/png;base64,{png(widget.figure())}">'
     # Room is kept for what comes by itself; what the reader asks for may push the page down.
