@@ -123,6 +123,12 @@ def load_json(path: str | Path, keys: Sequence[str]) -> dict[str, Any]:
 
     Raises:
         ValueError: it is not JSON, or lacks a key.
+
+    Example:
+        >>> path = Path(tempfile.mkdtemp()) / "f.json"
+        >>> save_json(path, {"seed": 1})
+        >>> load_json(path, ["seed"])
+        {'seed': 1}
     """
     try:
         value = json.loads(Path(path).read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Attention mechanisms as modules: additive, Luong's three, projected, and multi-head.
+"""Attention mechanisms as modules: additive, Luong's three, projected, multi-head and its kin.
 
 To see how multi-head attention is computed, read in this order: `MultiHeadAttention.forward`,
 which projects and splits into heads; `Call.dot_product` in `attnkit.call`, which chooses between
@@ -7,16 +7,20 @@ which runs when no weights are asked for.
 """
 
 from attnkit.mechanisms.additive import AdditiveAttention
+from attnkit.mechanisms.latent import LatentAttention
 from attnkit.mechanisms.luong import LuongAttention
 from attnkit.mechanisms.multihead import MultiHeadAttention
 from attnkit.mechanisms.scored import ScoredAttention
 from attnkit.mechanisms.single_head import ProjectedAttention, SelfAttention
+from attnkit.mechanisms.sink import SinkAttention
 
 __all__ = [
     "AdditiveAttention",
+    "LatentAttention",
     "LuongAttention",
     "MultiHeadAttention",
     "ProjectedAttention",
     "ScoredAttention",
     "SelfAttention",
+    "SinkAttention",
 ]

@@ -17,9 +17,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 import attnkit
-from attnkit import efficient, formula
+from attnkit import efficient
 from attnkit.efficient import flash, tiled_additive, window
-from attnkit.guard.dtypes import widen, without_autocast
 
 
 class Mechanism(NamedTuple):
@@ -33,30 +32,6 @@ class Mechanism(NamedTuple):
 
     def __repr__(self) -> str:
         return self.name
-
-
-class Sink(attnkit.MultiHeadAttention):
-    """Heads with one more, learned, score each, to whose share of a row no value belongs.
-
-    It shows what `MultiHeadAttention.attend` is for, and that the contract holds for who uses it.
-    """
-
-    def __init__(self, embed_dim: int, num_heads: int, **options):
-        super().__init__(embed_dim, num_heads, **options)
-        self.sink = nn.Parameter(torch.linspace(-1, 1, num_heads))
-
-    def attend(self, call, need_weights):
-        query, key, value = widen(call.query, call.key, call.value)
-        if call.grouped:
-            key, value = (formula.repeat_heads(x, self.num_heads) for x in (key, value))
-        with without_autocast(query):
-            scores = formula.product(query, key.mT, self.scale)  # (..., H, L, S)
-            sink = self.sink.to(scores.dtype)[:, None, None].expand(*scores.shape[:-1], 1)
-            mask = None if call.mask is None else F.pad(call.mask, (0, 1), value=True)
-            weights = formula.masked_softmax(torch.cat((scores, sink), -1), mask, None)[..., :-1]
-            output = weights @ value  # (..., H, L, D)
-        call.record(output, weights, lambda: scores)
-        return output.to(call.dtype), weights if need_weights else None
 
 
 class Function(nn.Module):
@@ -241,6 +216,11 @@ def _with_biases(module):
     return module
 
 
+def _with_sinks(module):
+    torch.nn.init.uniform_(module.sink, -1, 1)
+    return _with_biases(module)
+
+
 MECHANISMS = [
     Mechanism(
         "sdpa", lambda: Function(attnkit.scaled_dot_product_attention), _sdpa_peer, value_dim=5
@@ -319,7 +299,7 @@ MECHANISMS = [
     ),
     Mechanism(
         "sink",
-        lambda: _with_biases(Sink(8, 4, num_kv_heads=2)),
+        lambda: _with_sinks(attnkit.mechanisms.SinkAttention(8, 4, num_kv_heads=2)),
         _sink_peer,
         sums_to_one=False,
     ),

@@ -1,0 +1,58 @@
+"""Multi-head attention with a learned sink, as in gpt-oss (2025)."""
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from attnkit import formula
+from attnkit.call import Call
+from attnkit.guard.dtypes import widen, without_autocast
+from attnkit.mechanisms.multihead import MultiHeadAttention
+
+
+class SinkAttention(MultiHeadAttention):
+    r"""Multi-head attention in which a head may look at nothing.
+
+    .. math:: w_{ij} = \frac{e^{s_{ij}}}{e^{b_h} + \sum_k e^{s_{ik}}}
+
+    A softmax has to spend all of its weight, and trained models spend what they do not need on the
+    first token (Xiao et al. 2024). Here each head has one more score, the learned :math:`b_h`, to
+    whose share of a row no value belongs, as in gpt-oss (OpenAI 2025); with :math:`b_h = 0` it is
+    the "softmax off by one". A row of weights sums to less than 1: the output is that of a
+    `MultiHeadAttention` times :math:`\sigma(\mathrm{logsumexp}_j s_{ij} - b_h)`.
+
+    Arguments, shapes, calls and errors are those of `MultiHeadAttention`; `sink` (H,) begins at 0.
+    All weights are in memory, whether they are asked for or not.
+
+    Example:
+        >>> import torch
+        >>> from attnkit.mechanisms import SinkAttention
+        >>> attention = SinkAttention(embed_dim=8, num_heads=2)
+        >>> _, weights = attention(torch.randn(1, 5, 8), need_weights=True)
+        >>> bool((weights.sum(-1) < 1).all())
+        True
+    """
+
+    def __init__(self, embed_dim: int, num_heads: int, **options: Any):
+        super().__init__(embed_dim, num_heads, **options)
+        self.sink = nn.Parameter(torch.zeros(num_heads))
+
+    def attend(self, call: Call, need_weights: bool) -> tuple[Tensor, Tensor | None]:
+        """The softmax over the keys and the sink, whose share is then left out."""
+        query, key, value = widen(call.query, call.key, call.value)
+        if call.grouped:
+            key, value = (formula.repeat_heads(x, self.num_heads) for x in (key, value))
+        with without_autocast(query):
+            scores = formula.product(query, key.mT, self.scale)  # (..., H, L, S)
+            if call.bias is not None:
+                scores = scores + call.bias.to(scores.dtype)
+            sink = self.sink.to(scores.dtype)[:, None, None].expand(*scores.shape[:-1], 1)
+            mask = None if call.mask is None else F.pad(call.mask, (0, 1), value=True)
+            weights = formula.masked_softmax(torch.cat((scores, sink), -1), mask, None)[..., :-1]
+            returned, weights = call.shown(weights)
+            dropped = F.dropout(weights, self.dropout, self.training)
+            output = formula.product(dropped, value)  # (..., H, L, D)
+        call.record(output, returned, lambda: scores)
+        return output, returned if need_weights else None

@@ -1,0 +1,59 @@
+"""The learned sink, beyond the contract: what it is equal to, its limits, biases and dropout."""
+
+import math
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from attnkit import MultiHeadAttention, masks, trace
+from attnkit.mechanisms import SinkAttention
+
+
+@pytest.fixture
+def attention():
+    torch.manual_seed(0)
+    made = SinkAttention(8, 2).double()
+    torch.nn.init.uniform_(made.sink, -2, 2)
+    return made
+
+
+def plain_twin(attention):
+    plain = MultiHeadAttention(8, 2).double()
+    plain.load_state_dict({name: x for name, x in attention.state_dict().items() if name != "sink"})
+    return plain
+
+
+@pytest.mark.parametrize("biased", [False, True])
+def test_weights_are_the_usual_ones_times_the_share_of_the_keys(attention, biased):
+    x, mask = torch.randn(3, 5, 8).double(), masks.causal(5) & masks.padding([5, 3, 0], 5)
+    bias = torch.randn(3, 2, 5, 5).double() if biased else None
+    with trace.record(attention) as calls:
+        _, weights = attention(x, mask=mask, bias=bias, need_weights=True)
+    usual = plain_twin(attention)(x, mask=mask, bias=bias, need_weights=True).weights
+    scores = calls[0]["scores"].masked_fill(~mask[:, None], -math.inf)
+    share = (scores.logsumexp(-1) - attention.sink[:, None]).sigmoid()
+    assert_close(weights, usual * share[..., None])
+
+
+def test_far_below_the_scores_it_is_multi_head_attention_and_far_above_nothing_is_seen(attention):
+    x = torch.randn(2, 5, 8).double()
+    with torch.no_grad():
+        attention.sink.fill_(-1e4)
+        assert_close(attention(x).output, plain_twin(attention)(x).output)
+        attention.sink.fill_(1e4)
+        assert_close(attention(x).output, attention.out_proj.bias.expand(2, 5, 8))
+
+
+def test_the_sink_learns(attention):
+    attention(torch.randn(2, 5, 8).double()).output.square().sum().backward()
+    assert attention.sink.grad.all()
+
+
+def test_dropout_drops_weights_in_training_alone():
+    torch.manual_seed(0)
+    attention = SinkAttention(8, 2, dropout=0.5)
+    x = torch.randn(2, 5, 8)
+    assert not torch.equal(attention(x).output, attention(x).output)
+    attention.eval()
+    assert torch.equal(attention(x).output, attention(x).output)
