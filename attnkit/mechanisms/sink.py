@@ -55,4 +55,4 @@ class SinkAttention(MultiHeadAttention):
             dropped = F.dropout(weights, self.dropout, self.training)
             output = formula.product(dropped, value)  # (..., H, L, D)
         call.record(output, returned, lambda: scores)
-        return output, returned if need_weights else None
+        return output.to(call.dtype), returned if need_weights else None
