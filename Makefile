@@ -55,7 +55,7 @@ test: lint ## check, the book, its pages in Chromium, every notebook, small book
 	$(BIN)/python -m booktools.gates
 	$(BIN)/python -m pytest -q -n $$(($(JOBS) + 1)) -m "not slow"
 
-test-all: lint ## test, long trainings, Colab's environment, JupyterLab, Triton's compiler
+test-all: lint ## test, long trainings, Colab's environment, JupyterLab
 	$(BIN)/python -m booktools.gates
 	$(BIN)/python -m pytest -q -n $$(($(JOBS) + 1))
 

@@ -5,7 +5,6 @@ The markers in pyproject.toml make the tiers; `make help` says which target runs
 
 import gc
 import os
-from importlib.util import find_spec
 
 import pytest
 from jupyter_client.provisioning import local_provisioner
@@ -20,9 +19,6 @@ for name, value in SAME_NUMBERS.items():
     os.environ.setdefault(name, value)
 
 local_provisioner.launch_kernel = forked.launch
-
-# The kernels can be imported only where Triton is, which comes with PyTorch's CUDA builds.
-collect_ignore_glob = [] if find_spec("triton") else ["attnkit/efficient/additive_triton.py"]
 
 # Notebooks that read with a published model are skipped where its weights are not. CI has them.
 NEEDS = {"15_what_a_trained_transformer_looks_at.ipynb": "all-MiniLM-L6-v2"}

@@ -18,10 +18,6 @@ SOURCES = ("*.md", "*.yml", "*.bib", "pyproject.toml", "chapters/*.ipynb", "appe
            "_static/**/*", "booktools/**/*", "attnkit/**/*", "attnlab/**/*", "attnbook/**/*",
            "models/*", "results/*")  # fmt: skip
 
-if not torch.cuda.is_available():
-    # Triton decides at its import whether its kernels are compiled or interpreted.
-    os.environ.setdefault("TRITON_INTERPRET", "1")
-
 
 @pytest.fixture(autouse=True)
 def gradients_stay_on():

@@ -20,7 +20,6 @@ rounding of 1, up to where an exponential overflows. `PairTanh` chooses by the l
 
 import math
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 from typing import NamedTuple
 
 import torch
@@ -37,7 +36,6 @@ from attnkit.scores import pair_scores
 WORTH_TILING = 1 << 22
 # With fewer pairs for each query and key, as in a decoder's step, there is little to save.
 FEW_PAIRS = 8
-WIDEST_VALUE = 128  # features, for the Triton kernel
 # Elements of a tile for each thread, half a MiB in float32: it should stay in a core's own cache.
 # A single thread uses two tiles' worth, to amortise call overhead.
 TILE = 1 << 17
@@ -70,8 +68,7 @@ def tiled_additive_attention(
     """Additive attention of projected queries and keys, tile by tile.
 
     softmax(v^T tanh(q + k)) value, over the keys that the mask shows: Bahdanau et al. (2015),
-    appendix A.1.2. Small problems run in the plain form, which is as fast there. On a GPU with
-    Triton a kernel does the same.
+    appendix A.1.2. Small problems run in the plain form, which is as fast there.
 
     Args:
         query: projected queries (..., L, A), the bias included.
@@ -146,22 +143,8 @@ def _fused(
     query, key, value = (_batched(x, lead) for x in (query, key, value))
     if mask is not None:
         mask = _batched(mask.expand(*mask.shape[:-2], query.shape[1], key.shape[1]), lead)
-    output = _function(value).apply(query, key, v, value, mask)  # (N, L, Ev)
+    output = _Attention.apply(query, key, v, value, mask)  # (N, L, Ev)
     return output.reshape(*lead, *output.shape[1:])
-
-
-def _function(value: Tensor) -> type[torch.autograd.Function]:
-    """What computes: `_Attention`, or on a GPU a Triton kernel where there is one."""
-    if not value.is_cuda or not fits_kernel(value) or find_spec("triton") is None:
-        return _Attention
-    from attnkit.efficient.additive_triton import Attention
-
-    return Attention
-
-
-def fits_kernel(value: Tensor) -> bool:
-    """Whether the kernel takes the dtype, and a program's share of the chip holds a row."""
-    return value.dtype == torch.float32 and value.shape[-1] <= WIDEST_VALUE
 
 
 class _Scores(torch.autograd.Function):
