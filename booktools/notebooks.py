@@ -113,17 +113,18 @@ def _select(names: list[str]) -> list[Path]:
     everything = gates.notebooks()
     if not names:
         return everything
-    unknown = [n for n in names if not any(Path(n).stem in path.stem for path in everything)]
+    where = {path: path.relative_to(gates.ROOT).as_posix() for path in everything}
+    unknown = [name for name in names if not any(name in place for place in where.values())]
     if unknown:
-        known = ", ".join(path.stem for path in everything) or "none"
+        known = ", ".join(where.values()) or "none"
         raise SystemExit(f"no notebook matches {', '.join(unknown)}; there are: {known}")
-    return [path for path in everything if any(Path(n).stem in path.stem for n in names)]
+    return [path for path in everything if any(name in where[path] for name in names)]
 
 
 def main(argv: list[str] | None = None) -> int:
     """Execute and write the chosen notebooks, then hold them to the gates."""
     parser = argparse.ArgumentParser(prog="python -m booktools.notebooks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="part of a notebook's name")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="part of a notebook's path")
     parser.add_argument("--write-only", action="store_true", help="do not execute")
     parser.add_argument("--jobs", type=int, default=1, help="notebooks at a time (default: 1)")
     options = parser.parse_args(argv)

@@ -27,7 +27,7 @@ from experiments import _record as record
 CHAPTERS = {
     "02": 5,
     "04": 6,
-    "05": 3,
+    "05b": 3,
     "06": 6,
     "07": 5,
     "08": 6,

@@ -158,3 +158,18 @@ def check_two(answer):
             f"With the scale, {sharp}: move the slider one stop at a time, and "
             "read the weight of the pinned cell."
         )
+
+
+@checker(7)
+def check_projections(answer):
+    W_q, W_k = ask(answer)  # of black, cat, sleeps, each with a feature of its own
+    for name, matrix in (("W_q", W_q), ("W_k", W_k)):
+        if matrix.dim() != 2 or len(matrix) != 3:
+            return f"{name}: expected shape (3, E), got {tuple(matrix.shape)}."
+    weights = (W_q @ W_k.T).softmax(-1)
+    for row, word in ((0, "black"), (2, "sleeps")):
+        if not weights[row, 1] >= 0.9:
+            return f"{word} gives cat {weights[row, 1]:.2f} of its weight."
+    if not (weights[1] - 1 / 3).abs().max() < 1e-3:
+        shares = ", ".join(f"{weight:.2f}" for weight in weights[1])
+        return f"cat gives black, cat and sleeps {shares}, not a third each."

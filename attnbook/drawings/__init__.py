@@ -62,7 +62,6 @@ DRAWINGS: dict[str, Drawing] = {
         luong.DECODERS,
         lookup.ONE_QUERY,
         projections.DRAWING,
-        sharpness.LOTTERY_DRAWING,
         sharpness.TEMPERATURE_DRAWING,
         masks.ONE_PASS,
         masks.CORNERS,

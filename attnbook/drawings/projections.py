@@ -1,4 +1,4 @@
-"""Chapter 05: three matrices make a query, a key and a value of each word of a sentence."""
+"""Chapter 05b: three matrices make a query, a key and a value of each word of a sentence."""
 
 from collections.abc import Sequence
 

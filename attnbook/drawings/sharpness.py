@@ -1,4 +1,4 @@
-"""Chapter 05: rows of weights as bars, sharper or flatter."""
+"""The exercises of chapter 05: rows of weights as bars, sharper or flatter."""
 
 import math
 from collections.abc import Sequence
@@ -7,13 +7,6 @@ from functools import partial
 from attnbook.drawings.drawing import Drawing
 from attnbook.drawings.lookup import FIRST_QUERY
 from attnbook.drawings.sheet import NARROW, Sheet
-
-LOTTERY = {
-    4: (0.34, 0.29, 0.11, 0.09, 0.07, 0.06, 0.03, 0.02),
-    64: (0.57, 0.26, 0.17, 0.00, 0.00, 0.00, 0.00, 0.00),
-    1024: (0.90, 0.10, 0.00, 0.00, 0.00, 0.00, 0.00, 0.00),
-}
-"""The weights of eight random keys without a scale, largest first, by the number of features."""
 
 TEMPERATURES = (0.5, 2, 8)
 
@@ -39,24 +32,6 @@ def draw(rows: dict[str, Sequence[float]], notes: Sequence[str], narrow: bool) -
             sheet.text(x + step / 2 - 3, top + 34 + high, f"{weight:.2f}", "weight", size=12.5)
     return sheet
 
-
-LOTTERY_DRAWING = Drawing(
-    name="score-lottery",
-    title=(
-        "The more features, the more one key takes: one draw of eight random keys, without a scale."
-    ),
-    description=(
-        "Three rows of eight weights, drawn as bars, largest first. With 4 features the weights "
-        "fall slowly, from 0.34 and 0.29 to 0.02. With 64 features three keys share the row, "
-        "0.57, 0.26 and 0.17, and the others have none. With 1,024 features one key has 0.90 and "
-        "a second 0.10."
-    ),
-    draw=partial(
-        draw,
-        {f"{d:,} features": weights for d, weights in LOTTERY.items()},
-        ("no scale",) * len(LOTTERY),
-    ),
-)
 
 TEMPERATURE_DRAWING = Drawing(
     name="one-row-three-temperatures",

@@ -3,7 +3,7 @@
 
 const ROWS = 200, KEYS = 10, MOST = 1024, SHOWN = 20, SEEDS = 1000;
 const SIZES = Array.from({ length: 11 }, (_, power) => 2 ** power), POWERS = { none: 0, root: 0.5, full: 1 };
-const NAMES = { none: "1 (no scale)", root: "√d", full: "d" };
+const NAMES = { none: "1", root: "√d", full: "d" };
 
 // ---- What is computed.
 
@@ -45,7 +45,8 @@ function compute(_, { d, scale, seed }) {
 
 // ---- The page.
 
-const WIDE = 340, TALL = 15, REACH = Math.asinh(120), BAR = 214, FREE = WIDE - BAR - 12;
+// A row's gradient is drawn by its root, on one axis for every setting: one of 16 fills it.
+const STEEPEST = 16, WIDE = 340, TALL = 15, REACH = Math.asinh(120), BAR = 214, FREE = WIDE - BAR - 12;
 const across = (score) => WIDE / 2 + Math.asinh(score) / REACH * (WIDE / 2 - 8);
 
 const stage = `<div class="d-panels" aria-hidden="true"><div><p class="machine-head">scores, on a scale that squeezes large numbers</p>
@@ -54,16 +55,16 @@ const stage = `<div class="d-panels" aria-hidden="true"><div><p class="machine-h
 
 const controls = () => [
   slider("Features d", "d", { values: SIZES, text: whole }),
-  chooser("Divide by", "scale", Object.entries(NAMES)),
+  ...Object.entries(NAMES).map(([scale, name]) => button(`÷ ${name}`, () => ({ scale }), (s) => s.scale === scale)),
   button("Draw again", ({ seed }) => ({ seed: (seed + 1) % SEEDS })),
 ];
 
-const fits = { seed: (v) => Number.isInteger(v) && v >= 0 && v < SEEDS };
+const fits = { scale: (v) => Object.keys(NAMES).includes(v), seed: (v) => Number.isInteger(v) && v >= 0 && v < SEEDS };
 
 const percent = (share) => `${Math.round(100 * share)}%`;
 
 function show({ d, scale, scores, weights, jolts, spread, peaked, tenth }, { page }) {
-  const shades = heat(page.root), most = Math.max(...jolts.slice(0, SHOWN)), place = { text_anchor: "middle" };
+  const shades = heat(page.root), place = { text_anchor: "middle" };
   say(page.big, `One key has more than 0.9 in ${percent(peaked)} of ${ROWS} rows`);
   say(page.say, `d = ${whole(d)}, divided by ${NAMES[scale]}: scores spread by ${significant(spread)}. ` +
     `A tenth of the rows, the steepest, holds ${percent(tenth)} of the gradient; the median row has ` +
@@ -79,8 +80,8 @@ function show({ d, scale, scores, weights, jolts, spread, peaked, tenth }, { pag
       left += BAR * weight;
       return part;
     });
-    return [...bars, rect("d-jolt", BAR + 8, i * TALL + 3, Math.max(FREE * jolts[i] / most, 0.5), TALL - 9)];
-  }), text("", 0, SHOWN * TALL + 14, "weight 0 to 1"), text("", WIDE, SHOWN * TALL + 14, `up to ${significant(most)}`, { text_anchor: "end" }));
+    return [...bars, rect("d-jolt", BAR + 8, i * TALL + 3, Math.max(FREE * Math.sqrt(Math.min(jolts[i] / STEEPEST, 1)), 0.5), TALL - 9)];
+  }), text("", 0, SHOWN * TALL + 14, "weight 0 to 1"), text("", WIDE, SHOWN * TALL + 14, `gradient 0 to ${STEEPEST}, by its root`, { text_anchor: "end" }));
 }
 
 export default machine({ name: "d", label: "The number of features", data: [], settings: ["d", "scale", "seed"],

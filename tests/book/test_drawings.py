@@ -143,7 +143,7 @@ def shown() -> dict[str, list[tuple[str, str]]]:
     pattern = re.compile(r"!\[([^\]]*)\]\((\S*attnbook/drawings/\S+)\)")
     texts = {path.name: path.read_text("utf-8") for path in gates.ROOT.glob("*.md")}
     texts |= {
-        path.name: "\n".join(
+        path.relative_to(gates.ROOT).as_posix(): "\n".join(
             cell.source for cell in normal_form.read(path).cells if cell.cell_type == "markdown"
         )
         for path in gates.notebooks()
@@ -392,8 +392,11 @@ def test_encoder_decoder_shows_what_the_model_writes():
     ],
 )
 def test_a_lookup_shows_the_example(capsys, chapter, name, found):
-    run = cells(chapter, "imports", "by-hand")
-    if chapter == "02":
+    if chapter == "05":
+        run = cells(chapter, "by-hand")
+        run |= {name: run[name][0].tolist() for name in ("weights", "output")}
+    else:
+        run = cells(chapter, "imports", "by-hand")
         run |= cells(chapter, "imports", "by-hand", "as-loop-code")
         assert run["q"].tolist() == pytest.approx(found.query)
         assert run["K"].tolist() == [list(key) for key in found.keys]
@@ -411,7 +414,7 @@ def test_a_lookup_shows_the_example(capsys, chapter, name, found):
 
 
 def test_word_projections_are_those_of_the_example(capsys):
-    run = cells("05", "imports", "self-attention-code")
+    run = cells("05b", "self-attention-code")
     for name, rows in (("X", "X"), ("W_q", "W_Q"), ("W_k", "W_K"), ("W_v", "W_V")):
         assert run[name].tolist() == [list(map(float, row)) for row in getattr(projections, rows)]
     assert run["words"] == list(projections.WORDS)
@@ -426,18 +429,8 @@ def test_word_projections_are_those_of_the_example(capsys):
     ]
 
 
-def test_score_lottery_shows_the_failure(capsys):
-    cells("05", "imports", "failure-code")
-    lines = re.findall(r"d = +(\d+): (.*)", capsys.readouterr().out)
-    assert {int(d): tuple(printed(row)) for d, row in lines} == sharpness.LOTTERY
-    drawn = words(DRAWINGS["score-lottery"])
-    assert [f"{w:.2f}" for row in sharpness.LOTTERY.values() for w in row] == [
-        word for word in drawn if re.fullmatch(r"\d\.\d\d", word)
-    ]
-
-
 def test_one_row_at_three_temperatures_is_the_examples(capsys):
-    run = cells("05", "imports", "as-loop-code", "as-matmul-code")
+    run = cells("05", "by-hand")
     raw = (run["Q"] @ run["K"].T)[0].double()
     assert run["weights"][0].tolist() == pytest.approx(
         sharpness.at_temperature(lookup.FIRST_QUERY.products, 2), abs=1e-6

@@ -130,7 +130,7 @@ def test_a_chapter_is_converted_by_the_command_that_the_page_gives(tmp_path, ope
     (command,) = re.findall(
         r"^jupyter nbconvert --execute (--to \S+) my_notebook.ipynb$", page, re.M
     )
-    (chapter,) = ROOT.glob("chapters/05_*.ipynb")
+    (chapter,) = ROOT.glob("chapters/05b_*.ipynb")
     nbconvert(*command.split(), chapter, "--output-dir", tmp_path, env=installed)
     notebook = json.loads(chapter.read_text("utf-8"))
     states = notebook["metadata"]["widgets"][STATE_MIME]["state"].values()

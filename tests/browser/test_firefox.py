@@ -115,7 +115,7 @@ def test_every_widget_is_drawn_in_firefox(fox, site_url, name):
 
 def test_a_slider_has_our_colour_and_moves_by_keys(fox, site_url, tmp_path):
     """Sliders and boxes are drawn with the control's colour, not Firefox's blue."""
-    visit(fox, site_url + "chapters/05_scaled_dot_product_attention.html")
+    visit(fox, site_url + "chapters/05b_self_attention.html")
     slider = "document.querySelector('.attnkit-explorer input[type=range]')"
     fox.evaluate(f"{slider}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
     hue = fox.evaluate(f"getComputedStyle({slider}).accentColor")

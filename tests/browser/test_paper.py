@@ -118,7 +118,7 @@ def test_what_a_widget_saved_stands_by_for_paper(show):
 @pytest.mark.build
 def test_folds_on_paper(open_page, site_url):
     """Text is open; code, hints and solutions are there if the reader opened them."""
-    page, _ = open_page(site_url + "chapters/05_scaled_dot_product_attention.html", start=False)
+    page, _ = open_page(site_url + "chapters/12_the_cost_of_attention.html", start=False)
     said = words(page)
     folds = page.locator("main details > summary").all_inner_texts()
     answers = [fold for fold in folds if fold.startswith(("Solution", "Hint"))]

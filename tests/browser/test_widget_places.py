@@ -66,7 +66,7 @@ def test_a_dark_page_is_light_on_paper_and_dark_again(open_page):
 @pytest.mark.build
 def test_the_keyboard_skips_to_the_first_widget(open_page, site_url):
     """It starts when the focus gets there, and takes the focus on."""
-    url = site_url + "chapters/05_scaled_dot_product_attention.html"
+    url = site_url + "chapters/05b_self_attention.html"
     page, _ = open_page(url, start=False)
     for _ in range(2):
         page.keyboard.press("Tab")

@@ -7,6 +7,7 @@ CHECKS = {
     4: "check_the_check",
     5: "check_temperature",
     6: "check_two",
+    7: "check_projections",
 }
 
 # The section on what goes wrong: `check` and `weak_check`.
@@ -159,6 +160,22 @@ WRONG = {
     (6, "the inverse"): ("lambda: (0.5, 0.316)", "Without the scale, 0.5: by what"),
     (6, "one stop too high"): ("lambda: (2.0, 0.355)", "With the scale, 0.355: move the slider"),
     (6, "without the scale, once more"): ("lambda: (2.0, 0.631)", "With the scale, 0.631"),
+    (7, "words as they are"): (
+        "lambda: (torch.eye(3), torch.eye(3))",
+        "black gives cat 0.21 of its weight.",
+    ),
+    (7, "too weak"): (
+        "lambda: (torch.tensor([[1.0], [0], [1]]), torch.tensor([[0.0], [1], [0]]))",
+        "black gives cat 0.58 of its weight.",
+    ),
+    (7, "cat asks for itself too"): (
+        "lambda: (4 * torch.ones(3, 1), torch.tensor([[0.0], [1], [0]]))",
+        "cat gives black, cat and sleeps 0.02, 0.96, 0.02, not a third each.",
+    ),
+    (7, "turned round"): (
+        "lambda: (torch.tensor([[4.0, 0, 4]]), torch.tensor([[0.0, 1, 0]]))",
+        "W_q: expected shape (3, E), got (1, 3).",
+    ),
 }
 
 # Checks for exercise 4 that each leave out one thing that the printed solution looks at.

@@ -1,0 +1,70 @@
+"""The figures of chapter 05: what reaches a query, and how fast a model learns, by scale."""
+
+import matplotlib.pyplot as plt
+
+from attnbook import recorded
+from attnbook.machines import DMachine
+from attnbook.machines.d_machine import ROWS
+
+SCALES = {"none": "÷ 1", "1/sqrt(d)": "÷ √d", "1/d": "÷ d"}
+"""What the results call a scale, and what a figure calls it."""
+
+WIDTHS = (16, 64, 256)
+QUERY, BLUES = "#b34700", ("#7fb3d8", "#2f7ebb", "#0b3c75")
+NEVER = 1.8
+"""How high runs stand that never arrived, in budgets."""
+
+
+def lottery(d: int = 1024) -> None:
+    """Draw the gradient that reaches each of 200 queries, under each scale, on one axis."""
+    with plt.style.context("attnbook.style"):
+        figure, axes = plt.subplots(
+            3, 1, figsize=(6.4, 4.6), sharex=True, sharey=True, layout="constrained"
+        )
+        for ax, scale, name in zip(axes, ("none", "root", "full"), SCALES.values(), strict=True):
+            jolts = DMachine(d=d, scale=scale).compute()["jolts"]
+            ax.bar(range(ROWS), jolts, width=0.8, color=QUERY)
+            ax.set_yscale("function", functions=(lambda v: abs(v) ** 0.5, lambda v: v**2))
+            ax.set(ylim=(0, 18), xlim=(-1, ROWS))
+            ax.set_yticks([0, 0.35, 4, 16], ["0", "0.35", "4", "16"])
+            ax.set_title(name, loc="left")
+        axes[1].set_ylabel("gradient that reaches the query (square-root axis)")
+        axes[2].set_xlabel(f"{ROWS} random queries, {d:,} features")
+        figure.suptitle("Not divided: bare ground with a few trees. Divided by √d: a lawn")
+        plt.show()
+
+
+def race(optimizer: str = "sgd") -> None:
+    """Draw the updates to 95% against the learning rate, a panel a scale, a line a width."""
+    run = recorded.results("scales")
+    never = NEVER * run["updates"]
+    with plt.style.context("attnbook.style"):
+        figure, axes = plt.subplots(1, 3, figsize=(7.2, 3.5), sharey=True, layout="constrained")
+        for ax, (scale, name) in zip(axes, SCALES.items(), strict=True):
+            for d, colour, marker in zip(WIDTHS, BLUES, "os^", strict=True):
+                rates, medians = arrivals(run, optimizer=optimizer, scale=scale, d=d)
+                shown = [never if m is None else m for m in medians]
+                ax.plot(rates, shown, marker=marker, color=colour, label=f"d = {d}")
+            ax.axhline(never, color="grey", linewidth=0.8, linestyle="--")
+            ticks = [10, 50, 200, 1000]
+            ax.set(xscale="log", yscale="log", ylim=(8, 1.25 * never), title=name)
+            ax.set_yticks([*ticks, never], [*map(str, ticks), "never"])
+            ax.set_xticks([0.1, 1, 10], ["0.1", "1", "10"])
+            ax.minorticks_off()
+            ax.set_xlabel("learning rate")
+        axes[0].set_ylabel("updates to 95%")
+        axes[0].legend(loc="lower right", frameon=False)
+        budget = f"{run['updates']:,} updates"
+        figure.suptitle(f"With √d three widths learn alike, up to a rate of 1 (at most {budget})")
+        plt.show()
+
+
+def arrivals(run: dict, **wanted) -> tuple[list[float], list[float | None]]:
+    """The learning rates of a setting, and the median updates to 95% at each; None for never.
+
+    Example:
+        >>> arrivals(recorded.results("scales"), optimizer="sgd", scale="1/sqrt(d)", d=64)
+        ([0.1, 0.3, 1.0, 3.0, 10.0], [120.0, 50.0, 20.0, 10.0, None])
+    """
+    rows = [row for row in run["rows"] if all(row[name] == v for name, v in wanted.items())]
+    return [row["rate"] for row in rows], [row["updates_to_goal"]["median"] for row in rows]

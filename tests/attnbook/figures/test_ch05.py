@@ -1,0 +1,43 @@
+"""The figures of chapter 05 show what the machine and the results file hold."""
+
+import matplotlib.pyplot as plt
+import pytest
+
+from attnbook import recorded
+from attnbook.figures import ch05
+from attnbook.machines import DMachine
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """The figures that were shown, which are closed at the end."""
+    found = []
+    monkeypatch.setattr(plt, "show", lambda: found.append(plt.gcf()))
+    yield found
+    plt.close("all")
+
+
+@pytest.mark.parametrize("d", [4, 1024])
+def test_the_lottery_is_the_machines(shown, d):
+    ch05.lottery(d)
+    (figure,) = shown
+    for ax, scale in zip(figure.axes, ("none", "root", "full"), strict=True):
+        jolts = DMachine(d=d, scale=scale).compute()["jolts"]
+        assert [bar.get_height() for bar in ax.patches] == jolts
+        assert max(jolts) <= ax.get_ylim()[1]  # no tree is cut
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_the_race_is_the_recorded_one(shown, optimizer):
+    ch05.race(optimizer)
+    run, never = recorded.results("scales"), 1.8 * 2000
+    for ax, scale in zip(shown[0].axes, ch05.SCALES, strict=True):
+        lines = {line.get_label(): line for line in ax.lines}
+        for d in (16, 64, 256):
+            expected = {
+                row["rate"]: row["updates_to_goal"]["median"] or never
+                for row in run["rows"]
+                if (row["optimizer"], row["scale"], row["d"]) == (optimizer, scale, d)
+            }
+            rates, medians = lines[f"d = {d}"].get_data()
+            assert dict(zip(rates, medians, strict=True)) == expected
