@@ -70,7 +70,8 @@ class ClaimsTable(SphinxDirective):
         return made
 
     def _chapter(self, name: str, title: str, rows: list[Claim]) -> nodes.section:
-        section = nodes.section(ids=[nodes.make_id(f"claims-{Path(name).name}")])
+        _, _, place = name.partition("/")  # without `chapters/` or `appendices/`
+        section = nodes.section(ids=[nodes.make_id(f"claims-{place}")])
         section += nodes.title("", "", self._link("doc", f"/{name}", title))
         section += _table([self._row(row) for row in rows])
         self.state.document.note_implicit_target(section, section)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import re
 from pathlib import Path
-from typing import Any
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
@@ -45,14 +44,22 @@ _, weights = attnkit.scaled_dot_product_attention(x, x, x, need_weights=True)
 print(f"rows sum to {weights.sum(-1).mean():.1f}")
 """
 
-EXPLORE = """\
-words = "the black cat sleeps".split()
-query, key = (  # (H, L, E) each
-    torch.randn(2, 4, 16, generator=torch.Generator().manual_seed(seed))
-    for seed in (1, 2)
+MACHINE = """\
+from attnbook.machines import DMachine
+
+DMachine(d=1024, scale="none", anchor="machine-{number}", title="A machine")
+"""
+
+QUESTION = """\
+from attnbook.machines import Question
+
+Question(
+    "What does a row of weights sum to?",
+    right=1,
+    replies={{4: "That is the number of keys."}},
+    because="Whatever the scores are.",
+    anchor="question-{number}-1",
 )
-explorer = attnkit.AttentionExplorer(query, key, tokens=words, mask="causal")
-explorer
 """
 
 RECORDED = """\
@@ -105,13 +112,8 @@ WRONG = {{
 '''
 
 
-def _folded(question: str, *tags: str) -> dict[str, Any]:
-    """Metadata of a cell whose code is folded under the question that it answers."""
-    return {"mystnb": {"code_prompt_show": question}, "tags": [*tags, "hide-input"]}
-
-
 def skeleton(number: str, title: str) -> NotebookNode:
-    """The cells of a chapter, in the book's order, with an explorer, two claims and an exercise."""
+    """The cells of a page, in their order, with a machine, a question, two claims, an exercise."""
     claim = {
         "id": f"{number}-rows",
         "sentence": "A row of weights sums to 1 (shown: the mean of the sums).",
@@ -127,26 +129,26 @@ def skeleton(number: str, title: str) -> NotebookNode:
     install = (
         "A page cannot run Python: [Install and use](../appendices/install.md) says how to run"
     )
+    figure = {"tags": ["figure", "hide-input"]}
     cells = [
         new_markdown_cell(
-            f"# {number} · {title}\n\nThe question of the chapter, and a failure to see.", id="head"
+            f"# {number} · {title}\n\nThe question, and why somebody who builds things asks it. A "
+            "picture of the whole.",
+            id="title",
         ),
-        new_markdown_cell("## The experiment\n\nWhat is measured, and on what.", id="experiment"),
+        new_markdown_cell("## Hold it in your hand\n\nOne thing to try.", id="machine"),
+        new_code_cell(
+            MACHINE.format(number=number).rstrip(), id="machine-made", metadata=dict(figure)
+        ),
+        new_markdown_cell("## By hand\n\nThe smallest example, and the formula.", id="by-hand"),
         new_code_cell(MEASURE.rstrip(), id="measure-code", metadata={"attnkit_claim": claim}),
-        new_markdown_cell("What a long run measured, read from `results/`.", id="recorded"),
+        new_markdown_cell("## In the world\n\nA real model, a number, one bug.", id="world"),
+        new_markdown_cell("## Three questions\n\nThe page checks your answers.", id="questions"),
         new_code_cell(
-            RECORDED.rstrip(),
-            id="recorded-code",
-            metadata=_folded("How are the results read?") | {"attnkit_claim": recorded_claim},
-        ),
-        new_markdown_cell("## The explorer\n\nOne thing to try.", id="explorer"),
-        new_code_cell(
-            EXPLORE.rstrip(), id="explore", metadata=_folded("How is the explorer made?")
+            QUESTION.format(number=number).rstrip(), id="question-1", metadata=dict(figure)
         ),
         new_markdown_cell(
-            f"## Exercises\n\n{install} this chapter\nand its checks. For the exercise alone, run "
-            "the cell below, then yours.",
-            id="exercises",
+            f"## One exercise in Python\n\n{install} this\nin Jupyter or on Colab.", id="exercises"
         ),
         new_code_cell(
             f"from attnbook.checks.ch{number} import check_average", id="exercise-checkers"
@@ -158,9 +160,19 @@ def skeleton(number: str, title: str) -> NotebookNode:
         ),
         new_code_cell(EXERCISE.rstrip(), id="exercise-1-code"),
         new_markdown_cell(HELP.rstrip(), id="exercise-1-help"),
-        new_markdown_cell("## Sources\n\nWho found it, where.", id="sources"),
+        new_markdown_cell(
+            "## What you now know\n\nOne sentence, and the next question.", id="summary"
+        ),
+        new_markdown_cell(
+            "## How this was made\n\nWhat a long run measured, read from `results/`; sources.",
+            id="made",
+        ),
+        new_code_cell(
+            RECORDED.rstrip(), id="recorded-code", metadata={"attnkit_claim": recorded_claim}
+        ),
     ]
-    return new_notebook(cells=cells)
+    page = {"question": "The question?", "ideas": ["what a reader takes along"]}
+    return new_notebook(cells=cells, metadata={"page": page})
 
 
 def listed(contents: str, number: str, stem: str) -> str:

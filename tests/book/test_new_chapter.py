@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from sphinx_external_toc.parsing import parse_toc_yaml
 
-from booktools import claims, gates, measure, new_chapter, normal_form, notebooks
+from booktools import claims, form, gates, measure, new_chapter, normal_form, notebooks
 from booktools.address import ROOT
 
 
@@ -39,7 +39,8 @@ def test_the_skeleton_passes_the_gates(copy, monkeypatch):
     written = normal_form.read_text(normal_form.dumps(book))
     assert gates.faults(written, None) == []
     assert {claim.source for claim in claims.claims(written)} == {None, "results/scales.json"}
-    assert measure.measure(written).widgets == 1
+    assert measure.measure(written).widgets == 2
+    assert list(form.faults(written.metadata["page"], form.Form(1, 0, 0, 0, 0))) == []
     printed = "".join(out.get("text", "") for cell in book.cells for out in cell.get("outputs", ()))
     assert "rows sum to 1.0" in printed
     assert "Exercise 1: no answer yet." in printed

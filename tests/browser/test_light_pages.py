@@ -29,9 +29,7 @@ def test_the_icons_are_drawn(open_page, site_dir):
 
 
 def test_formulas_stand_there_without_javascript(open_page, site_url):
-    page, _ = open_page(
-        site_url + "appendices/notation.html", java_script_enabled=False
-    )
+    page, _ = open_page(site_url + "appendices/notation.html", java_script_enabled=False)
     formulas = page.locator("mjx-container > svg")
     assert formulas.count() > 40
     box = formulas.first.bounding_box()
