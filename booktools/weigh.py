@@ -26,7 +26,7 @@ from booktools.serve import make_server
 COVER = "index.html"
 COVER_LIMIT, PAGE_LIMIT = 400_000, 700_000
 """Compressed bytes that a first visit may cost."""
-MODULE_LIMITS = {"AttentionExplorer": 75_000, "LiveTranslator": 60_000}
+MODULE_LIMITS = {"AttentionExplorer": 75_000, "LiveTranslator": 60_000, "AskModel": 25_000}
 """Bytes of a widget's module beyond the kits, as it is delivered."""
 MACHINE_LIMIT = 8_000
 """The same, of a machine."""
@@ -140,7 +140,7 @@ def pages(folder: Path) -> list[str]:
 
 
 @contextlib.contextmanager
-def _opened(folder: Path) -> Iterator[tuple]:
+def opened(folder: Path) -> Iterator[tuple]:
     """A browser, and the address of the folder on a server of this machine."""
     from playwright.sync_api import sync_playwright
 
@@ -169,7 +169,7 @@ def main(argv: list[str] | None = None) -> int:
     if chromium.find() is None:
         parser.error("no Chromium found; install it (apt install chromium) or name it in $CHROMIUM")
     heavy = 0
-    with _opened(options.folder) as (browser, url):
+    with opened(options.folder) as (browser, url):
         for name in options.pages or pages(options.folder):
             if options.times:
                 _print_times(browser, url, name, options.times)

@@ -1,16 +1,21 @@
-"""The Sphinx extension of the machines: their directives, and the files of live translators."""
+"""The Sphinx extension of the machines: their directives, and the files of the models."""
 
 from pathlib import Path
 
 from sphinx.application import Sphinx
 
+from attnbook.machines import language_model
+from attnbook.machines.language_model.in_parts import write_parts
 from attnbook.machines.live_translator import page
 
 
 def write_files(app: Sphinx) -> None:
-    """Write the translators' weights before any page is."""
+    """Write the weights of the translators and of the language model before any page is."""
     if app.builder.format == "html":
-        page.write_models(Path(app.outdir) / "_static", app.config.live_translators)
+        static = Path(app.outdir) / "_static"
+        page.write_models(static, app.config.live_translators)
+        scripts = [language_model.HERE / name for name in language_model.WORKER]
+        write_parts(static / language_model.FOLDER, scripts)
 
 
 def setup(app: Sphinx) -> dict[str, bool | str]:

