@@ -93,7 +93,7 @@ explorer: $(READY) ## write a page with the explorer, without building the book
 	$(BIN)/python -m booktools.widget_page
 
 picture: book ## draw the picture in the README (needs Chromium)
-	$(BIN)/python -m booktools.picture chapters/05_scaled_dot_product_attention
+	$(BIN)/python -m booktools.picture chapters/05b_self_attention
 
 clean: ## remove what was built; the environment stays
 	rm -rf _build build dist mutants *.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -1,6 +1,6 @@
 """Draw the picture in the README: a chapter of the built book, with its explorer.
 
-python -m booktools.picture chapters/05_scaled_dot_product_attention
+python -m booktools.picture chapters/05b_self_attention
 """
 
 from __future__ import annotations
