@@ -1,4 +1,4 @@
-"""Chapter 03: how a sum, a tanh and a vector make a score; and the links that come out."""
+"""Chapter 03: the whole machine; and how a sum, a tanh and a vector make a score."""
 
 import math
 from collections.abc import Sequence
@@ -7,13 +7,18 @@ from typing import NamedTuple
 from attnbook.drawings.drawing import Drawing
 from attnbook.drawings.sheet import NARROW, Sheet, vector
 
-FRENCH, ENGLISH = ("le", "chat", "noir"), ("the", "black", "cat")
-QUERIES = ((1, -2), (2, 1), (3, -1))
-"""The projected states before each French word."""
-KEYS = ((1, -1), (-2, 2), (-1, 1))
-"""The projected states of the English words."""
-V = (4, 4)
-LEAST, STRONG = 0.04, 0.5
+ENGLISH = ("the", "black", "cat")
+STATE, STATES = (0.5, 0.5), ((1, 0), (0, 1), (1, 1))
+"""The decoder's state before "chat", and those of the English words."""
+W, U, V = ((4, 0), (0, 2)), ((1, -2), (-1, 2)), (4, 4)
+
+
+def _times(matrix: Sequence[Sequence[float]], x: Sequence[float]) -> tuple[float, ...]:
+    return tuple(sum(a * b for a, b in zip(row, x, strict=True)) for row in matrix)
+
+
+QUERY, KEYS = _times(W, STATE), tuple(_times(U, state) for state in STATES)
+"""The same, projected."""
 
 
 class Step(NamedTuple):
@@ -31,15 +36,70 @@ def step(query: Sequence[float], key: Sequence[float]) -> Step:
     return Step(total, tanh, sum(v * x for v, x in zip(V, tanh, strict=True)))
 
 
-def weights(query: Sequence[float]) -> list[float]:
+def weights() -> list[float]:
     """The softmax of the scores of all keys."""
-    shares = [math.exp(step(query, key).score) for key in KEYS]
+    shares = [math.exp(step(QUERY, key).score) for key in KEYS]
     return [share / sum(shares) for share in shares]
+
+
+def context() -> list[float]:
+    """The states of the English words, averaged with the weights."""
+    columns = zip(*STATES, strict=True)
+    return [sum(w * h for w, h in zip(weights(), column, strict=True)) for column in columns]
+
+
+def draw_whole(narrow: bool) -> Sheet:
+    """From the states that were read, below, to the word that is written, at the upper right."""
+    sheet, xs, right, slot = Sheet(NARROW, 436, 13), (38, 120, 202), 296, 64
+    small = {"size": 12}
+    for x, word, state, key, share in zip(xs, ENGLISH, STATES, KEYS, weights(), strict=True):
+        sheet.text(x, 424, word, style="d-italic")
+        sheet.item("key", x - slot / 2, 378, slot, 30, vector(state))
+        sheet.arrow([(x, 372), (x, 346)], "key")
+        sheet.text(x + 14, 359, "U", "key", **small)
+        sheet.text(x, 334, vector(key), "key")
+        sheet.arrow([(x, 322), (x, 304)], "key")
+        sheet.circle(x, 286, 17, "d-state d-box")
+        sheet.text(x, 286, "tanh", **small)
+        sheet.arrow([(x, 268), (x, 250)])
+        sheet.text(x + 14, 259, "v", **small)
+        sheet.text(x, 238, f"{step(QUERY, key).score:.2f}", style="d-bold")
+        sheet.arrow([(x, 226), (x, 212)])
+        sheet.bar(x - 34, 194, 68, 13, share)
+        sheet.text(x, 182, f"{share:.2f}", "weight", **small)
+        thick = "d-thick" if share > 0.5 else "d-thin"
+        sheet.line([(x, 170), (120, 142)], "value", style=thick)
+    for left in xs[:-1]:  # the encoder reads in both directions
+        sheet.arrow([(left + 34, 386), (left + 52, 386)], "key")
+        sheet.arrow([(left + 52, 401), (left + 34, 401)], "key")
+    sheet.item("query", right - 36, 378, 72, 30, vector(STATE))
+    sheet.text(right, 424, "before “chat”", **small)
+    sheet.arrow([(right, 372), (right, 346)], "query")
+    sheet.text(right + 15, 359, "W", "query", **small)
+    sheet.text(right, 334, vector(QUERY), "query")
+    sheet.arrow([(right, 322), (right, 286), (xs[2] + 20, 286)], "query")
+    for left in xs[:-1]:
+        sheet.arrow([(left + 64, 286), (left + 20, 286)], "query")
+    sheet.text(right - 36, 238, "score", anchor="middle", **small)
+    sheet.text(right - 36, 200, "weight", "weight", anchor="middle", **small)
+    sheet.text(xs[0] - 36, 124, "context", "value", anchor="start", **small)
+    sheet.item("value", 74, 109, 92, 30, vector(context()))
+    sheet.arrow([(170, 124), (right - 42, 124)], "value")
+    sheet.text(216, 82, "“le”", style="d-italic")
+    sheet.arrow([(232, 88), (right - 36, 112)])
+    sheet.arrow([(right + 30, 374), (right + 30, 144)], "query", style="d-dashed")
+    sheet.rect(right - 38, 107, 76, 34, "d-state d-box", 6)
+    sheet.text(right, 124, "step")
+    sheet.arrow([(right, 103), (right, 82)], "state")
+    sheet.item("state", right - 44, 48, 88, 30, "new state")
+    sheet.arrow([(right, 44), (right, 28)], "state")
+    sheet.text(right, 14, "chat", style="d-bold")
+    return sheet
 
 
 def draw_score(narrow: bool) -> Sheet:
     """The query of chat; a row for each key, from the key to its weight; the tanh as a curve."""
-    sheet, query = Sheet(NARROW, 404, 13), QUERIES[1]
+    sheet, query = Sheet(NARROW, 404, 13), QUERY
     sheet.item("query", 0, 4, 66, 30, vector(query))
     sheet.text(76, 19, "before “chat”", "query", anchor="start", style="d-bold")
     for x, name in ((28, "key"), (102, "sum"), (182, "tanh"), (254, "× v"), (312, "weight")):
@@ -53,7 +113,7 @@ def draw_score(narrow: bool) -> Sheet:
         sheet.arrow([(120, y), (134, y)])
         sheet.text(182, y, vector(tanh, 3))
         sheet.text(254, y, f"{score:.2f}", style="d-bold")
-        share = weights(query)[place]
+        share = weights()[place]
         sheet.bar(288, y - 7, 50, 14, share)
         sheet.text(313, y + 17, f"{share:.2f}", "weight", size=12.5)
     _curve(sheet, 40, 284, 168, 84)
@@ -83,24 +143,6 @@ def _curve(sheet: Sheet, left: float, top: float, wide: float, tall: float) -> N
     sheet.text(left + 4, top - 16, "tanh", anchor="start", style="d-italic", size=12.5)
 
 
-def draw_links(narrow: bool) -> Sheet:
-    """French words at the left, English ones at the right, and a line where there is weight."""
-    sheet = Sheet(NARROW, 178, 14)
-    sheet.text(45, 12, "query", "query", style="d-bold")
-    sheet.text(NARROW - 45, 12, "key", "key", style="d-bold")
-    for place, (said, read) in enumerate(zip(FRENCH, ENGLISH, strict=True)):
-        y = 50 + 50 * place
-        sheet.item("query", 6, y - 15, 78, 30, said)
-        sheet.item("key", NARROW - 84, y - 15, 78, 30, read)
-    for i, query in enumerate(QUERIES):
-        for j, share in enumerate(weights(query)):
-            if share < LEAST:
-                continue
-            ends = [(88, 50 + 50 * i), (NARROW - 88, 50 + 50 * j)]
-            sheet.line(ends, "weight", style="d-thick" if share > STRONG else "d-thin d-dashed")
-    return sheet
-
-
 SCORE = Drawing(
     name="additive-score",
     title="An additive score: add, squash each feature, and weigh what comes out.",
@@ -114,14 +156,16 @@ SCORE = Drawing(
     draw=draw_score,
 )
 
-CROSSING = Drawing(
-    name="crossing-links",
-    title="The example as lines: “chat” and “noir” look past each other, and the links cross.",
+WHOLE = Drawing(
+    name="additive-whole",
+    title="The whole machine: it writes “chat”, and looks at “cat”.",
     description=(
-        "French words at the left, English words at the right. A thick line, of more than half of "
-        "a row's weight, leads from le to the, from chat to cat and from noir to black; the last "
-        "two cross. Dashed lines, of at least 0.04, lead from le to black and cat, from chat to "
-        "the and black, and from noir to cat. Less is not drawn."
+        "Below, the states of the, black and cat, 1, 0 and 0, 1 and 1, 1; arrows lead both ways "
+        "between them. U makes 1, −1 and −2, 2 and −1, 1 of them. The decoder's state before chat, "
+        "0.5, 0.5, becomes 2, 1 with W, and is added to each. After the tanh and v the scores are "
+        "3.98, 3.98 and 6.90; the weights 0.05, 0.05 and 0.90. The context, the states averaged "
+        "with these weights, is 0.95, 0.95. Context, old state and the last word, le, go into a "
+        "step; out of it come a new state and the word chat."
     ),
-    draw=draw_links,
+    draw=draw_whole,
 )

@@ -23,8 +23,8 @@ SURPRISES = (
         ("the place with most weight hidden", "the right place hidden"),
         (99, 35),
         "%",
-        ("03-hide-largest", "03-hide-right"),
-        "chapter 03",
+        ("03b-hide-largest", "03b-hide-right"),
+        "chapter 03b",
     ),
     Surprise(
         "Ten letters through one vector",

@@ -155,7 +155,8 @@ def seq2seq(
             so that "dot" can compare them; even when `bidirectional`.
         cell, num_layers, bidirectional, dropout: of both sides.
         share_embeddings: one matrix for source, target and logits: see `Decoder.share`.
-        options: further arguments of the decoder, such as `context` or `input_feeding`.
+        options: further arguments of the decoder, such as `context` or `input_feeding`; with
+            "additive" also `attention_dim`, the features of its score, `hidden_dim` if left out.
 
     Returns:
         `Seq2Seq`.
@@ -185,7 +186,8 @@ def seq2seq(
     if attention == "none":
         decoder = FixedVectorDecoder(*sizes, **shared, **options)
     elif attention == "additive":
-        mechanism = AdditiveAttention(hidden_dim, encoder.output_dim, hidden_dim)
+        features = options.pop("attention_dim", hidden_dim)
+        mechanism = AdditiveAttention(hidden_dim, encoder.output_dim, features)
         decoder = BahdanauDecoder(*sizes, mechanism, **shared, **options)
     else:
         mechanism = LuongAttention(hidden_dim, encoder.output_dim, attention)

@@ -22,7 +22,6 @@ from attnbook.drawings import (
     bandwidth,
     beams,
     cache,
-    decoder_step,
     encoder_decoder,
     heads,
     letters,
@@ -444,23 +443,24 @@ def test_one_row_at_three_temperatures_is_the_examples(capsys):
 
 
 def test_additive_drawings_show_the_example(capsys):
-    run = cells("03", "imports", "as-loop-code", "as-matmul-code")
-    assert run["query"].tolist() == [list(map(float, q)) for q in additive.QUERIES]
-    assert run["key"].tolist() == [list(map(float, k)) for k in additive.KEYS]
-    assert run["v"].tolist() == list(additive.V)
-    for row, query in zip(run["weights"].tolist(), additive.QUERIES, strict=True):
-        assert additive.weights(query) == pytest.approx(row, abs=1e-5)
-    drawing = DRAWINGS["additive-score"]
-    scores = (run["hidden"] @ run["v"])[1]
-    shares = run["weights"][1]
-    for expected in (*(f"{s:.2f}" for s in scores), *(f"{s:.2f}" for s in shares)):
-        assert expected in words(drawing)
-        assert expected in drawing.description
-    links = ElementTree.fromstring(f"<g>{additive.draw_links(True).markup()}</g>")
-    kinds = [line.get("class") for line in links.iter("path") if "d-line" in line.get("class")]
-    weights = run["weights"].flatten()
-    assert sum("d-thick" in kind for kind in kinds) == int((weights > additive.STRONG).sum()) == 3
-    assert len(kinds) == int((weights >= additive.LEAST).sum())
+    run = cells("03", "imports", "additive")
+    layer, keys = run["layer"], run["h"][0]
+    with torch.no_grad():
+        assert layer.W(run["s"])[0].tolist() == list(additive.QUERY)
+        assert layer.U(keys).tolist() == [list(map(float, key)) for key in additive.KEYS]
+        hidden = torch.tanh(layer.W(run["s"]) + layer.U(keys))
+        scores = layer.v(hidden)[:, 0].tolist()
+    shares = run["weights"][0].tolist()
+    assert additive.weights() == pytest.approx(shares, abs=1e-6)
+    assert additive.context() == pytest.approx(run["context"][0].tolist(), abs=1e-6)
+    for name in ("additive-whole", "additive-score"):
+        for expected in (*(f"{s:.2f}" for s in scores), *(f"{s:.2f}" for s in shares)):
+            assert expected in words(DRAWINGS[name])
+            assert expected in DRAWINGS[name].description
+    whole = DRAWINGS["additive-whole"]
+    for expected in (additive.STATE, additive.QUERY, *additive.STATES, additive.context()):
+        assert vector(expected) in words(whole)
+    assert vector(additive.context()) in whole.description
 
 
 def test_split_heads_shows_the_example(capsys):
@@ -587,26 +587,6 @@ def test_query_plane_shows_the_example():
     assert drawn[1::2] == [f"{weight:.2f}" for weight in lookup.PHONE_BOOK.weights]
     for weight in lookup.PHONE_BOOK.weights:
         assert f"{weight:.2f}" in DRAWINGS["query-plane"].description
-
-
-def test_decoder_step_shows_the_example(capsys):
-    run = cells("03", "imports", "by-hand", "as-loop-code")
-    assert run["s"][1].tolist() == list(decoder_step.STATE)
-    assert run["h"].tolist() == [list(state) for state in decoder_step.STATES]
-    for name, matrix in (("W", decoder_step.W), ("U", decoder_step.U)):
-        assert run[name].tolist() == [list(row) for row in matrix]
-    assert run["v"].tolist() == list(decoder_step.V)
-    assert decoder_step.weights() == pytest.approx(run["weights"][1].tolist(), abs=1e-5)
-    assert decoder_step.context() == pytest.approx(run["context"][1].tolist(), abs=1e-5)
-    drawing = DRAWINGS["decoder-step"]
-    drawn = words(drawing, 4)
-    assert {number(score) for score in decoder_step.scores()} <= set(drawn)
-    assert {f"{weight:.2f}" for weight in run["weights"][1]} <= set(drawn)
-    assert vector(run["context"][1].tolist()) in drawn
-    said = [*map(number, decoder_step.scores()), vector(run["context"][1].tolist())]
-    assert all(one in drawing.description for one in said)
-    assert "chat" in drawn
-    assert "chat" not in words(drawing, 3)
 
 
 def _full(sheet: Sheet) -> list[tuple[float, float]]:

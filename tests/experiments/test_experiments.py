@@ -58,6 +58,7 @@ ROWS = {
     "learning": ("task", "model", "steps"),
     "live_translator": ("model", "steps"),
     "looking_back": looking_back.GROUP,
+    "machine_models": ("task", "steps"),
     "negation": ("model",),
     "norms": ("norm", "warm_up", "rate"),
     "norms_deeper": ("layers", "norm", "warm_up"),

@@ -493,3 +493,11 @@ def test_shared_embeddings_are_one_matrix_three_times(attention):
     shares, owns = (sum(p.numel() for p in each.parameters()) for each in (model, plain))
     readout = narrow.in_features + 1
     assert owns - shares == 13 * 6 + readout * 13 - readout * 6
+
+
+def test_the_score_of_additive_attention_may_have_a_size_of_its_own():
+    model = seq2seq(9, 9, embed_dim=4, hidden_dim=6, attention_dim=3)
+    assert model.decoder.attention.v.shape == (3,)
+    assert seq2seq(9, 9, hidden_dim=6).decoder.attention.v.shape == (6,)
+    with pytest.raises(TypeError, match="attention_dim"):
+        seq2seq(9, 9, attention="none", attention_dim=3)

@@ -1,0 +1,80 @@
+// attnlab.rnn's encoder in both directions and Bahdanau's decoder, small: recurrent.py has the same
+// functions, and a machine stands after them.
+
+const BOS = 1, EOS = 2;
+
+function fromHalf(bits) {
+  const sign = bits & 0x8000 ? -1 : 1, exponent = (bits >> 10) & 31, fraction = bits & 1023;
+  return exponent ? sign * (1 + fraction / 1024) * 2 ** (exponent - 15) : sign * fraction * 2 ** -24;
+}
+
+/** The tensors by name: a list, or rows. */
+function unpacked({ shapes, weights }) {
+  const numbers = Array.from(new Uint16Array(bytesOf(weights).buffer), fromHalf), found = {};
+  let at = 0;
+  for (const [name, [high, wide]] of shapes) {
+    found[name] = wide ? Array.from({ length: high }, () => numbers.slice(at, at += wide)) : numbers.slice(at, at += high);
+  }
+  return found;
+}
+
+const dot = (a, b) => { let sum = 0; for (let i = 0; i < a.length; i++) sum += a[i] * b[i]; return sum; };
+const times = (matrix, x) => matrix.map((row) => dot(row, x));
+const plus = (a, b) => a.map((v, i) => v + b[i]);
+const sigmoid = (x) => 1 / (1 + Math.exp(-x));
+
+/** One step of nn.GRU. */
+function gru(net, name, part, x, state) {
+  const [read, kept] = [["ih", x], ["hh", state]].map(([side, given]) =>
+    plus(times(net[`${name}.weight_${side}_${part}`], given), net[`${name}.bias_${side}_${part}`]));
+  const n = state.length;
+  return state.map((old, i) => {
+    const reset = sigmoid(read[i] + kept[i]), keep = sigmoid(read[n + i] + kept[n + i]);
+    return (1 - keep) * Math.tanh(read[2 * n + i] + reset * kept[2 * n + i]) + keep * old;
+  });
+}
+
+/** The states of the source, and the decoder's first state. */
+function encode(net, ids) {
+  const [forward, backward] = ["l0", "l0_reverse"].map((part) => {
+    let state = Array(net[`encoder.rnn.weight_hh_${part}`][0].length).fill(0);
+    const states = [], places = [...ids.keys()];
+    for (const at of part === "l0" ? places : places.reverse()) {
+      states[at] = state = gru(net, "encoder.rnn", part, net["encoder.embedding.weight"][ids[at]], state);
+    }
+    return states;
+  });
+  const last = [...forward.at(-1), ...backward[0]];
+  return { states: forward.map((half, at) => [...half, ...backward[at]]),
+    first: plus(times(net["decoder.bridge.weight"], last), net["decoder.bridge.bias"]).map(Math.tanh) };
+}
+
+/** Score every state of the source, weigh those that the mask allows, and average. */
+function look(net, state, states, mask, squash = Math.tanh) {
+  const name = "decoder.attention";
+  const asked = plus(times(net[`${name}.query_proj.weight`], state), net[`${name}.query_proj.bias`]);
+  const keys = states.map((one) => times(net[`${name}.key_proj.weight`], one));
+  const scores = keys.map((key) => dot(plus(asked, key).map(squash), net[`${name}.v`]));
+  const weights = softmax(scores.map((score, j) => (mask[j] ? score : -Infinity)));
+  return { asked, keys, scores, weights, context: averaged(weights, states) };
+}
+
+const averaged = (weights, states) => states[0].map((_, f) => weights.reduce((sum, w, j) => sum + w * states[j][f], 0));
+
+/** The decoder's step: the next state, and the chances of the next token. */
+function advance(net, token, state, context) {
+  const x = net["decoder.embedding.weight"][token], next = gru(net, "decoder.rnn", "l0", [...x, ...context], state);
+  const logits = plus(times(net["decoder.readout.weight"], [...next, ...context, ...x]), net["decoder.readout.bias"]);
+  return { state: next, chances: softmax(logits) };
+}
+
+/** A picture of a vector: a bar a feature, up or down from the middle; drawn again in place. */
+function strip(node, vector, most = 1) {
+  const wide = 240 / vector.length;
+  node.replaceChildren(rule("strip-zero", 0, 12, 240, 12), ...vector.map((v, i) => {
+    const tall = 12 * clamp(Math.abs(v) / most, 0, 1);
+    return rect("strip-bar", i * wide, v > 0 ? 12 - tall : 12, wide * 0.8, Math.max(tall, 0.3));
+  }));
+}
+
+const stripOf = (role) => svg("svg", { class: `strip strip-${role}`, viewBox: "0 0 240 24", preserveAspectRatio: "none", aria_hidden: "true" });

@@ -1,0 +1,119 @@
+"""A model to lie to: each answer of the page is torch's, and a hidden state is not read."""
+
+import numpy as np
+import pytest
+import torch
+from traitlets import TraitError
+
+from attnbook import recorded
+from attnbook.machines import LieMachine
+from attnbook.machines.lie_machine import CASES
+from attnbook.recorded import Recorded
+from attnlab.rnn import seq2seq
+from attnlab.tasks import Vocab
+from attnlab.tasks.vocab import BOS, SPECIAL
+
+LETTERS = "abcdefghij"
+
+
+def a_model(seed=0) -> Recorded:
+    """Untrained, of a few features."""
+    torch.manual_seed(seed)
+    vocab = Vocab(list(LETTERS))
+    model = seq2seq(len(vocab), len(vocab), embed_dim=4, hidden_dim=6, attention_dim=3)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(3)
+    return Recorded(model.half().float().eval(), vocab, vocab, {})
+
+
+def make(**settings) -> LieMachine:
+    return LieMachine(a_model(), **{"word": "headache", "title": "A title"} | settings)
+
+
+SETTINGS = [
+    {"step": 3, "lie": True},
+    {"word": "cab", "step": 9, "hide": "pointed"},
+    {"word": "jigjag", "step": 2, "hide": "right", "lie": True, "hundred": True},
+    {"hide": "neighbour", "step": 4},
+]
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+@torch.no_grad()
+def test_answers_and_weights_are_torchs(settings):
+    machine, kept = make(**settings), a_model()
+    now, vocab = machine.compute(), kept.source_vocab
+    model = kept.model.double()
+    ids, right = vocab.encode(list(machine.word)), vocab.encode(now["right"])
+    encoded = model.encoder(torch.tensor([ids]), [len(ids)])
+    memory = model.decoder.prepare(encoded)
+    state = model.decoder.start(memory)
+
+    def run(token, state, hidden=-1):
+        mask = memory.mask & (torch.arange(len(ids)) != hidden)
+        given = torch.tensor([[token]]), state, memory._replace(mask=mask)
+        return model.decoder.run(*given, need_weights=True)
+
+    for step, token in enumerate([BOS, *right[:-1]]):
+        plain = run(token, state)
+        assert plain.weights[0, 0].tolist() == pytest.approx(now["map"][step], abs=1e-12)
+        if step == now["now"]:
+            break
+        state = plain.state
+    pointed = int(plain.weights.argmax())
+    assert (pointed, len(ids) - 1 - step) == (now["pointed"], now["place"])
+    places = {"nothing": -1, "pointed": pointed, "right": now["place"]}
+    places["neighbour"] = now["place"] + 1
+    changed = run(vocab.encode([now["told"]])[0], state, places[machine.hide])
+    assert changed.weights[0, 0].tolist() == pytest.approx(now["weighed"], abs=1e-12)
+
+    def letters(step):  # the special tokens are none
+        return step.logits[0, 0, len(SPECIAL) :].argmax().item()
+
+    assert LETTERS[letters(changed)] == now["answer"]
+    for (lie, hide), said in zip(CASES, now["table"], strict=True):
+        told = vocab.encode([now["lied"] if lie else now["last"]])[0]
+        assert LETTERS[letters(run(told, state, pointed if hide else -1))] == said
+
+
+def test_a_lie_is_neither_the_last_letter_nor_the_answer():
+    machine = make()
+    for machine.step in range(1, 8):
+        now = machine.compute()
+        assert now["lied"] not in (now["last"], now["right"][now["now"]])
+        assert now["told"] == now["last"]
+        machine.lie = True
+        assert machine.compute()["told"] == now["lied"]
+        machine.lie = False
+
+
+def test_the_hundred_words_count_the_same_steps_in_all_cases():
+    counts = make().counts
+    assert len(counts) == len(CASES)
+    assert len({sum(one) for one in counts}) == 1
+    assert np.array(counts).min() >= 0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"word": "xyz"}, {"word": "ab"}, {"word": "abcdefghija"}, {"step": 0}, {"hide": "all"}],
+)
+def test_what_does_not_fit_is_refused(wrong):
+    with pytest.raises(TraitError, match=next(iter(wrong))):
+        make(**wrong)
+
+
+def test_two_alphabets_are_refused():
+    kept = a_model()._replace(target_vocab=Vocab(list("abcdefghik")))
+    with pytest.raises(ValueError, match="recorded: expected one alphabet"):
+        LieMachine(kept, word="cab")
+
+
+def test_the_model_of_the_page_says_what_the_page_says():
+    shown = LieMachine(recorded.model("machine_reverse"), word="headache")
+    assert shown.compute()["table"] == ["h", "h", "e", "h"]
+    shown.hide = "right"
+    assert shown.compute()["answer"] != "h"
+    shown.word, shown.step, shown.hide, shown.lie = "baggage", 2, "nothing", True
+    assert shown.compute()["answer"] == "g"
