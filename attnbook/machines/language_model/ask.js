@@ -49,7 +49,7 @@ const stage = `<div class="ask-write"><textarea class="ask-prompt" rows="3" aria
 <progress class="ask-progress" max="1" value="0" aria-label="The model is coming"></progress></div>
 <p class="ask-flag"></p><p class="ask-text" tabindex="0" role="group" aria-label="The text so far"></p>
 <p class="ask-says machine-say"></p><p class="ask-plain machine-score"></p>
-<div class="ask-body machine-body"><div class="ask-maps"><p class="machine-head">All heads: layers from left to right, heads from top to bottom</p>
+<div class="ask-body machine-body"><div class="ask-maps"><p class="ask-heads machine-head">All heads: layers from left to right, heads from top to bottom</p>
 <canvas class="ask-all" role="img"></canvas><p class="ask-which machine-head"></p><div class="ask-scroll"><canvas class="ask-one" role="img"></canvas></div></div>
 <div class="machine-side"><p class="ask-looks machine-head"></p><ol class="ask-places"></ol>
 <p class="ask-after machine-head"></p><ol class="ask-next"></ol></div></div>`;

@@ -40,7 +40,7 @@ const asked = (request) => new Promise((resolve, reject) => {
   request.onerror = () => reject(request.error);
 });
 
-/** What the browser keeps of the model: `get`, `put`, `drop`; all of them do nothing where it keeps nothing. */
+/** What the browser keeps of the model: `get` and `put`, which do nothing where it keeps nothing. */
 async function openShelf() {
   let open;
   try {
@@ -51,8 +51,7 @@ async function openShelf() {
   const act = async (mode, action) => {
     try { return open && await asked(action(open.transaction(STORE, mode).objectStore(STORE))); } catch { return null; }
   };
-  return { get: (key) => act("readonly", (store) => store.get(key)), put: (key, value) => act("readwrite", (store) => store.put(value, key)),
-    drop: (key) => act("readwrite", (store) => store.delete(key)) };
+  return { get: (key) => act("readonly", (store) => store.get(key)), put: (key, value) => act("readwrite", (store) => store.put(value, key)) };
 }
 
 /** The whole file, from the shelf or by `bring(part, told)`, which says how many bytes have come. */

@@ -49,7 +49,6 @@ function drawAll(canvas, { rows, layers, heads, off, chosen, colours, ink, accen
   context.strokeStyle = accent;
   context.lineWidth = 2;
   context.strokeRect(GAP + layer * step - 2, GAP + head * step - 2, cells + 3, cells + 3);
-  return { step };
 }
 
 /** A head that is off is struck out. */
@@ -88,5 +87,5 @@ function drawOne(canvas, { rows, which, names, token, colours, ink, accent, widt
     context.lineWidth = 2;
     context.strokeRect(left + 1, token * cell + 1, cell * (token + 1) + 1, cell + 1);
   }
-  return { left, cell };
+  return { cell };
 }
