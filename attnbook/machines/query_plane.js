@@ -1,16 +1,33 @@
 // A query to drag among its keys; the kit stands before it.
 
-const SIZE = 340, MIDDLE = SIZE / 2, BELOW = 64, STEP = 0.1;
+const SIZE = 340, MIDDLE = SIZE / 2, BELOW = 64, STEP = 0.1, STEPS = 40, RATE = 2, EDGE = 2;
 
 // ---- What is computed.
 
 const dot = (a, b) => a.reduce((sum, v, e) => sum + v * b[e], 0);
 const columnOf = (rows, d) => rows.map((row) => row[d]);
 
-function compute({ key: keys, value: values, scale, matrix }, { query, turned }) {
+/** How far the next step takes each key: gradient descent on the squared distance of output and target. */
+function pullOf({ value, scale, target }, hard, keys, asked) {
+  if (target === null || hard) return keys.map(() => [0, 0]);
+  const flat = columnOf(value, 0), weights = softmax(keys.map((key) => scale * dot(asked, key))), output = dot(weights, flat);
+  const wide = Math.max(...flat) - Math.min(...flat) || 1;
+  const by = flat.map((v, j) => RATE * scale * weights[j] * (v - output) * (target - output) / wide ** 2);
+  return by.map((share) => asked.map((q) => share * q));
+}
+
+function compute(data, { query, turned, steps, hard }) {
+  const { value: values, scale, matrix } = data;
   const asked = turned ? [0, 1].map((d) => dot(query, columnOf(matrix, d))) : [...query];
-  const scores = keys.map((key) => scale * dot(asked, key)), weights = softmax(scores);
-  return { asked, scores, weights, output: values[0].map((_, d) => dot(weights, columnOf(values, d))) };
+  let keys = data.key.map((key) => [...key]);
+  for (let step = 0; step < steps; step++) {
+    const pull = pullOf(data, hard, keys, asked);
+    keys = keys.map((key, j) => key.map((v, d) => clamp(v + pull[j][d], -EDGE, EDGE)));
+  }
+  const scores = keys.map((key) => scale * dot(asked, key)), best = scores.indexOf(Math.max(...scores));
+  const weights = hard ? scores.map((_, j) => Number(j === best)) : softmax(scores);
+  return { asked, keys, scores, weights, output: values[0].map((_, d) => dot(weights, columnOf(values, d))),
+    pull: pullOf(data, hard, keys, asked) };
 }
 
 /** The corners of the smallest polygon around points (Andrew's monotone chain). */
@@ -25,9 +42,9 @@ function hullOf(points) {
 }
 
 /** Whether values are numbers, drawn on a line; how far the plane reaches, and places in it. */
-function prepare({ key, value }, { query }) {
+function prepare({ key, value, target }, { query }) {
   const flat = value[0].length === 1;
-  const reach = 1.3 * Math.max(1, ...[key, [query], flat ? [] : value].flat(2).map(Math.abs));
+  const reach = 1.3 * Math.max(target === null ? 1 : EDGE / 1.3, ...[key, [query], flat ? [] : value].flat(2).map(Math.abs));
   return { flat, reach, at: ([x, y]) => [MIDDLE + x / reach * MIDDLE, MIDDLE - y / reach * MIDDLE],
     held: (vector) => vector.map((v) => clamp(v, -reach, reach)) };
 }
@@ -52,8 +69,10 @@ const stretch = (by, reach) => ({ query }) => {
   const most = Math.max(...query.map(Math.abs));
   return most ? { query: query.map((v) => v * Math.min(by, reach / most)) } : {};
 };
-const controls = ({ matrix, reach }) => [...matrix ? [toggle("Multiply the query by W first", "turned")] : [],
-  button("Shorter", stretch(0.5, reach)), button("Longer", stretch(2, reach))];
+const learn = ({ steps }) => ({ steps: Math.min(steps + 1, STEPS) });
+const controls = ({ matrix, reach, target }) => [...matrix ? [toggle("Multiply the query by W first", "turned")] : [],
+  ...target === null ? [] : [slider("Learned", "steps", { max: STEPS, text: (n) => plural(n, "step") }), toggle("Hard: the best key takes all", "hard"),
+    button("Learn one step", learn)], button("Shorter", stretch(0.5, reach)), button("Longer", stretch(2, reach))];
 const fits = { query: (v, s, { held }) => Array.isArray(v) && v.length === 2 && v.every(Number.isFinite) && alike(v, held(v)) };
 
 function build({ page, data: { names, flat, reach, held }, on, take, settings }) {
@@ -98,10 +117,16 @@ function outcome({ weights, output }, { value: values, flat, at }) {
     }), svg("circle", { class: "plane-output", cx, cy, r: 8 })];
 }
 
+/** How a key would move, drawn five times as long, from its tip. */
+const moves = ({ keys, pull }, at) => keys.flatMap((key, j) => {
+  const [x1, y1] = at(key), [x2, y2] = at(key.map((v, d) => v + 5 * pull[j][d]));
+  return Math.hypot(x2 - x1, y2 - y1) < 2 ? [] : [rule("plane-pull", x1, y1, x2, y2), svg("circle", { class: "plane-pull", cx: x2, cy: y2, r: 3 })];
+});
+
 function show(now, { page, data }) {
-  const { query, turned, asked, weights, output, scores } = now, { at, names } = data, tips = data.key.map(at);
+  const { query, turned, asked, weights, output, scores, steps, hard } = now, { at, names, target } = data, tips = now.keys.map(at);
   page.under.replaceChildren(...ground(data), ...tips.flatMap((tip, j) => arrowTo("plane-key", tip, 1.5 + 9 * weights[j])),
-    ...turned ? arrowTo("plane-asked", at(query), 1.5) : [], ...arrowTo("plane-query", at(asked), 3), ...outcome(now, data));
+    ...turned ? arrowTo("plane-asked", at(query), 1.5) : [], ...arrowTo("plane-query", at(asked), 3), ...moves(now, at), ...outcome(now, data));
   const [cx, cy] = at(query), [x, y] = at(asked), labels = [...page.names.children];
   const place = (label, x, y) => put(label, { x: clamp(x, 24, SIZE - 24), y: clamp(y + 4, 14, SIZE - 6) });
   tips.forEach(([x, y], j) => {
@@ -113,11 +138,13 @@ function show(now, { page, data }) {
   say(labels.at(-1), turned ? "query × W" : "query");
   [...page.top.children].forEach((item, j) => showBar(item, names[j], weights[j]));
   const best = weights.indexOf(Math.max(...weights));
-  say(page.big, `output ${written(output)}`);
-  say(page.score, `${asks(now)}; best key ${names[best]}, score ${fixed(scores[best], 2)}`);
+  say(page.big, `output ${written(output)}${target === null ? "" : `, wanted ${fixed(target, 0)}`}`);
+  const tied = scores.filter((score) => score === scores[best]).length > 1;
+  say(page.score, `${asks(now)}; ${tied ? "all keys fit alike" : `best key ${names[best]}, score ${fixed(scores[best], 2)}`}` +
+    (target === null ? "" : hard ? "; a hard lookup moves no key" : `; the keys have learned for ${plural(steps, "step")}`));
   put(page.handle, { cx, cy, "aria-valuenow": Math.round(Math.atan2(query[1], query[0]) * 180 / Math.PI),
     "aria-valuemin": -180, "aria-valuemax": 180, "aria-valuetext": written(query) });
 }
 
-export default machine({ name: "plane", label: "A query to drag", data: ["key", "value", "names", "scale", "matrix"],
-  settings: ["query", "turned"], stage, prepare, controls, fits, build, compute, show, words: spoken });
+export default machine({ name: "plane", label: "A query to drag", data: ["key", "value", "names", "scale", "matrix", "target"],
+  settings: ["query", "turned", "steps", "hard"], stage, prepare, controls, fits, build, compute, show, words: spoken });

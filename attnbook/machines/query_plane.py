@@ -1,4 +1,4 @@
-"""A query that the reader drags in the plane: the weights of the keys and the output follow."""
+"""A query to drag in the plane: weights and output follow, and keys that learn."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -13,6 +13,9 @@ from attnkit.viz import arrays as inputs
 from attnkit.viz.heatmap import Picture
 from attnkit.viz.widget import expect
 
+STEPS, RATE, EDGE = 40, 2.0, 2.0
+"""The most steps that keys learn for, how far one takes them, and where the plane ends for them."""
+
 
 class QueryPlane(Machine):
     r"""Keys as arrows in a plane, a query to drag, the weights and the output.
@@ -25,6 +28,11 @@ class QueryPlane(Machine):
     where W is the identity until the query is turned: then it is `matrix`, and the score is Luong
     et al.'s *general* (2015). The output is an average, so it stays within the hull of the values.
 
+    With a target the keys can learn: gradient descent on half the squared distance of output and
+    target, in units of the values' range, moves key j by
+    :math:`-2 (o - t)\, w_j (v_j - o)\, \mathrm{scale}\, q`. A hard lookup, the value of the best
+    key alone, moves none.
+
     Args:
         key: (S, 2).
         value: (S, 1), drawn on a line, or (S, 2), drawn among the keys; the keys when left out.
@@ -32,12 +40,16 @@ class QueryPlane(Machine):
         names: S strings.
         scale: what the dot products are multiplied by.
         matrix: (2, 2), or None for a plane without the choice of turning the query.
-        turned: whether the query meets the matrix first; a trait.
+        turned: whether the query meets the matrix first; a trait, as are the next two.
+        steps: for how many steps the keys have learned, up to 40.
+        hard: whether the best key gets all the weight.
+        target: what the output should be, for values on a line; None for keys that stay.
         title, caption: plain text above and below.
 
     Raises:
         TypeError: an array that holds no real numbers, names that are no strings.
-        ValueError: shapes that do not fit, `scale` not above 0, `turned` without a matrix.
+        ValueError: shapes that do not fit, `scale` not above 0, `turned` without a matrix,
+            `steps` or `hard` without a target, a target for values in the plane.
 
     Example:
         >>> plane = QueryPlane([[1, 0], [0, 1]], [[10], [20]], query=[0, 0], names=["a", "b"])
@@ -46,7 +58,12 @@ class QueryPlane(Machine):
     """
 
     _about = "Weights and output are computed in your browser: softmax of the dot products."
-    _limits: ClassVar = {"query": None, "turned": None}
+    _limits: ClassVar = {
+        "query": None,
+        "turned": None,
+        "steps": lambda m: (0, STEPS if m.target is not None else 0),
+        "hard": lambda m: [False, True] if m.target is not None else [False],
+    }
 
     key = t.List(t.List(t.Float())).tag(sync=True)
     value = t.List(t.List(t.Float())).tag(sync=True)
@@ -54,7 +71,10 @@ class QueryPlane(Machine):
     names = t.List(t.Unicode()).tag(sync=True)
     scale = t.Float(1.0).tag(sync=True)
     matrix = t.List(t.List(t.Float()), allow_none=True, default_value=None).tag(sync=True)
+    target = t.Float(allow_none=True, default_value=None).tag(sync=True)
     turned = t.Bool(False).tag(sync=True)
+    steps = t.Int(0).tag(sync=True)
+    hard = t.Bool(False).tag(sync=True)
 
     def __init__(
         self,
@@ -66,6 +86,9 @@ class QueryPlane(Machine):
         scale: float = 1.0,
         matrix: inputs.Array | None = None,
         turned: bool = False,
+        steps: int = 0,
+        hard: bool = False,
+        target: float | None = None,
         **texts: str,
     ):
         key = inputs.floats("key", key)
@@ -79,7 +102,14 @@ class QueryPlane(Machine):
             if matrix.shape != (2, 2):
                 checks.fail("matrix", "shape (2, 2)", f"{matrix.shape}")
             matrix = matrix.tolist()
+        if target is not None:
+            target = checks.number("target", target)
+            if value.shape[1] == 2:
+                checks.fail("target", "None, since the values lie in the plane", str(target))
         super().__init__(
+            target=target,
+            steps=checks.integer("steps", steps),
+            hard=checks.flag("hard", hard),
             key=key.tolist(),
             value=value.tolist(),
             query=inputs.floats("query", query).tolist(),
@@ -105,13 +135,31 @@ class QueryPlane(Machine):
         query = np.array(self.query)
         return query @ np.array(self.matrix) if self.turned else query
 
+    def learned(self) -> np.ndarray:
+        """The keys, float64 (S, 2), after as many steps as they have learned."""
+        keys = np.array(self.key)
+        for _ in range(self.steps):
+            keys = np.clip(keys + self.pull(keys), -EDGE, EDGE)
+        return keys
+
+    def pull(self, keys: np.ndarray) -> np.ndarray:
+        """How far the next step takes each key, float64 (S, 2)."""
+        if self.target is None or self.hard:
+            return np.zeros_like(keys)
+        value, query = np.array(self.value)[:, 0], self.asked()
+        weights = softmax(self.scale * keys @ query)
+        output, wide = weights @ value, np.ptp(value) or 1.0
+        pulls = weights * (value - output) * (self.target - output) / wide**2  # (S,)
+        return RATE * self.scale * pulls[:, None] * query
+
     def scores(self) -> np.ndarray:
         """The scores of the keys, float64 (S,)."""
-        return self.scale * np.array(self.key) @ self.asked()
+        return self.scale * self.learned() @ self.asked()
 
     def weights(self) -> np.ndarray:
         """The weights of the keys, float64 (S,)."""
-        return softmax(self.scores())
+        scores = self.scores()
+        return np.eye(len(scores))[scores.argmax()] if self.hard else softmax(scores)
 
     def output(self) -> np.ndarray:
         """The average of the values, float64 (Ev,)."""
@@ -119,13 +167,15 @@ class QueryPlane(Machine):
 
     def compute(self) -> dict:
         names = ("asked", "scores", "weights", "output")
-        return {name: getattr(self, name)().tolist() for name in names}
+        found = {name: getattr(self, name)().tolist() for name in names}
+        keys = self.learned()
+        return found | {"keys": keys.tolist(), "pull": self.pull(keys).tolist()}
 
     def figure(self) -> Figure:
         figure = Picture(figsize=(4.6, 4.2), layout="constrained")
         ax = figure.subplots()
         arrow = {"arrowstyle": "->", "linewidth": 2}
-        for name, key, weight in zip(self.names, self.key, self.weights(), strict=True):
+        for name, key, weight in zip(self.names, self.learned(), self.weights(), strict=True):
             ax.annotate("", key, (0, 0), arrowprops=arrow | {"color": "#86157a"})
             ax.annotate(f"{name} {weight:.2f}", key, fontsize=9, ha="center", va="bottom")
         ax.annotate("", self.asked(), (0, 0), arrowprops=arrow | {"color": "#b34700"})

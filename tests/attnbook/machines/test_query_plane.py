@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from attnbook.machines import QueryPlane
+from attnbook.machines import QueryPlane, query_plane
 from attnkit import LuongAttention, scaled_dot_product_attention
 
 KEY = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
@@ -38,6 +38,28 @@ def test_the_planes_weights_and_output_are_attnkits():
     assert plane.output() == pytest.approx(expected.output[0].numpy(), abs=1e-5)
 
 
+@pytest.mark.parametrize("hard", [False, True])
+def test_keys_learn_by_gradient_descent_and_a_hard_lookup_moves_none(hard):
+    value = torch.tensor([10.0, 20.0, 50.0], dtype=torch.float64)
+    query = torch.tensor([0.75, 0.5], dtype=torch.float64)
+    settings = {"query": query.tolist(), "target": 10, "scale": 0.5, "hard": hard, "matrix": None}
+    keys = torch.tensor(KEY, dtype=torch.float64, requires_grad=True)
+    for step in range(4):
+        plane = make(value=value[:, None], steps=step, **settings)
+        assert plane.learned() == pytest.approx(keys.detach().numpy(), abs=1e-9)
+        scores = 0.5 * keys @ query
+        best = torch.nn.functional.one_hot(scores.argmax(), 3).double()
+        output = (best if hard else scores.softmax(0)) @ value
+        assert plane.output()[0] == pytest.approx(output.item(), abs=1e-9)
+        loss = ((output - 10) / 40) ** 2 / 2
+        slope = torch.autograd.grad(loss, keys)[0] if not hard else torch.zeros(3, 2)
+        move = -query_plane.RATE * slope
+        assert plane.pull(plane.learned()) == pytest.approx(move.numpy(), abs=1e-9)
+        keys = (keys + move).detach().requires_grad_()
+    last = make(value=value[:, None], steps=query_plane.STEPS, **settings)
+    assert (last.output()[0] < 20) == (not hard)
+
+
 @pytest.mark.parametrize("score, turned", [("dot", False), ("general", True)])
 def test_the_turned_query_is_luongs_general_score(score, turned):
     matrix = torch.tensor([[1.0, -1.0], [1.0, 0.0]])
@@ -60,6 +82,9 @@ def test_its_picture_and_words_hold_no_measured_number():
 
 
 WRONG = [
+    ({"steps": 1}, ValueError, "steps: expected 0 to 0"),
+    ({"hard": True}, ValueError, "hard: expected one of"),
+    ({"target": 1}, ValueError, "target: expected None, since the values lie in the plane"),
     ({"key": [[1, 0, 0]]}, ValueError, r"key: expected shape \(S, 2\)"),
     ({"value": [[1.0]]}, ValueError, r"value: expected shape \(3, 1\) or \(3, 2\)"),
     ({"names": ["a"]}, ValueError, "names: expected 3 strings, got 1"),
