@@ -29,3 +29,31 @@ def reaches(run: dict, share: float = 0.9) -> int:
             break
         reached = n
     return reached
+
+
+def aligned(target: Sequence[str], written: Sequence[str]) -> list[int]:
+    """The places of `target` that keep their letter when `written` is aligned with it.
+
+    The alignment is a longest common subsequence: it may skip letters on both sides and changes no
+    order; of several it is the one that keeps what comes first in `target`.
+
+    Example:
+        >>> aligned("dcba", "dba")
+        [0, 2, 3]
+    """
+    # best[t][w]: the most letters that target[t:] and written[w:] have in common, in order.
+    best = [[0] * (len(written) + 1) for _ in range(len(target) + 1)]
+    for t in reversed(range(len(target))):
+        for w in reversed(range(len(written))):
+            same = target[t] == written[w]
+            best[t][w] = 1 + best[t + 1][w + 1] if same else max(best[t + 1][w], best[t][w + 1])
+    kept, t, w = [], 0, 0
+    while t < len(target) and w < len(written):
+        if target[t] == written[w]:
+            kept.append(t)
+            t, w = t + 1, w + 1
+        elif best[t][w + 1] >= best[t + 1][w]:
+            w += 1
+        else:
+            t += 1
+    return kept

@@ -1,43 +1,43 @@
-"""What one vector holds: accuracy by its size, what is lost first, how far the gradient reaches.
+"""What one vector carries, by training, beside a model that looks back.
 
-    python -m experiments.bottleneck            65 runs, about 17 minutes on one busy CPU core
+    python -m experiments.bottleneck            26 runs, about 8 minutes of one CPU core
     python -m experiments.bottleneck --quick    a few of them, in seconds
 
-An encoder reads letters, a decoder writes them again from the encoder's last state alone:
-backwards (`reverse`) or in order (`copy`). All are trained alike on sources of up to 10 letters;
-one size once more with four times the updates. Each run counts exact answers by length, letters
-right by the position of their source, given the model's own letters or the right ones, and
-how large the gradient of the loss of the letter that needs the first source letter is at the
-first and at the last source letter, before training and after.
+A GRU reads letters, a decoder writes them again from its last state alone: backwards (`reverse`) or
+in order (`copy`). "attention" is the same model with additive attention over all states of the same
+encoder. All are trained on words of up to 8 letters, for budgets in factors of four, each with its
+own cosine schedule. Each run counts exact answers by length. Those with one vector also say which
+letters survive at the longest length: at their place, and in the answer aligned with the word, so
+that one letter left out does not spoil all that follow.
 """
 
 import string
 from collections.abc import Sequence
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor
 
 from attnlab import tasks
 from attnlab.decoding.predictions import predict
 from attnlab.rnn import Seq2Seq, seq2seq
-from attnlab.tasks import PAD, Batches, Pair
+from attnlab.tasks import Batches, Pair
 from experiments import _record as record
-from experiments._scoring import exact, reaches
-from experiments._training import fit
+from experiments._scoring import aligned, exact, reaches
+from experiments._training import fit, parameters
 
-SEEDS, BATCH, RATE, EMBED_DIM, LETTERS = (0, 1, 2, 3, 4), 64, 0.004, 32, 20
-LONGEST, TESTED, STEPS, MORE = 10, 20, 800, 3200
-WIDTHS, MIDDLE = (16, 32, 64, 128, 256), 64
+SEEDS, BATCH, EMBED_DIM, LETTERS = (0, 1, 2), 64, 32, 20
+LONGEST, TESTED = 8, 16
+STEPS = (500, 2000, 8000)
+WIDTH = 64
+RATE, RATES = 0.004, (0.002, 0.004, 0.008)
 TASKS = {"reverse": tasks.reverse, "copy": tasks.copy}
-BY_PLACE = (6, 8, 10, 14)
-REACH = (1, 2, 4, 6, 8, 10, 12, 16, 20)
-GROUP = ("task", "cell", "width", "steps")
+GROUP = ("task", "model", "width", "steps", "rate")
+SIDE = ("task", "model", "width")
 
 
-def build(cell: str, width: int, size: int) -> Seq2Seq:
-    """Make an untrained model with `width` numbers in its state; an LSTM has a cell as well."""
-    return seq2seq(size, size, attention="none", embed_dim=EMBED_DIM, hidden_dim=width, cell=cell,
+def build(model: str, width: int, size: int) -> Seq2Seq:
+    """Make an untrained model with `width` numbers in each of its states."""
+    attention = "additive" if model == "attention" else "none"
+    return seq2seq(size, size, attention=attention, embed_dim=EMBED_DIM, hidden_dim=width,
                    bidirectional=False)  # fmt: skip
 
 
@@ -54,104 +54,82 @@ def measure(setting: dict, *, device: torch.device) -> dict:
     seed, steps = setting["seed"], setting["steps"]
     known = batches(setting, BATCH * steps, 1000 + seed, 1, setting["longest"])
     torch.manual_seed(seed)
-    model = build(setting["cell"], setting["width"], len(known.source_vocab)).to(device)
-    reach = {"untrained": _reach(model, setting)}
-    fit(model, known, steps=steps, lr=RATE, seed=seed, device=device)
-    reach["trained"] = _reach(model, setting)
-    found: dict = {"by_length": {}, "by_place": {}, "reach": reach}
+    model = build(setting["model"], setting["width"], len(known.source_vocab)).to(device)
+    seconds = fit(model, known, steps=steps, lr=setting["rate"], seed=seed, device=device)
+    found: dict = {"parameters": parameters(model), "cpu_seconds": seconds, "by_length": {}}
     for n in range(1, setting["most"] + 1):
         new = batches(setting, setting["tested"], 2000 + 100 * seed + n, n, n)
-        free, forced = predict(model, new), _teacher_forced(model, new)
-        found["by_length"][str(n)] = _counts(new.pairs, free, forced)
-        if n in BY_PLACE:
-            found["by_place"][str(n)] = {
-                "free": _by_place(new.pairs, free),
-                "told": _by_place(new.pairs, forced),
-            }
+        written = predict(model, new)
+        found["by_length"][str(n)] = _counts(new.pairs, written)
+        if setting["model"] == "fixed" and n == setting["longest"]:
+            found["by_place"] = _survivors(new.pairs, written)
     return found
 
 
-@torch.no_grad()
-def _teacher_forced(model: Seq2Seq, data: Batches) -> list[list[str]]:
-    """The most probable letter at each position, given the right letters before it."""
-    device, predicted = next(model.parameters()).device, [[""]] * len(data.pairs)
-    for batch in data:
-        batch = batch.to(device)
-        logits = model(batch.source, batch.source_lengths, batch.target_in)  # (B, T, V)
-        for index, tokens, n in zip(
-            batch.index.tolist(), logits.argmax(-1).tolist(), batch.target_lengths, strict=True
-        ):
-            # All but the last, which answers for the end symbol. It may name that symbol early.
-            predicted[index] = [data.target_vocab.tokens[token] for token in tokens[: int(n) - 1]]
-    return predicted
-
-
-def _counts(
-    pairs: Sequence[Pair], free: Sequence[Sequence[str]], forced: Sequence[Sequence[str]]
-) -> list[int]:
-    """Examples, exact answers, letters, letters right by itself, and right given the target."""
+def _counts(pairs: Sequence[Pair], written: Sequence[Sequence[str]]) -> list[int]:
+    """Examples, exact answers, letters, and letters right at their place."""
     places = range(len(pairs[0].target))
-    right = [sum(_right(pairs, predicted, t) for t in places) for predicted in (free, forced)]
-    return [len(pairs), sum(exact(free, pairs)), len(pairs) * len(places), *right]
+    right = sum(_right(pairs, written, t) for t in places)
+    return [len(pairs), sum(exact(written, pairs)), len(pairs) * len(places), right]
 
 
-def _by_place(pairs: Sequence[Pair], predicted: Sequence[Sequence[str]]) -> list[int]:
-    """The share of correct outputs for each source letter, from the first read to the last."""
+def _survivors(pairs: Sequence[Pair], written: Sequence[Sequence[str]]) -> dict[str, list[float]]:
+    """The share of answers that hold each source letter, from the first read to the last.
+
+    At its place; aligned; and by chance, which aligns the answers with the words of others.
+    """
+    others = [*written[1:], written[0]]
+    found = {
+        "place": [_right(pairs, written, t) for t in range(len(pairs[0].target))],
+        "aligned": _aligned(pairs, written),
+        "chance": _aligned(pairs, others),
+    }
     backwards = pairs[0].target == pairs[0].source[::-1]
-    counts = [_right(pairs, predicted, t) for t in range(len(pairs[0].target))]
-    return counts[::-1] if backwards else counts
+    return {way: [round(count / len(pairs), 5) for count in (row[::-1] if backwards else row)]
+            for way, row in found.items()}  # fmt: skip
 
 
-def _right(pairs: Sequence[Pair], predicted: Sequence[Sequence[str]], place: int) -> int:
+def _right(pairs: Sequence[Pair], written: Sequence[Sequence[str]], place: int) -> int:
     return sum(
         len(tokens) > place and tokens[place] == pair.target[place]
-        for pair, tokens in zip(pairs, predicted, strict=True)
+        for pair, tokens in zip(pairs, written, strict=True)
     )
 
 
-def _reach(model: Seq2Seq, setting: dict) -> dict:
-    """Base-10 logarithm of the gradient's norm at the first and last source letter, median."""
-    found = {}
-    for n in (n for n in REACH if n <= setting["most"]):
-        data = batches(setting, BATCH, 9000 + n, n, n)
-        (batch,) = data
-        place = n - 1 if setting["task"] == "reverse" else 0  # the letter that needs the first
-        first, last = gradient(model, batch, place)[:, [0, n - 1]].norm(dim=-1).T  # (B,) each
-        logs = torch.stack([first, last, first / last]).double().clamp(min=1e-30).log10()
-        found[str(n)] = [round(value, 5) for value in logs.median(dim=-1).values.tolist()]
-    return found
-
-
-def gradient(model: Seq2Seq, batch: tasks.Batch, place: int) -> Tensor:
-    """Gradient (B, S, embed_dim) of the loss of one target place in each of the source letters."""
-    batch = batch.to(next(model.parameters()).device)
-    seen = []
-    hook = model.encoder.embedding.register_forward_hook(lambda *call: seen.append(call[-1]))
-    try:
-        logits = model(batch.source, batch.source_lengths, batch.target_in)[:, place]  # (B, V)
-    finally:
-        hook.remove()
-    loss = F.cross_entropy(logits, batch.target_out[:, place], ignore_index=PAD, reduction="sum")
-    return torch.autograd.grad(loss, seen[0])[0].cpu()
+def _aligned(pairs: Sequence[Pair], written: Sequence[Sequence[str]]) -> list[int]:
+    counts = [0] * len(pairs[0].target)
+    for pair, tokens in zip(pairs, written, strict=True):
+        for place in aligned(pair.target, tokens):
+            counts[place] += 1
+    return counts
 
 
 def settings(quick: bool) -> list[dict]:
     """Every model and seed; seeds outermost, so that a first look comes early."""
-    models = [("reverse", cell, width, STEPS) for width in WIDTHS for cell in ("gru", "lstm")]
-    models += [("copy", cell, MIDDLE, STEPS) for cell in ("gru", "lstm")]
-    models += [("reverse", "gru", MIDDLE, MORE)]
+    sizes = {"longest": LONGEST, "most": 8 if quick else TESTED, "tested": 10 if quick else 500}
     if quick:
-        models = [("reverse", "gru", 16, 3), ("copy", "lstm", 16, 3)]
-    sizes = {"longest": LONGEST, "most": 8 if quick else TESTED, "tested": 5 if quick else 200}
-    return [
-        {**dict(zip(GROUP, model, strict=True)), "seed": seed, **sizes}
-        for seed in (SEEDS[:2] if quick else SEEDS)
-        for model in models
+        models = [("reverse", "fixed", 16, 3, RATE), ("copy", "fixed", 16, 3, RATE),
+                  ("reverse", "attention", 16, 3, RATE)]  # fmt: skip
+        return [_setting(model, seed, sizes) for seed in (0, 1) for model in models]
+    both = ("fixed", "attention")
+    models = [("reverse", model, WIDTH, STEPS[0], rate) for model in both for rate in RATES]
+    models += [
+        ("copy", "fixed", WIDTH, STEPS[0], RATE),
+        ("reverse", "fixed", WIDTH, STEPS[1], RATE),
     ]
+    # The longest budgets, with one seed: they take two minutes and one.
+    longest = [("reverse", "fixed", WIDTH, STEPS[2], RATE)]
+    longest += [("reverse", "attention", WIDTH, STEPS[1], RATE)]
+    return [_setting(model, seed, sizes)
+            for seed in SEEDS for model in (models if seed else models + longest)]  # fmt: skip
+
+
+def _setting(model: tuple, seed: int, sizes: dict) -> dict:
+    return {**dict(zip(GROUP, model, strict=True)), "seed": seed, **sizes}
 
 
 def summarise(runs: Sequence[dict]) -> list[dict]:
-    """One row for each task, cell, width and number of updates, over seeds, with intervals."""
+    """One row for each task, model, width, number of updates and rate, over seeds."""
     return [same | _row(group) for same, group in record.grouped(runs, GROUP)]
 
 
@@ -163,25 +141,23 @@ def _row(group: Sequence[dict]) -> dict:
     by_length = {}
     for n in first["by_length"]:
         counts = [run["by_length"][n] for run in group]
-        shares = over_seeds([[c[1] / c[0], c[3] / c[2], c[4] / c[2]] for c in counts])
-        by_length[n] = dict(zip(("exact", "letters", "letters_told"), shares, strict=True))
-    by_place = {
-        n: {way: over_seeds([[count / run["tested"] for count in run["by_place"][n][way]]
-                             for run in group]) for way in ways}
-        for n, ways in first["by_place"].items()
-    }  # fmt: skip
-    reach = {
-        when: {n: dict(zip(("first", "last", "ratio"),
-                           over_seeds([run["reach"][when][n] for run in group]), strict=True))
-               for n in lengths}
-        for when, lengths in first["reach"].items()
-    }  # fmt: skip
-    return {
+        shares = over_seeds([[c[1] / c[0], c[3] / c[2]] for c in counts])
+        by_length[n] = dict(zip(("exact", "letters"), shares, strict=True))
+    row = {
+        "parameters": first["parameters"],
+        **record.median_intervals(group, ["cpu_seconds"]),
         "holds_90": record.median_interval([reaches(run) for run in group]),
         "by_length": by_length,
-        "by_place": by_place,
-        "reach": reach,
     }
+    if "by_place" not in first:
+        return row
+    places = {way: over_seeds([run["by_place"][way] for run in group]) for way in first["by_place"]}
+    return row | {"by_place": places}
+
+
+def _at_longest(run: dict) -> float:
+    tested, right = run["by_length"][str(run["longest"])][:2]
+    return right / tested
 
 
 def main(argv: list[str] | None = None) -> dict:
@@ -190,7 +166,13 @@ def main(argv: list[str] | None = None) -> dict:
         record.options("bottleneck", __doc__, argv),
         settings=settings,
         measure=measure,
-        results=lambda runs: {"trained_to": runs[0]["longest"], "rows": summarise(runs)},
+        results=lambda runs: {
+            "trained_to": runs[0]["longest"],
+            "training": record.training(
+                runs, SIDE, score=_at_longest, of="exact answers at the longest length in training"
+            ),
+            "rows": summarise(runs),
+        },
     )
 
 

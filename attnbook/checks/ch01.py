@@ -111,19 +111,3 @@ def check_read(answer):
             got = [int(letter) for letter in ask(answer, h, count)]
             if got != letters.tolist():
                 return f"{count} letters in one {dtype}: expected {letters.tolist()}, got {got}."
-
-
-@checker(6)
-def check_reading(answer):
-    gate, words = ask(answer)
-    if not abs(gate - 0.964) < 0.0015:
-        return (
-            f"Gate {gate}: read on to the last word, then move the gate by "
-            "one notch at a time until the number in the first line is "
-            "largest."
-        )
-    if words != 27:
-        return (
-            f"{words} words: set the gate to one half and read on until the "
-            "state does not move at all."
-        )

@@ -16,7 +16,6 @@ from attnbook.drawings import (
     entrances,
     heads,
     layer_steps,
-    letters,
     linear,
     lookup,
     luong,
@@ -46,9 +45,7 @@ DRAWINGS: dict[str, Drawing] = {
     drawing.name: drawing
     for drawing in (
         encoder_decoder.DRAWING,
-        memory.LEAKY,
         memory.BINARY,
-        letters.DRAWING,
         memory.LOOK_BACK,
         lookup.QUERY_KEY_VALUE,
         plane.DRAWING,

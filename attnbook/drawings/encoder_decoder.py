@@ -10,13 +10,13 @@ from attnbook.drawings.drawing import Drawing
 from attnbook.drawings.sheet import NARROW, WIDE, Sheet
 from attnlab.tasks.vocab import SPECIAL
 
-SOURCE = ("the", "black", "cat")
-RIGHT = ("le", "chat", "noir")
-ROWS, COLUMNS = 25, 4
+SOURCE = ("c", "a", "t")
+RIGHT = ("t", "a", "c")
+ROWS, COLUMNS = 16, 4
 
 
 class Run(NamedTuple):
-    """What the model read and wrote, and its state (100 numbers) after each word."""
+    """What the model read and wrote, and its state (64 numbers) after each letter."""
 
     read: tuple[str, ...]
     read_states: list[list[float]]
@@ -27,8 +27,8 @@ class Run(NamedTuple):
 
 @cache
 def run() -> Run:
-    """Let chapter 01's model, a GRU with one fixed vector, translate the sentence."""
-    kept = recorded.model("toy_french_fixed_gru")
+    """Let chapter 01's model, a GRU with one fixed vector, write the word backwards."""
+    kept = recorded.model("backwards_vector_2000")
     model, ends = kept.model, kept.target_vocab.tokens.index(SPECIAL[2])
     source = torch.tensor([kept.source_vocab.encode(list(SOURCE))])
     with torch.no_grad():
@@ -57,9 +57,9 @@ def strip(sheet: Sheet, x: float, y: float, size: float, values: list[float], fi
 def draw(narrow: bool) -> Sheet:
     """In one line on a wide page; on a narrow one the decoder stands below the encoder."""
     found = run()
-    size, pitch = (4.6, 84.0) if narrow else (6.0, 95.0)
+    size, pitch = (6.2, 84.0) if narrow else (8.0, 95.0)
     w, h = COLUMNS * size, ROWS * size
-    sheet = Sheet(NARROW, 518, 13.5) if narrow else Sheet(WIDE, 312, 15)
+    sheet = Sheet(NARROW, 486, 13.5) if narrow else Sheet(WIDE, 290, 15)
     small = 12.5 if narrow else 13
 
     x, y = (30.0, 62.0) if narrow else (16.0, 84.0)
@@ -84,13 +84,13 @@ def draw(narrow: bool) -> Sheet:
         around = [(end + 8, middle), (end + 54, middle), (end + 54, turn), (12, turn)]
         around += [(12, below + h / 2), (start - 6, below + h / 2)]
         sheet.arrow(around, "state", style="d-thick")
-        for row, line in enumerate(("one", "vector,", "100", "numbers,", "no more")):
+        for row, line in enumerate(("one", "vector,", "64", "numbers,", "no more")):
             sheet.text(end + 64, middle - 34 + 17 * row, line, size=small, anchor="start")
         sheet.text(start - 4, turn + 28, "The decoder writes", anchor="start", style="d-bold")
     else:
         below, start = y, end + 118
         sheet.arrow([(end + 9, middle), (start - 7, middle)], "state", style="d-thick")
-        for row, line in enumerate(("one vector,", "100 numbers,")):
+        for row, line in enumerate(("one vector,", "64 numbers,")):
             sheet.text((end + start) / 2, middle - 37 + 18 * row, line, size=small)
         sheet.text((end + start) / 2, middle + 20, "no more", size=small)
         sheet.text(start - 4, 14, "The decoder writes", anchor="start", style="d-bold")
@@ -99,12 +99,9 @@ def draw(narrow: bool) -> Sheet:
         left = start + place * pitch
         strip(sheet, left, below, size, state, False)
         _in(sheet, left + w / 2, below + h, _name(found.heard[place]), told=True)
-        wrong = place < len(RIGHT) and word != RIGHT[place]
         top = below - (22 if narrow else 28)
         sheet.arrow([(left + w / 2, below - 7), (left + w / 2, top)])
-        name = f"{_name(word)} ✗" if wrong else _name(word)
-        role, style = ("query", "d-bold") if wrong else (None, "")
-        sheet.text(left + w / 2, top - 11, name, role, style=style)
+        sheet.text(left + w / 2, top - 11, _name(word), style="d-bold")
         if place < len(found.written) - 1:
             _on(sheet, left + w, below + h / 2, pitch - w)
     return sheet
@@ -127,15 +124,13 @@ def _name(word: str) -> str:
 
 DRAWING = Drawing(
     name="encoder-decoder",
-    title="After 1,000 updates, a decoder that knows a black cat only as one vector makes it blue.",
+    title="A decoder that knows a cat only as one vector writes it backwards.",
     description=(
-        "A recurrent encoder reads “the black cat”. After each word it has a state, drawn as a "
-        "strip of 100 coloured cells, one for each number. The first two strips are pale, for "
-        "they are not passed on. Only the last one goes to the "
-        "decoder, which writes “le chat bleu”, the blue cat, and stops; right would be “le chat "
-        "noir”. At each step it reads the word that it has just written. The numbers are those "
-        "of the model of this chapter, trained for 1,000 updates; the sentence was in its training "
-        "corpus."
+        "A recurrent encoder reads c, a and t. After each letter it has a state, drawn as a "
+        "strip of 64 coloured cells, one for each number. The first two strips are pale, for "
+        "they are not passed on. Only the last one goes to the decoder, which writes t, a and c, "
+        "and stops. At each step it reads the letter that it has just written. The numbers are "
+        "those of a model of this chapter, trained for 2,000 updates."
     ),
     draw=draw,
     two_layouts=True,

@@ -1,58 +1,10 @@
 """Chapters 01 and 02: what a state keeps of its inputs, and looking back at all states."""
 
-from fractions import Fraction
-
 from attnbook.drawings.drawing import Drawing
-from attnbook.drawings.sheet import NARROW, Sheet, number
-
-INPUTS = (6, 2, 4)
-KEPT = Fraction(1, 2)
-"""Of chapter 01's example: half of the state is kept at a step, and half of the input added."""
+from attnbook.drawings.sheet import NARROW, Sheet
 
 BITS = (1, 0, 1, 1)
-"""Of its second one: inputs that are bits."""
-
-
-def states() -> list[Fraction]:
-    """The state after each input."""
-    state, found = Fraction(0), []
-    for value in INPUTS:
-        state = KEPT * state + (1 - KEPT) * value
-        found.append(state)
-    return found
-
-
-def shares() -> list[Fraction]:
-    """The weight of each input in the last state."""
-    return [KEPT ** (len(INPUTS) - 1 - place) * (1 - KEPT) for place in range(len(INPUTS))]
-
-
-def leaky(narrow: bool) -> Sheet:
-    """Inputs go in from above; below, the weight of each in the last state."""
-    sheet = Sheet(NARROW, 300, 13.5)
-    w, pitch, left = 68, 96, 66
-    sheet.text(0, 13, "input", anchor="start", style="d-muted")
-    sheet.text(0, 92, "state", anchor="start", style="d-muted")
-    for place, (value, state) in enumerate(zip(INPUTS, states(), strict=True)):
-        x = left + place * pitch
-        sheet.text(x + w / 2, 13, str(value), style="d-bold", size=16)
-        sheet.arrow([(x + w / 2, 26), (x + w / 2, 70)])
-        sheet.text(x + w / 2 + 8, 46, "× ½", anchor="start", size=12.5)
-        sheet.item("state", x, 76, w, 32, number(float(state)), size=16)
-        if place:
-            sheet.arrow([(x - pitch + w + 2, 92), (x - 3, 92)], "state")
-            sheet.text(x - (pitch - w) / 2, 122, "× ½", size=12.5)
-    sheet.text(left, 158, "weight in the last state", anchor="start", style="d-bold")
-    sheet.text(left + 210, 158, "adds", anchor="start", style="d-bold")
-    for place, (value, share) in enumerate(zip(INPUTS, shares(), strict=True)):
-        y = 178 + 30 * place
-        sheet.text(0, y + 9, f"{share} of {value}", anchor="start")
-        sheet.bar(left, y, 200, 18, float(share))
-        sheet.text(left + 210, y + 9, number(float(share * value)), anchor="start")
-    sheet.line([(left + 200, 264), (NARROW - 16, 264)])
-    sheet.text(left + 210, 280, number(float(states()[-1])), anchor="start", style="d-bold")
-    sheet.text(left + 194, 280, "together", anchor="end")
-    return sheet
+"""Of chapter 01's example: inputs of a state that halves at each step."""
 
 
 def fractions() -> list[str]:
@@ -82,18 +34,6 @@ def binary(narrow: bool) -> Sheet:
     sheet.text(NARROW, 23 + size / 2, "one place on", anchor="end", style="d-muted", size=12.5)
     return sheet
 
-
-LEAKY = Drawing(
-    name="leaky-state",
-    title="Every step halves what was there: the first input ends with the smallest weight.",
-    description=(
-        "A state reads 6, 2 and 4. At each step half of the state is kept and half of the input "
-        "added: the state is 3, then 2.5, then 3.25. Below, the weight of each input "
-        "in the last state, as bars, and what it adds: 1/8 of 6, which is 0.75; 1/4 of 2, which "
-        "is 0.5; and 1/2 of 4, which is 2."
-    ),
-    draw=leaky,
-)
 
 BINARY = Drawing(
     name="binary-state",

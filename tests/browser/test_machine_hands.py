@@ -11,7 +11,6 @@ from attnbook.machines import CostCurves, HeadSwitch
 from attnkit.viz import AttentionExplorer
 from booktools.widget_page import write_page
 from tests.attnbook.machines import test_cache_scrubber as cache
-from tests.attnbook.machines import test_gate_slider as gate
 from tests.attnbook.machines import test_head_switch as switch
 from tests.attnbook.machines import test_query_plane as plane
 from tests.browser.conftest import ROOT
@@ -27,47 +26,6 @@ from tests.browser.explorer_page import (
 )
 
 pytestmark = pytest.mark.browser
-
-# ---- The gate.
-
-
-@pytest.mark.parametrize("bias", [0.8, 2.3, 3.3, 5.0])
-def test_the_place_that_it_names_is_the_first_that_is_marked(show, bias):
-    """A change by 2 to the minus 7 may flip place 6: what is added carries."""
-    _, root, _ = show(gate.make(bias=bias))
-    for step in range(2, len(gate.LONG) + 1):
-        move(root, "Words read", step)
-        digits = root.locator(".gate-digits span")
-        marked = digits.evaluate_all("(all) => all.findIndex((one) => one.matches('.gate-moved'))")
-        said = root.locator(".machine-say").inner_text()
-        assert f"binary place {marked + 1} is the first to change" in said
-
-
-def test_the_digits_are_the_states_and_mark_the_first_words_bit(show):
-    page, root, _ = show(gate.make())
-    digits = root.locator(".gate-digits span")
-    for step in (1, 4, 9):
-        move(root, "Words read", step)
-        texts = digits.all_inner_texts()
-        assert texts[:step] == [str(bit) for bit in reversed(gate.LONG[:step])]
-        assert root.locator(".gate-moved").count() == 1  # at one half each bit has its own place
-        assert digits.nth(step - 1).get_attribute("class") == "gate-moved"
-        assert root.locator(".gate-later").count() == len(gate.LONG) - step
-    assert root.locator(".machine-big").inner_text() == "“cats” moves the state by 0.00195"
-    page.emulate_media(forced_colors="active")
-    settle(page)
-    back = "e => getComputedStyle(e).backgroundColor"
-    assert digits.nth(8).evaluate(back) != digits.nth(7).evaluate(back)
-
-
-def test_the_first_word_is_a_button_that_flips_it(show):
-    _, root, _ = show(gate.make())
-    button = root.get_by_role("button", name="Flip “cats”")
-    for flipped in (True, False):
-        root.locator(".gate-first").click()
-        assert snapshot(root)["flipped"] is flipped
-        assert button.get_attribute("aria-pressed") == str(flipped).lower()
-
 
 # ---- The plane.
 

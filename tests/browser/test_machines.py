@@ -186,8 +186,8 @@ def test_every_control_moves_by_keys_and_says_what_follows(shown):
             continue
         hand.focus()
         pressed = hand.evaluate("e => e.type === 'checkbox' || e.type === 'button'")
-        # One of the arrows leads away from an end.
-        for key in ["Space"] if pressed else ["ArrowLeft", "ArrowRight", "ArrowDown"]:
+        # One of the arrows leads away from an end; a word loses its last letter.
+        for key in ["Space"] if pressed else ["ArrowLeft", "ArrowRight", "ArrowDown", "Backspace"]:
             if snapshot(root) == before:
                 page.keyboard.press(key)
         assert snapshot(root) != before, hand.evaluate("e => e.outerHTML")
@@ -275,34 +275,34 @@ def test_text_is_text(show, name):
 
 
 def test_two_of_a_kind_have_names_of_their_own(show):
-    case = CASES["GateSlider"]
+    case = CASES["CacheScrubber"]
     page, first, _ = show(case.make(), case.make())
     second, before = page.locator(".machine").nth(1), snapshot(first)
-    follow(page, address_of("gate-slider-2", {"step": 9}))
+    follow(page, address_of("cache-scrubber-2", {"step": 9}))
     assert (snapshot(first), snapshot(second)["step"]) == (before, 9)
     ids = page.locator(".machine").evaluate_all("all => all.map(e => e.id)")
-    assert ids == ["gate-slider", "gate-slider-2"]
+    assert ids == ["cache-scrubber", "cache-scrubber-2"]
 
 
 @pytest.mark.parametrize(
     "anchor, target, leads",
-    [("gate-slider", "step:9", True), ("gate-slider-2", "step:9", True),
-     ("gate-slider", "2", False), ("query-plane", "turned:true", False)],
+    [("cache-scrubber", "step:9", True), ("cache-scrubber-2", "step:9", True),
+     ("cache-scrubber", "2", False), ("query-plane", "turned:true", False)],
 )  # fmt: skip
 def test_a_link_of_the_text_may_use_the_name_that_the_page_gives(anchor, target, leads):
-    state = state_of(CASES["GateSlider"].make())
+    state = state_of(CASES["CacheScrubber"].make())
     assert _leads_somewhere(state, anchor, target) is leads
 
 
 def test_a_link_that_is_followed_at_once_is_not_overwritten(show):
     """What is set is noted in the address a while later: not over where the reader has gone."""
-    page, root, _ = show(CASES["GateSlider"].make())
+    page, root, _ = show(CASES["CacheScrubber"].make())
     for step in range(2, 8):
-        control(root, "Gate").press("ArrowRight")
+        control(root, "Words").press("ArrowRight")
         page.wait_for_timeout(50 * step)  # about when the address is written
-        follow(page, address_of("gate-slider", {"step": step}))
+        follow(page, address_of("cache-scrubber", {"step": step}))
         assert snapshot(root)["step"] == step
-    control(root, "Gate").press("ArrowRight")
+    control(root, "Words").press("ArrowRight")
     follow(page, "elsewhere")
     page.wait_for_timeout(400)
     assert page.url.endswith("#elsewhere")

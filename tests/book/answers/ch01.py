@@ -6,7 +6,6 @@ CHECKS = {
     3: "check_place",
     4: "check_write",
     5: "check_read",
-    6: "check_reading",
 }
 
 WRONG = {
@@ -115,11 +114,6 @@ WRONG = {
         "lambda h, n: [int(float(h) * 16**n)] * n",
         "6 letters in one torch.float32",
     ),
-    (6, "a notch too low"): ("lambda: (0.961, 27)", "Gate 0.961: read on to the last word"),
-    (6, "a notch too high"): ("lambda: (0.968, 27)", "Gate 0.968: read on to the last word"),
-    (6, "the number of places of a float32"): ("lambda: (0.964, 24)", "24 words: set the gate"),
-    (6, "the last word"): ("lambda: (0.964, 28)", "28 words: set the gate"),
-    (6, "the wrong way round"): ("lambda: (27, 0.964)", "Gate 27: read on"),
 }
 
 HELPERS = """

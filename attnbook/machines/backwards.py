@@ -1,0 +1,218 @@
+"""A word to type: the vector that it becomes, and what a trained model writes from that alone."""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+import traitlets as t
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from attnbook.machines.base import Machine, softmax
+from attnkit.guard import checks
+from attnkit.viz import arrays as inputs
+from attnkit.viz.heatmap import plain_axes
+from attnkit.viz.widget import expect
+from attnlab.rnn import Seq2Seq
+from attnlab.training.quantization import SCALE, pack
+
+LETTERS, LONGEST, WRITTEN = "abcdefghijklmnopqrstuvwxyz", 12, 16
+FIRST, END = 4, 2
+"""The ids of "a" and of the end symbol; before the letters stand padding, begin, end, unknown."""
+
+
+class Backwards(Machine):
+    r"""A word that the reader types, read by a GRU and written backwards by another.
+
+    .. math:: h_j = f(x_j, h_{j-1}) \qquad s_0 = \tanh(W_b h_S + b) \qquad s_t = f(y_{t-1}, s_{t-1})
+
+    The last state of the first is all that the second starts from (Sutskever et al. 2014). A model
+    with additive attention also takes an average of all states h at every letter that it writes
+    (Bahdanau et al. 2015). It writes the likeliest letter each time, at most 16.
+
+    Args:
+        models: of one layer, in one direction, made by `attnlab.rnn.seq2seq` with attention "none"
+            or "additive", with padding, begin, end, unknown and the letters a to z as tokens. Their
+            weights are sent in eight bits: `round_to_eight_bits` them first.
+        names: of the models.
+        model: the place of the one that reads. A trait, as are the next two: set them and the page
+            follows.
+        word: up to 12 letters a to z.
+        at: the place of a letter to exchange for the next in the alphabet; -1 for none.
+        title, caption: plain text above and below.
+
+    Raises:
+        TypeError: a model is no `Seq2Seq`, a name no string.
+        ValueError: no models, a setting that does not fit.
+
+    Example:
+        >>> from attnlab.rnn import seq2seq
+        >>> untrained = seq2seq(30, 30, attention="none", embed_dim=4, hidden_dim=8,
+        ...                     bidirectional=False)
+        >>> machine = Backwards([untrained], names=["untrained"], word="cat")
+        >>> len(machine.compute()["vector"])
+        8
+    """
+
+    _about = "Trained on random words of 1 to 8 letters. Everything is computed in your browser."
+    _limits: ClassVar = {
+        "model": lambda m: (0, len(m.names) - 1),
+        "word": None,
+        "at": lambda _: (-1, LONGEST - 1),
+    }
+
+    names = t.List(t.Unicode()).tag(sync=True)
+    shapes = t.List().tag(sync=True)  # a model: [name, rows, columns] of each of its tensors
+    integers = t.Bytes().tag(sync=True)  # int8: all matrices of all models, one after another
+    factors = t.Bytes().tag(sync=True)  # float32: a scale for each row, and all vectors
+    model = t.Int(0).tag(sync=True)
+    word = t.Unicode("").tag(sync=True)
+    at = t.Int(-1).tag(sync=True)
+
+    def __init__(
+        self,
+        models: Sequence[Seq2Seq],
+        *,
+        names: Sequence[str],
+        model: int = 0,
+        word: str = "",
+        at: int = -1,
+        **texts: str,
+    ):
+        if not models:
+            checks.fail("models", "at least 1", "none")
+        for one in models:
+            checks.instance("models", one, Seq2Seq, "attnlab.rnn.Seq2Seq")
+        packed = [pack(one.state_dict()) for one in models]
+        self._weights = [_stored(weights) for weights in packed]
+        flat = [_flat(weights) for weights in packed]
+        super().__init__(
+            names=inputs.strings("names", names, len(models)),
+            shapes=[shapes for shapes, *_ in flat],
+            integers=b"".join(integers for _, integers, _ in flat),
+            factors=b"".join(factors for *_, factors in flat),
+            model=model,
+            word=word,
+            at=at,
+            **texts,
+        )
+
+    @t.validate("word")
+    def _a_word(self, proposal):
+        fits = re.fullmatch(f"[a-z]{{0,{LONGEST}}}", proposal.value) is not None
+        return expect(proposal, f"up to {LONGEST} letters a to z", fits)
+
+    def changed(self) -> str:
+        """The word that is read: as typed, or with one letter exchanged."""
+        if not 0 <= self.at < len(self.word):
+            return self.word
+        letter = LETTERS[(LETTERS.index(self.word[self.at]) + 1) % 26]
+        return self.word[: self.at] + letter + self.word[self.at + 1 :]
+
+    def compute(self) -> dict:
+        weights = self._weights[self.model]
+        read = self.changed()
+        vector, written, sure, looks = _answer(weights, read)
+        plain = written if read == self.word else _answer(weights, self.word)[1]
+        places = range(max(len(written), len(plain)))
+        return {
+            "read": read,
+            "vector": vector.tolist(),
+            "written": written,
+            "sure": sure,
+            "looks": looks,
+            "right": sum(a == b for a, b in zip(written, reversed(read), strict=False)),
+            "exact": written == read[::-1],
+            "moved": [written[i : i + 1] != plain[i : i + 1] for i in places],
+        }
+
+    def figure(self) -> Figure:
+        figure, ax = plain_axes((6.4, 2.6), self.title or "A word as one vector")
+        shown = self.compute()
+        ax.bar(range(len(shown["vector"])), shown["vector"], color="#262c33")
+        ax.set(xlabel=f"{shown['read']} → {shown['written']}", ylabel="state", ylim=(-1, 1))
+        return figure
+
+    def _words(self) -> str:
+        return (
+            f"A word to type, {json.dumps(self.word)}, the vector that it becomes, and what "
+            f"{self.names[self.model]} writes: {json.dumps(self.compute()['written'])}."
+        )
+
+
+def _flat(packed: dict[str, Tensor]) -> tuple[list, bytes, bytes]:
+    """Names and sizes, the integers of all matrices, and all scales and vectors in that order."""
+    shapes, integers, factors = [], b"", b""
+    for name, value in packed.items():
+        if name.endswith(SCALE):
+            continue
+        if value.dim() > 1:
+            integers += value.numpy().tobytes()
+        factors += packed.get(name + SCALE, value).float().numpy().tobytes()
+        shapes.append([name, len(value), value.shape[1] if value.dim() > 1 else 0])
+    return shapes, integers, factors
+
+
+def _stored(packed: dict[str, Tensor]) -> dict[str, np.ndarray]:
+    """The weights that come back out, float64."""
+    return {
+        name: value.double().numpy()
+        * (packed[name + SCALE].double().numpy()[:, None] if name + SCALE in packed else 1)
+        for name, value in packed.items()
+        if not name.endswith(SCALE)
+    }
+
+
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))
+
+
+def _gru(weights: dict, side: str, x: np.ndarray, state: np.ndarray) -> np.ndarray:
+    """One step of `nn.GRU`."""
+    inner, outer = (
+        weights[f"{side}.rnn.weight_{part}_l0"] @ v + weights[f"{side}.rnn.bias_{part}_l0"]
+        for part, v in (("ih", x), ("hh", state))
+    )
+    (r, z, n), (r_h, z_h, n_h) = np.split(inner, 3), np.split(outer, 3)
+    z = _sigmoid(z + z_h)
+    return (1 - z) * np.tanh(n + _sigmoid(r + r_h) * n_h) + z * state
+
+
+def _answer(weights: dict, word: str) -> tuple[np.ndarray, str, list[float], list[list[float]]]:
+    """The vector, what is written, how probable each letter was, and the weights of each look."""
+    state = np.zeros(weights["encoder.rnn.weight_hh_l0"].shape[1])
+    states = []
+    for letter in word:
+        x = weights["encoder.embedding.weight"][FIRST + LETTERS.index(letter)]
+        state = _gru(weights, "encoder", x, state)
+        states.append(state)
+    vector, token, written, sure, looks = state, 1, "", [], []
+    if not word:
+        return vector, written, sure, looks
+    state = np.tanh(weights["decoder.bridge.weight"] @ state + weights["decoder.bridge.bias"])
+    look = "decoder.attention.v" in weights
+    keys = np.array(states) @ weights["decoder.attention.key_proj.weight"].T if look else None
+    while len(written) < WRITTEN:
+        x, context = weights["decoder.embedding.weight"][token], np.zeros(0)
+        if look:
+            asked = weights["decoder.attention.query_proj.weight"] @ state
+            asked = asked + weights.get("decoder.attention.query_proj.bias", 0)
+            row = softmax(np.tanh(asked + keys) @ weights["decoder.attention.v"])
+            context = row @ np.array(states)
+        state = _gru(weights, "decoder", np.concatenate([x, context]), state)
+        seen = np.concatenate([state, context, x]) if look else state
+        logits = weights["decoder.readout.weight"] @ seen + weights["decoder.readout.bias"]
+        chances = softmax(logits)
+        # Padding, the beginning and the unknown are never written.
+        token = (
+            END if chances[END] > chances[FIRST:].max() else FIRST + int(chances[FIRST:].argmax())
+        )
+        if token == END:
+            break
+        written += LETTERS[token - FIRST]
+        sure.append(float(chances[token]))
+        if look:
+            looks.append(row.tolist())
+    return vector, written, sure, looks

@@ -1,0 +1,91 @@
+"""The machine that writes backwards: what it computes of a typed word is what torch computes."""
+
+import copy
+from functools import cache
+
+import numpy as np
+import pytest
+import torch
+
+from attnbook.machines import Backwards
+from attnbook.machines.backwards import FIRST, LETTERS, WRITTEN
+from attnlab.rnn import Seq2Seq, seq2seq
+from attnlab.training.quantization import round_to_eight_bits
+
+
+@cache
+def models() -> tuple[Seq2Seq, ...]:
+    """One without attention and one with it, of weights large enough to write something."""
+    torch.manual_seed(1)
+    found = []
+    for attention in ("none", "additive"):
+        model = seq2seq(30, 30, attention=attention, embed_dim=6, hidden_dim=8, bidirectional=False)
+        for parameter in model.parameters():
+            torch.nn.init.normal_(parameter, std=0.7)
+        found.append(round_to_eight_bits(model).eval())
+    return tuple(found)
+
+
+def make(text: str = "one vector", **settings) -> Backwards:
+    return Backwards(models(), names=[text, "it may look back"],
+                     **{"word": "sentence", "title": "Type"} | settings)  # fmt: skip
+
+
+SETTINGS = [
+    {"model": 1},
+    {"word": "", "at": 3},
+    {"word": "abz", "at": 2, "model": 1},
+    {"word": "zzzzzzzzzzzz", "at": 11},
+]
+
+
+@pytest.mark.parametrize("settings", [{}, *SETTINGS])
+def test_vector_letters_and_looks_are_torchs(settings):
+    machine = make(**settings)
+    shown, word = machine.compute(), machine.changed()
+    model = copy.deepcopy(models()[machine.model]).double()
+    source = torch.tensor([[FIRST + LETTERS.index(letter) for letter in word]]).reshape(1, -1)
+    if not word:
+        assert shown["written"] == ""
+        assert not any(shown["vector"])
+        return
+    vector = model.encoder(source).state[0, -1]
+    assert np.array(shown["vector"]) == pytest.approx(vector.detach().numpy(), abs=1e-9)
+    decoded = model.greedy(source, None, WRITTEN, need_weights=machine.model == 1)
+    said = [int(token) for token in decoded.tokens[0] if token >= FIRST]
+    assert shown["written"] == "".join(LETTERS[token - FIRST] for token in said)
+    told = torch.tensor([[1, *said]])
+    chances = model(source, None, told)[0].softmax(-1)  # (T + 1, V)
+    for step, token in enumerate(said):
+        assert shown["sure"][step] == pytest.approx(chances[step, token].item(), abs=1e-9)
+    if machine.model == 1:
+        weights = decoded.weights[0, : len(said)].numpy()
+        assert np.array(shown["looks"]) == pytest.approx(weights, abs=1e-9)
+
+
+def test_an_exchanged_letter_is_the_next_and_what_moves_is_said():
+    machine = make(word="az", at=1)
+    assert machine.changed() == "aa"
+    before, after = make(word="az").compute()["written"], make(word="aa").compute()["written"]
+    moved = machine.compute()["moved"]
+    assert moved == [a != b for a, b in zip(before.ljust(len(moved)), after.ljust(len(moved)),
+                                            strict=True)]  # fmt: skip
+    assert make(word="az", at=5).changed() == "az"
+    assert not any(make(word="az").compute()["moved"])
+
+
+def test_right_letters_are_counted_at_their_place(monkeypatch):
+    said = (np.zeros(1), "cbx", [1.0] * 3, [])
+    monkeypatch.setattr("attnbook.machines.backwards._answer", lambda *_: said)
+    shown = make(word="abc").compute()
+    assert (shown["right"], shown["exact"]) == (2, False)
+
+
+@pytest.mark.parametrize(
+    "setting, words",
+    [({"word": "Anna"}, "word: expected up to 12 letters"), ({"word": "a" * 13}, "word: expected"),
+     ({"model": 2}, "model: expected 0 to 1"), ({"at": 12}, "at: expected -1 to 11")],
+)  # fmt: skip
+def test_a_wrong_setting_is_named(setting, words):
+    with pytest.raises(ValueError, match=words):
+        make(**setting)
