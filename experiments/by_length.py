@@ -54,7 +54,6 @@ MODELS = {
 # Models of seed 0 whose weights are kept in `models/`, for the chapters to open.
 KEPT = {
     "reverse": ("additive",),
-    "dates": ("additive",),
     "toy_french": ("fixed GRU", "additive", "dot", "transformer"),
 }
 RATES = {"transformer": 0.002, "general": 0.002}  # 0.004 for the others, as in `learning`
@@ -138,7 +137,7 @@ def measure(setting: dict, *, device: torch.device, command: str, save: bool) ->
     if MODELS[name].get("attention") != "none":
         links = align(model, Batches(near, *vocabs, batch_size=100))
         found["error_rate"] = error_rate(links, near)
-    if save and seed == 0 and name in KEPT[task]:
+    if save and seed == 0 and name in KEPT.get(task, ()):
         about = {"task": task, "model": name, "seed": seed, "command": command}
         file = recorded.model_file(f"{task}_{name}".replace(" ", "_").lower())
         recorded.save_model(file, model, kind, arguments, vocabs, about)
