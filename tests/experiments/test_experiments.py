@@ -38,15 +38,17 @@ FILES_OF_CODE = Path(experiments.__file__).parent.glob("[a-z]*.py")
 NAMES = sorted(path.stem for path in FILES_OF_CODE if path.stem not in ("plan", "seeds"))
 # They read with a published model; test_minilm.py has more.
 READS = ("docstrings", "explaining", "real_sentence", "reference", "similar")
+# And these with a published language model; test_smollm.py has more.
+WRITES = ("dropped", "induction", "kv_cache", "one_token", "sinks", "too_tired", "turned")
 # They measure times, or have tests of their own.
 OTHERS = ("parallel", "score_cost", "translate", "update_rates")
 # They read with published models, or measure times of models that need not have learned.
 UNTRAINED = ("explaining", "negation", "parallel", "real_sentence", "reference", "similar",
-             "score_cost", "update_rates")  # fmt: skip
+             "score_cost", "update_rates", *WRITES)  # fmt: skip
 # Their files are of before a file had to say it; run again, each leaves this list.
 NOT_YET = ("docstrings", "pointing", "positions", "recall",
            "recall_longer", "recall_states", "score_rates")  # fmt: skip
-REPEATED = [name for name in NAMES if name not in (*OTHERS, *READS)]
+REPEATED = [name for name in NAMES if name not in (*OTHERS, *READS, *WRITES)]
 HEADER = {"command", "seeds", "interval", "versions", "device", "date"}
 OPTIONS = {"by_length": ["--task", "reverse"]}
 # What tells the rows of a file apart, in the words of the settings.
@@ -98,6 +100,8 @@ def quick(request, tmp_path_factory):
     def run(name: str) -> Quick:
         if name in READS:
             request.getfixturevalue("minilm")  # skips where the weights are not
+        if name in WRITES:
+            request.getfixturevalue("smollm")
         path = tmp_path_factory.mktemp(name) / f"{name}.json"
         argv = ["--quick", "--device", "cpu", "--out", str(path), *OPTIONS.get(name, [])]
         swept = []
@@ -133,7 +137,10 @@ def apart(name: str, rows: list[dict]) -> list[tuple]:
     return list(dict.fromkeys(tuple(row[key] for key in ROWS[name]) for row in rows))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow) if name in WRITES else name for name in NAMES],
+)
 @whole
 def test_quick_form_writes_what_it_returns_and_leaves_nothing_else(name, quick):
     form = quick(name)
@@ -279,7 +286,7 @@ def test_an_accuracy_is_a_share(name, quick):
 
 @whole
 def test_every_experiment_has_the_rows_that_its_chapter_reads(quick):
-    rows = {name: quick(name).written["rows"] for name in NAMES if name not in READS}
+    rows = {name: quick(name).written["rows"] for name in NAMES if name not in (*READS, *WRITES)}
     assert len(rows["bottleneck"]) == 3
     assert [row["model"] for row in rows["by_length"]] == list(by_length.MODELS)
     assert [(row["task"], row["model"]) for row in rows["learning"]] == list(learning.STEPS)
