@@ -21,7 +21,10 @@ for name, value in SAME_NUMBERS.items():
 local_provisioner.launch_kernel = forked.launch
 
 # Notebooks that read with a published model are skipped where its weights are not. CI has them.
-NEEDS = {"15_what_a_trained_transformer_looks_at.ipynb": "all-MiniLM-L6-v2"}
+NEEDS = {
+    "15_what_a_trained_transformer_looks_at.ipynb": "all-MiniLM-L6-v2",
+    "17_a_language_model_opened.ipynb": "SmolLM2-135M-Instruct",
+}
 
 # The longest first, or a worker that gets one of these at the end leaves the others idle. Before
 # them comes the file that builds the book. What reads the book comes after the notebooks, or the

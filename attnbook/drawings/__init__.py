@@ -22,6 +22,7 @@ from attnbook.drawings import (
     masks,
     memory,
     norms,
+    one_token,
     online_softmax,
     orders,
     phases,
@@ -103,6 +104,7 @@ DRAWINGS: dict[str, Drawing] = {
         bugs.BUG_MAP,
         bugs.MASK_AXES,
         bugs.VIEW_ALONE,
+        one_token.DRAWING,
     )
 }
 

@@ -1,0 +1,115 @@
+"""Chapter 17: one token of SmolLM2 on its way through thirty layers."""
+
+from typing import NamedTuple
+
+from attnbook.drawings.drawing import Drawing
+from attnbook.drawings.sheet import NARROW, WIDE, Sheet
+
+
+class Row(NamedTuple):
+    """What happens to the token in one layer."""
+
+    first: float  # weight on the first token, mean of the heads
+    head: int  # the one that gives most to a token that is neither the first nor this one
+    token: str
+    weight: float
+    says: str  # what the model would say if it ended here
+    chance: float
+
+
+TOKENS = ("The", "capital", "of", "France", "is")
+WAY = (
+    Row(0.30, 6, "of", 0.42, "a", 0.45),
+    Row(0.16, 8, "of", 0.67, ".", 0.82),
+    Row(0.56, 1, "France", 0.58, ".", 0.79),
+    Row(0.83, 8, "of", 0.34, ".", 0.50),
+    Row(0.77, 8, "of", 0.41, ".", 0.26),
+    Row(0.78, 4, "of", 0.16, "␣", 0.37),
+    Row(0.87, 3, "capital", 0.06, "␣", 0.53),
+    Row(0.91, 8, "of", 0.07, "␣", 0.43),
+    Row(0.85, 5, "of", 0.22, ".", 0.82),
+    Row(0.64, 7, "capital", 0.39, ".", 0.80),
+    Row(0.47, 6, "of", 0.29, "␣", 0.48),
+    Row(0.21, 1, "France", 0.59, ".", 0.61),
+    Row(0.46, 0, "of", 0.79, "␣", 0.36),
+    Row(0.56, 8, "capital", 0.89, "␣", 0.64),
+    Row(0.70, 8, "France", 0.43, "␣", 0.79),
+    Row(0.78, 5, "of", 0.23, "␣", 0.82),
+    Row(0.38, 0, "France", 0.78, "␣", 0.76),
+    Row(0.78, 8, "France", 0.32, "␣", 0.86),
+    Row(0.87, 1, "France", 0.12, "␣", 0.78),
+    Row(0.69, 1, "France", 0.39, "␣", 0.98),
+    Row(0.94, 1, "France", 0.09, "␣", 0.92),
+    Row(0.71, 7, "capital", 0.49, "␣", 0.92),
+    Row(0.50, 5, "France", 0.36, "␣", 0.42),
+    Row(0.73, 4, "France", 0.90, ".", 0.46),
+    Row(0.90, 4, "France", 0.33, "the", 0.40),
+    Row(0.90, 2, "capital", 0.12, "␣", 0.49),
+    Row(0.79, 0, "of", 0.14, "the", 0.60),
+    Row(0.66, 4, "France", 0.26, "the", 0.67),
+    Row(0.84, 7, "of", 0.21, "capital", 0.20),
+    Row(0.63, 3, "France", 0.20, "Paris", 0.77),
+)
+"""The token "is" of results/one_token.json; a space alone is written ␣."""
+
+TELL = 0.3  # the least weight that is written in full ink
+PITCH, TOP, SMALL = 15.5, 48, 11.5
+
+
+def way(narrow: bool) -> Sheet:
+    """A row a layer, the first at the bottom as a state rises: rests, looks, would say."""
+    width = NARROW if narrow else WIDE
+    stretch = width / NARROW
+    high = TOP + PITCH * len(WAY)
+    sheet = Sheet(width, high + 34, SMALL)
+    bar, looks, says = 26 * stretch, 126 * stretch, 252 * stretch
+    long = 62 * stretch
+    heads = (
+        (bar, "weight on the", "first token"),
+        (looks, "looks most", "elsewhere at"),
+        (says, "would say,", "ending here"),
+    )
+    for x, *lines in heads:
+        for line, words in enumerate(lines):
+            sheet.text(x, 10 + 15 * line, words, anchor="start", style="d-bold")
+    sheet.text(0, 40, "layer", anchor="start", style="d-muted")
+    for layer, row in enumerate(WAY):
+        y = high - PITCH * (layer + 0.5)
+        sheet.text(16, y, str(layer), anchor="end", style="d-muted")
+        sheet.bar(bar, y - 4.5, long, 9, row.first)
+        sheet.text(bar + long + 4, y, f"{row.first:.2f}", "weight", anchor="start")
+        style = "d-bold" if row.weight >= TELL else "d-muted"
+        role = "key" if row.weight >= TELL else None
+        sheet.text(looks, y, row.token, role, anchor="start", style=style)
+        sheet.text(looks + 50, y, f"{row.weight:.2f}", anchor="start", style="d-muted")
+        sheet.text(looks + 79, y, f"head {row.head}", anchor="start", style="d-muted")
+        last = "d-bold" if row.says == "Paris" else ""
+        sheet.text(says, y, row.says, anchor="start", style=last)
+        sheet.text(says + 49, y, f"{row.chance:.2f}", anchor="start", style="d-muted")
+    y = high + 20
+    sheet.text(0, y, "begins as", anchor="start", style="d-muted")
+    x = 62
+    for token in TOKENS:
+        wide = 12 + 7 * len(token)
+        now = token == "is"
+        sheet.shape("state", x, y - 11, wide, 22, style="d-new" if now else "d-box")
+        sheet.text(x + wide / 2, y, token, "state", style="d-bold" if now else "")
+        x += wide + 6
+    return sheet
+
+
+DRAWING = Drawing(
+    name="one-token",
+    title="The token “is” on its way up: it rests on “The”, fetches “France”, and says “Paris”.",
+    description=(
+        "The last token of The capital of France is, in each of thirty layers, the first at the "
+        "bottom. Bars: the mean weight of its nine heads on the first token, from 0.16 in layer 1 "
+        "to 0.94 in layer 20, mostly above 0.6. Beside them the token that one head looks at "
+        "most, the first and itself apart: of and capital up to layer 13, with weights up to "
+        "0.89, then mostly France, 0.78 in layer 16 and 0.90 in layer 23. At the right, the word "
+        "that the model would say if it ended there: a full stop or a space nearly everywhere, "
+        "the from layer 24 on, capital after layer 28, and Paris only after the last, 0.77."
+    ),
+    draw=way,
+    two_layouts=True,
+)

@@ -1,0 +1,30 @@
+"""Answers to the exercise of chapter 17 that are wrong, and what the check must say of them."""
+
+CHECKS = {1: "check_induction"}
+
+WRONG = {
+    (1, "the same token, not the one behind it"): (
+        "lambda w: w.diagonal(-(w.shape[-1] // 2), -2, -1).mean(-1)",
+        "a head that looks there alone: off by",
+    ),
+    (1, "the token before"): (
+        "lambda w: w.diagonal(-1, -2, -1)[..., w.shape[-1] // 2 - 1 :].mean(-1)",
+        "a head that looks there alone: off by",
+    ),
+    (1, "queries and keys exchanged"): (
+        "lambda w: induction_scores(w.mT)",
+        "a head that looks there alone: off by",
+    ),
+    (1, "the end of the first time with it"): (
+        "lambda w: w.diagonal(1 - w.shape[-1] // 2, -2, -1).mean(-1)",
+        "a head that looks there alone: off by",
+    ),
+    (1, "one mean for all heads"): (
+        "lambda w: induction_scores(w).mean()",
+        "expected shape (1, 1), got ()",
+    ),
+    (1, "a mean over the heads"): (
+        "lambda w: induction_scores(w.mean(1, keepdim=True)).expand(w.shape[:2])",
+        "2 layers of 3 heads, 4 tokens twice: off by",
+    ),
+}
