@@ -86,7 +86,7 @@ def sinks() -> None:
         top.set_title("Blindfold token 48, and it is a second sink")
         for x, y, words, colour in (
             (23, 0.73, "on the first token", BLUE),
-            (6.5, 0.71, "dashed: token 48\nblindfolded", GREY),
+            (12.3, 0.64, "dashed: token 48\nblindfolded", GREY),
             (23, 0.05, "on token 48", ORANGE),
         ):
             top.text(x, y, words, color=colour, ha="center", fontsize=10)
