@@ -70,7 +70,7 @@ def every_seed(chapter: str, name: str, live: Any) -> Any:
         KeyError: it has no numbers of that name.
 
     Example:
-        >>> every_seed("02", "anything", {"lookup": [0.99, 1.0]})
+        >>> every_seed("04", "anything", {"lookup": [0.99, 1.0]})
         {'lookup': [0.99, 1.0]}
     """
     here = list(_over_seeds(live))

@@ -25,7 +25,6 @@ from booktools.notebooks import execute
 from experiments import _record as record
 
 CHAPTERS = {
-    "02": 5,
     "04": 6,
     "05b": 3,
     "06": 6,

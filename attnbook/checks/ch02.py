@@ -163,20 +163,3 @@ def check_matrix(answer):
         what = f"A = {A}, Eq = {Eq}, Ek = {Ek}"
         if problem := compare(got, expected / math.sqrt(A), 1e-4, what):
             return problem
-
-
-@checker(6)
-def check_turns(answer):
-    pair, weight, hidden = ask(answer)
-    if str(pair) != "Gus 6":
-        return (
-            f"{pair}: hide the last two pairs, Pia's and Oto's, and pin the "
-            "darkest cell of the last row."
-        )
-    if not abs(weight - 0.9) < 0.051:
-        return f"Weight {weight}: pin a cell of that row, and read the list."
-    if hidden != 5:
-        return (
-            f"{hidden} hidden: hide one more at a time, until another pair "
-            "than Gus 6 has the darkest cell of the last row."
-        )

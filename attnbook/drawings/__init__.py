@@ -6,7 +6,6 @@ drawings into its pages itself (`attnbook.drawings.sphinx_ext`).
 
 from attnbook.drawings import (
     additive,
-    bandwidth,
     beams,
     bugs,
     cache,
@@ -27,7 +26,6 @@ from attnbook.drawings import (
     orders,
     phases,
     places,
-    plane,
     projections,
     reading,
     ring,
@@ -49,8 +47,6 @@ DRAWINGS: dict[str, Drawing] = {
         memory.BINARY,
         memory.LOOK_BACK,
         lookup.QUERY_KEY_VALUE,
-        plane.DRAWING,
-        bandwidth.DRAWING,
         additive.WHOLE,
         additive.SCORE,
         scores.DRAWING,

@@ -19,7 +19,6 @@ from sphinx.errors import ExtensionError
 from attnbook.drawings import (
     DRAWINGS,
     additive,
-    bandwidth,
     beams,
     cache,
     encoder_decoder,
@@ -319,22 +318,6 @@ def printed(text: str) -> list[float]:
     return [float(one) for one in re.findall(r"-?\d+(?:\.\d+)?", text)]
 
 
-def test_bandwidths_are_those_of_the_chapters_points():
-    found = cells("02", "imports", "models", "kernel-regression", "kernel-code", until="flat = ")
-    place, value = found["data"][0]
-    assert torch.equal(place[:, 0], bandwidth.measured()[0])
-    assert torch.equal(value[:, 0], bandwidth.measured()[1])
-    for frame, width in enumerate(bandwidth.BANDWIDTHS):
-        curve = found["regression"](found["x"], place, value, width)
-        run = bandwidth.run(width)
-        assert run.curve == pytest.approx(curve[:, 0].tolist(), abs=1e-3)
-        text = f"distance to the true curve: {found['error'](curve):.2f}"
-        assert text in words(DRAWINGS["bandwidths"], frame)
-        assert sum(run.weights) == pytest.approx(1)
-    best = min(bandwidth.BANDWIDTHS, key=lambda width: bandwidth.run(width).distance)
-    assert best == 0.05
-
-
 def test_encoder_decoder_shows_what_the_model_writes():
     """The states are the ones that the model has when it reads the word as a whole."""
     import torch
@@ -377,7 +360,8 @@ def test_a_lookup_shows_the_example(capsys, chapter, name, found):
         run |= {name: run[name][0].tolist() for name in ("weights", "output")}
     else:
         run = cells(chapter, "imports", "by-hand")
-        run |= cells(chapter, "imports", "by-hand", "as-loop-code")
+        run |= cells(chapter, "imports", "as-matmul-code")
+        run |= {"weights": run["weights"][0].tolist(), "output": (run["weights"] @ run["V"])[0]}
         assert run["q"].tolist() == pytest.approx(found.query)
         assert run["K"].tolist() == [list(key) for key in found.keys]
         assert run["V"].tolist() == [list(value) for value in found.values]
@@ -544,14 +528,6 @@ def test_growing_cache_shows_the_example(capsys):
         assert f"{cache.WITH_CACHE[place]} multiply-adds" in drawn
     assert f"{sum(cache.WITH_CACHE)} multiply-adds" in drawing.says[-1]
     assert f"takes {sum(cache.AGAIN)}" in drawing.says[-1]
-
-
-def test_query_plane_shows_the_example():
-    drawn = words(DRAWINGS["query-plane"])
-    assert drawn[:-1:2] == list(lookup.PHONE_BOOK.names)
-    assert drawn[1::2] == [f"{weight:.2f}" for weight in lookup.PHONE_BOOK.weights]
-    for weight in lookup.PHONE_BOOK.weights:
-        assert f"{weight:.2f}" in DRAWINGS["query-plane"].description
 
 
 def _full(sheet: Sheet) -> list[tuple[float, float]]:

@@ -86,4 +86,4 @@ def test_the_file_of_a_chapter_has_what_the_chapter_hands_over(chapter):
 def test_a_chapter_that_is_none_of_them_is_refused(capsys):
     with pytest.raises(SystemExit):
         seeds.main(["99"])
-    assert "expected chapters of 02" in capsys.readouterr().err
+    assert "expected chapters of 04" in capsys.readouterr().err

@@ -6,7 +6,6 @@ CHECKS = {
     3: "check_gradient",
     4: "check_false_lookups",
     5: "check_matrix",
-    6: "check_turns",
 }
 
 WRONG = {
@@ -131,13 +130,6 @@ WRONG = {
         "expected shape (6, 5), got (5, 6)",
     ),
     (5, "multiplies the features away"): ("lambda q, k: q @ k.T", "It raised RuntimeError"),
-    (6, "the pair asked for at the start"): (
-        'lambda: ("Pia 6", 0.9, 5)',
-        "Pia 6: hide the last two",
-    ),
-    (6, "another model"): ('lambda: ("Eva 2", 0.7, 5)', "Eva 2: hide the last two"),
-    (6, "the weight before"): ('lambda: ("Gus 6", 0.0, 5)', "Weight 0.0: pin a cell of that row"),
-    (6, "one too early"): ('lambda: ("Gus 6", 0.9, 4)', "4 hidden: hide one more"),
 }
 
 HELPERS = """
