@@ -103,8 +103,8 @@ def repeat_heads(x: Tensor, heads: int) -> Tensor:
 
 def any_visible(mask: Tensor) -> Tensor:
     """Whether a query may see any key: mask (..., L, S) -> boolean (..., L, 1)."""
-    # In this order, or a size that is exported as dynamic would have to stay below 2048.
-    if values_unavailable(mask) or mask.numel() < 2048:
+    size = mask.numel()  # no int while it is exported as dynamic, or it would have to stay small
+    if (isinstance(size, int) and size < 2048) or values_unavailable(mask):
         return mask.any(-1, keepdim=True)
     # A maximum over bytes, which on a CPU is up to 25 times faster than any() over many booleans;
     # but the C++ that Inductor writes for it does not compile (PyTorch 2.13), torch.jit.trace knows

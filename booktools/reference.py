@@ -253,7 +253,7 @@ def link_names(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 
 def used(blocks: list[str]) -> set[str]:
-    """The full names of what blocks of code take from attnkit, imports of any block in mind."""
+    """The full names of what blocks of code take from our packages, imports of any block in mind."""
     local: dict[str, str] = {}
     chains: set[str] = set()
     for block in blocks:
@@ -270,7 +270,7 @@ def used(blocks: list[str]) -> set[str]:
                 chains.add(ast.unparse(node))
     parts = (chain.partition(".") for chain in chains)
     names = {local.get(first, first) + dot + rest for first, dot, rest in parts}
-    return {name for name in names if name.startswith("attnkit.")}
+    return {name for name in names if name.startswith(("attnkit.", "attnlab.", "attnbook."))}
 
 
 def link_code(app: Sphinx, doctree: nodes.document, docname: str) -> None:

@@ -81,11 +81,11 @@ def draw(narrow: bool) -> Sheet:
     middle = y + h / 2
     if narrow:
         below, start, turn = y + h + 154.0, 34.0, y + h + 64
-        around = [(end + 8, middle), (end + 54, middle), (end + 54, turn), (12, turn)]
+        around = [(end + 8, middle), (end + 42, middle), (end + 42, turn), (12, turn)]
         around += [(12, below + h / 2), (start - 6, below + h / 2)]
         sheet.arrow(around, "state", style="d-thick")
         for row, line in enumerate(("one", "vector,", "64", "numbers,", "no more")):
-            sheet.text(end + 64, middle - 34 + 17 * row, line, size=small, anchor="start")
+            sheet.text(end + 50, middle - 34 + 17 * row, line, size=small, anchor="start")
         sheet.text(start - 4, turn + 28, "The decoder writes", anchor="start", style="d-bold")
     else:
         below, start = y, end + 118

@@ -19,7 +19,7 @@ function button(textContent, next, pressed) {
 // ---- Pictures.
 
 const rect = (className, x, y, width, height, more) => svg("rect", { class: className, x, y, width, height, ...more });
-const rule = (className, x1, y1, x2, y2) => svg("line", { class: className, x1, y1, x2, y2 });
+const rule = (className, x1, y1, x2, y2, more) => svg("line", { class: className, x1, y1, x2, y2, ...more });
 const text = (className, x, y, words, more) => svg("text", { class: className, x, y, ...more }, words);
 
 /** Attributes of a node of SVG that stays, numbers rounded. */

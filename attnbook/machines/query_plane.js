@@ -1,6 +1,6 @@
 // A query to drag among its keys; the kit stands before it.
 
-const SIZE = 340, MIDDLE = SIZE / 2, BELOW = 64, STEP = 0.1, STEPS = 40, RATE = 2, EDGE = 2;
+const SIZE = 340, MIDDLE = 170, BELOW = 64, STEP = 0.1, STEPS = 40, RATE = 2, EDGE = 2;
 
 // ---- What is computed.
 
@@ -28,17 +28,6 @@ function compute(data, { query, turned, steps, hard }) {
   const weights = hard ? scores.map((_, j) => Number(j === best)) : softmax(scores);
   return { asked, keys, scores, weights, output: values[0].map((_, d) => dot(weights, columnOf(values, d))),
     pull: pullOf(data, hard, keys, asked) };
-}
-
-/** The corners of the smallest polygon around points (Andrew's monotone chain). */
-function hullOf(points) {
-  const sorted = [...points].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
-  const half = (list) => list.reduce((kept, p) => {
-    const turn = ([a, b], [c, d]) => (c - a) * (p[1] - b) - (d - b) * (p[0] - a);
-    while (kept.length > 1 && turn(...kept.slice(-2)) <= 0) kept.pop();
-    return [...kept, p];
-  }, []).slice(0, -1);
-  return sorted.length < 3 ? sorted : [...half(sorted), ...half(sorted.reverse())];
 }
 
 /** Whether values are numbers, drawn on a line; how far the plane reaches, and places in it. */
@@ -69,10 +58,9 @@ const stretch = (by, reach) => ({ query }) => {
   const most = Math.max(...query.map(Math.abs));
   return most ? { query: query.map((v) => v * Math.min(by, reach / most)) } : {};
 };
-const learn = ({ steps }) => ({ steps: Math.min(steps + 1, STEPS) });
 const controls = ({ matrix, reach, target }) => [...matrix ? [toggle("Multiply the query by W first", "turned")] : [],
   ...target === null ? [] : [slider("Learned", "steps", { max: STEPS, text: (n) => plural(n, "step") }), toggle("Hard: the best key takes all", "hard"),
-    button("Learn one step", learn)], button("Shorter", stretch(0.5, reach)), button("Longer", stretch(2, reach))];
+    button("Learn one step", ({ steps }) => ({ steps: Math.min(steps + 1, STEPS) }))], button("Shorter", stretch(0.5, reach)), button("Longer", stretch(2, reach))];
 const fits = { query: (v, s, { held }) => Array.isArray(v) && v.length === 2 && v.every(Number.isFinite) && alike(v, held(v)) };
 
 function build({ page, data: { names, flat, reach, held }, on, take, settings }) {
@@ -84,7 +72,7 @@ function build({ page, data: { names, flat, reach, held }, on, take, settings })
     event.preventDefault();
     handle.focus({ preventScroll: true });
   });
-  const near = (v) => Math.round(100 * v * reach) / 100, round = (v) => Math.round(v * 1e6) / 1e6;
+  const round = (v, n = 1e6) => Math.round(v * n) / n, near = (v) => round(v * reach, 100);
   drag(on, area, (x, y) => ({ query: held([near(2 * x - 1), near(1 - 2 * y * tall)]) }), take);
   arrows(on, handle, (...by) => ({ query: held(settings().query.map((v, d) => round(v + STEP * by[d]))) }), take);
 }
@@ -95,14 +83,15 @@ function arrowTo(name, [x, y], width) {
   if (far < 1) return [];
   const ux = (x - MIDDLE) / far, uy = (y - MIDDLE) / far, long = Math.min(far, 9 + width), half = long * 0.45;
   const [fx, fy] = [x - ux * long, y - uy * long], n = (v) => v.toFixed(1);
-  return [svg("line", { class: name, x1: MIDDLE, y1: MIDDLE, x2: fx, y2: fy, stroke_width: width }), svg("path", { class: name,
+  return [rule(name, MIDDLE, MIDDLE, fx, fy, { stroke_width: width }), svg("path", { class: name,
     d: `M${n(x)} ${n(y)}L${n(fx - uy * half)} ${n(fy + ux * half)}L${n(fx + uy * half)} ${n(fy - ux * half)}Z` })];
 }
 
-/** Axes, and the hull of values that lie in the plane. */
+/** Axes, and the hull of values that lie in the plane: all triangles of three of them. */
 function ground({ flat, value, at }) {
   const axes = [rule("plane-axis", 0, MIDDLE, SIZE, MIDDLE), rule("plane-axis", MIDDLE, 0, MIDDLE, SIZE)];
-  return flat ? axes : [...axes, svg("polygon", { class: "plane-hull", points: hullOf(value).map(at).join(" ") })];
+  const after = (list, n) => list.slice(n + 1), drawn = (...corners) => svg("polygon", { class: "plane-hull", points: corners.map(at).join(" ") });
+  return flat ? axes : [...axes, ...value.flatMap((a, i) => after(value, i).flatMap((b, j) => after(value, i + j + 1).map((c) => drawn(a, b, c))))];
 }
 
 /** Values as boxes, the larger the heavier, and the output: on a line of its own, or in the plane. */
@@ -139,9 +128,9 @@ function show(now, { page, data }) {
   [...page.top.children].forEach((item, j) => showBar(item, names[j], weights[j]));
   const best = weights.indexOf(Math.max(...weights));
   say(page.big, `output ${written(output)}${target === null ? "" : `, wanted ${fixed(target, 0)}`}`);
-  const tied = scores.filter((score) => score === scores[best]).length > 1;
-  say(page.score, `${asks(now)}; ${tied ? "all keys fit alike" : `best key ${names[best]}, score ${fixed(scores[best], 2)}`}` +
-    (target === null ? "" : hard ? "; a hard lookup moves no key" : `; the keys have learned for ${plural(steps, "step")}`));
+  const tied = scores.lastIndexOf(scores[best]) > scores.indexOf(scores[best]);
+  say(page.score, `${asks(now)}; ${tied ? "all fit alike" : `best key ${names[best]}, score ${fixed(scores[best], 2)}`}` +
+    (target === null || hard ? "" : `; ${plural(steps, "step")} learned`));
   put(page.handle, { cx, cy, "aria-valuenow": Math.round(Math.atan2(query[1], query[0]) * 180 / Math.PI),
     "aria-valuemin": -180, "aria-valuemax": 180, "aria-valuetext": written(query) });
 }

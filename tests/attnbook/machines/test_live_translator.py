@@ -424,7 +424,7 @@ def test_the_view_of_a_page_brings_its_state_and_a_picture(translator):
     assert "<img src=x" not in start + end
     view = json.loads(tag.split(">", 1)[1].rsplit("<", 1)[0])
     state = view["state"]["state"]
-    assert view["model_id"] == live.model_id
+    assert re.fullmatch("[0-9a-f]{32}", view["model_id"])
     assert state["_anywidget_id"] == "attnbook.machines.live_translator.LiveTranslator"
     assert state["files"] == ["live-translator/toy-0.safetensors"]
     assert state["text"] == live.text
@@ -443,6 +443,7 @@ def test_another_widget_comes_to_a_page_with_its_state():
         **{name: getattr(plane, name) for name in ("key", "value", "query", "names", "scale")},
         "matrix": None,
         "turned": False,
+        **{"target": None, "steps": 0, "hard": False},
     }
     assert html.escape(plane.description()) in end
 
