@@ -253,7 +253,7 @@ def link_names(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 
 def used(blocks: list[str]) -> set[str]:
-    """The full names of what blocks of code take from our packages, imports of any block in mind."""
+    """The full names of what blocks of code take from our packages, by the imports of any block."""
     local: dict[str, str] = {}
     chains: set[str] = set()
     for block in blocks:
