@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from attnkit.call import Attended, Call, check_module, project
 from attnkit.formula import default_scale
 from attnkit.guard import checks
-from attnkit.mechanisms.multihead import Cache, Rotate
+from attnkit.mechanisms.multihead import Cache, Rotate, check_hooks, divisor, turned
 
 
 class LatentAttention(nn.Module):
@@ -69,9 +69,7 @@ class LatentAttention(nn.Module):
         self.embed_dim = checks.integer("embed_dim", embed_dim, minimum=1)
         self.num_heads = checks.integer("num_heads", num_heads, minimum=1)
         if head_dim is None:
-            if embed_dim % num_heads:
-                checks.fail("num_heads", f"a divisor of embed_dim ({embed_dim})", str(num_heads))
-            head_dim = embed_dim // num_heads
+            head_dim = embed_dim // divisor("num_heads", num_heads, "embed_dim", embed_dim)
         self.head_dim = checks.integer("head_dim", head_dim, minimum=1)
         self.latent_dim = checks.integer("latent_dim", latent_dim, minimum=1)
         self.rope_dim = checks.integer("rope_dim", rope_dim, minimum=0)
@@ -116,21 +114,22 @@ class LatentAttention(nn.Module):
         """
         dims = dict.fromkeys(("query_dim", "key_dim", "value_dim"), self.embed_dim)
         key, _, (*lead, L, S) = check_module(self, query, key, None, need_weights, **dims)
+        check_hooks(rotate, cache)
         held = 0 if cache is None else getattr(cache, "kept", cache.length)
         if mask is not None:
             mask = checks.mask(mask, (*lead, L, held + S), device=query.device).unsqueeze(-3)
         asks, turns = self._queries(query, mask)
-        latent, turned = project(self._latents, key, mask).split(
+        latent, shared = project(self._latents, key, mask).split(
             [self.latent_dim, self.rope_dim], -1
         )
-        turned = turned.unsqueeze(-3)  # (..., 1, S, rope_dim)
+        shared = shared.unsqueeze(-3)  # (..., 1, S, rope_dim)
         if rotate is not None and self.rope_dim:
             offset = 0 if cache is None else cache.length
-            turns, turned = rotate(turns, offset), rotate(turned, offset)
-        kept = torch.cat((latent.unsqueeze(-3), turned), -1)  # (..., 1, S, latent_dim + rope_dim)
+            turns, shared = turned(rotate, turns, offset), turned(rotate, shared, offset)
+        kept = torch.cat((latent.unsqueeze(-3), shared), -1)  # (..., 1, S, latent_dim + rope_dim)
         if cache is not None:
             kept, _ = cache.update(kept, kept[..., :0])
-        latent, turned = kept.split([self.latent_dim, self.rope_dim], -1)
+        latent, shared = kept.split([self.latent_dim, self.rope_dim], -1)
         if absorbed:
             asks, keys, values = asks @ self.key_up, kept, latent
         else:
@@ -138,7 +137,7 @@ class LatentAttention(nn.Module):
             made = project(lambda x: x @ up.mT, latent.squeeze(-3), mask)
             made = made.unflatten(-1, (2 * self.num_heads, -1)).transpose(-3, -2)
             keys, values = made.chunk(2, -3)  # (..., H, S, D)
-            keys = torch.cat((keys, turned.expand(*keys.shape[:-1], -1)), -1)
+            keys = torch.cat((keys, shared.expand(*keys.shape[:-1], -1)), -1)
         call = Call(
             torch.cat((asks, turns), -1), keys, values, mask,
             lead=(*lead, self.num_heads), grouped=absorbed,
@@ -156,8 +155,8 @@ class LatentAttention(nn.Module):
 
     def _latents(self, key: Tensor) -> Tensor:
         """Latents and what is to be turned (..., S, latent_dim + rope_dim)."""
-        latent, turned = self.latent_proj(key).split([self.latent_dim, self.rope_dim], -1)
-        return torch.cat((self.norm(latent), turned), -1)
+        latent, shared = self.latent_proj(key).split([self.latent_dim, self.rope_dim], -1)
+        return torch.cat((self.norm(latent), shared), -1)
 
     def extra_repr(self) -> str:
         return (

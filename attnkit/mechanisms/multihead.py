@@ -88,11 +88,11 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         self.embed_dim = embed_dim = checks.integer("embed_dim", embed_dim, minimum=1)
         if head_dim is None:
-            head_dim = embed_dim // _divisor("num_heads", num_heads, "embed_dim", embed_dim)
+            head_dim = embed_dim // divisor("num_heads", num_heads, "embed_dim", embed_dim)
         self.num_heads = num_heads = checks.integer("num_heads", num_heads, minimum=1)
         self.head_dim = checks.integer("head_dim", head_dim, minimum=1)
         kv_heads = num_heads if num_kv_heads is None else num_kv_heads
-        self.num_kv_heads = _divisor("num_kv_heads", kv_heads, "num_heads", num_heads)
+        self.num_kv_heads = divisor("num_kv_heads", kv_heads, "num_heads", num_heads)
         self.kdim = embed_dim if kdim is None else checks.integer("kdim", kdim, minimum=1)
         self.vdim = embed_dim if vdim is None else checks.integer("vdim", vdim, minimum=1)
         checks.flag("bias", bias)
@@ -207,7 +207,7 @@ class MultiHeadAttention(nn.Module):
         dims = {"query_dim": self.embed_dim, "key_dim": self.kdim, "value_dim": self.vdim}
         key, value, target = check_module(self, query, key, value, need_weights, **dims)
         *lead, L, S = target
-        _check_hooks(rotate, cache)
+        check_hooks(rotate, cache)
         lead = (*lead, self.num_heads)
         # All is checked before the cache is written to: a refused call leaves it as it was.
         held = 0 if cache is None else getattr(cache, "kept", cache.length)
@@ -218,7 +218,7 @@ class MultiHeadAttention(nn.Module):
         query, key, value = heads
         if rotate is not None:
             offset = 0 if cache is None else cache.length
-            query, key = _turned(rotate, query, offset), _turned(rotate, key, offset)
+            query, key = turned(rotate, query, offset), turned(rotate, key, offset)
         if cache is not None:
             key, value = cache.update(key, value)
         call = Call(
@@ -294,7 +294,8 @@ class MultiHeadAttention(nn.Module):
         )
 
 
-def _divisor(name: str, value: int, whole_name: str, whole: int) -> int:
+def divisor(name: str, value: int, whole_name: str, whole: int) -> int:
+    """Check that `value` is an int that divides `whole`."""
     value = checks.integer(name, value, minimum=1)
     if whole % value:
         checks.fail(name, f"a divisor of {whole_name} ({whole})", str(value))
@@ -306,7 +307,8 @@ def _split_heads(x: Tensor, head_dim: int) -> Tensor:
     return torch.unflatten(x, -1, (-1, head_dim)).transpose(-3, -2)
 
 
-def _check_hooks(rotate: Rotate | None, cache: Cache | None) -> None:
+def check_hooks(rotate: Rotate | None, cache: Cache | None) -> None:
+    """Check what a call is given for positions and for earlier keys."""
     if rotate is not None and not callable(rotate):
         checks.fail("rotate", "a function (x, offset) -> x", type(rotate).__name__, TypeError)
     if cache is not None and not (hasattr(cache, "update") and hasattr(cache, "length")):
@@ -330,9 +332,10 @@ def _visible(
     return seen if mask is None else mask & seen
 
 
-def _turned(rotate: Rotate, x: Tensor, offset: int) -> Tensor:
-    turned = rotate(x, offset)
-    if not isinstance(turned, Tensor) or turned.shape != x.shape:
-        got = checks.shape(turned) if isinstance(turned, Tensor) else type(turned).__name__
+def turned(rotate: Rotate, x: Tensor, offset: int) -> Tensor:
+    """`rotate(x, offset)`, which must keep the shape."""
+    after = rotate(x, offset)
+    if not isinstance(after, Tensor) or after.shape != x.shape:
+        got = checks.shape(after) if isinstance(after, Tensor) else type(after).__name__
         checks.fail("rotate", f"a function that keeps the shape {checks.shape(x)}", str(got))
-    return turned
+    return after

@@ -41,13 +41,11 @@ class SinkAttention(MultiHeadAttention):
 
     def attend(self, call: Call, need_weights: bool) -> tuple[Tensor, Tensor | None]:
         """The softmax over the keys and the sink, whose share is then left out."""
-        query, key, value = widen(call.query, call.key, call.value)
+        (value,) = widen(call.value)
         if call.grouped:
-            key, value = (formula.repeat_heads(x, self.num_heads) for x in (key, value))
-        with without_autocast(query):
-            scores = formula.product(query, key.mT, self.scale)  # (..., H, L, S)
-            if call.bias is not None:
-                scores = scores + call.bias.to(scores.dtype)
+            value = formula.repeat_heads(value, self.num_heads)
+        with without_autocast(value):
+            scores = call.dot_scores(self.scale)  # (..., H, L, S)
             sink = self.sink.to(scores.dtype)[:, None, None].expand(*scores.shape[:-1], 1)
             mask = None if call.mask is None else F.pad(call.mask, (0, 1), value=True)
             weights = formula.masked_softmax(torch.cat((scores, sink), -1), mask, None)[..., :-1]

@@ -146,6 +146,15 @@ def test_without_norm_rope_or_batch():
     assert not attention(torch.randn(2, 5, 8), torch.randn(2, 0, 8)).output.any()
 
 
+def test_a_wrong_rotation_or_cache_is_named_before_the_cache_is_written(attention):
+    x, cache = tokens(4), KVCache()
+    with pytest.raises(ValueError, match="rotate: expected a function that keeps the shape"):
+        attention(x, rotate=lambda x, offset: x[..., :1], cache=cache)
+    assert cache.length == 0
+    with pytest.raises(TypeError, match="cache: expected an object with update and length"):
+        attention(x, cache=[])
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
