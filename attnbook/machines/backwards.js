@@ -1,8 +1,8 @@
-// A word to type, the vector that it becomes, and what is written from it; the kit stands before it.
+// A word to type, the vector that it becomes, and what is written from it; the kit and recurrent.js stand before it.
 
-const LETTERS = "abcdefghijklmnopqrstuvwxyz", LONGEST = 12, WRITTEN = 16, FIRST = 4, END = 2;
+const LETTERS = "abcdefghijklmnopqrstuvwxyz", LONGEST = 12, WRITTEN = 16, FIRST = 4;
 
-// ---- What is computed: nn.GRU twice, and additive attention where a model has it.
+// ---- What is computed.
 
 /** The weights of each model by name: vectors, and matrices as lists of rows. */
 function prepare({ shapes, integers, factors }) {
@@ -15,47 +15,22 @@ function prepare({ shapes, integers, factors }) {
   }))) };
 }
 
-const dot = (a, b) => a.reduce((sum, v, i) => sum + v * b[i], 0);
-const times = (rows, x, bias) => rows.map((row, i) => dot(row, x) + (bias ? bias[i] : 0));
-const sigmoid = (v) => 1 / (1 + Math.exp(-v));
-
-function gru(weights, side, x, state) {
-  const [inner, outer] = [["ih", x], ["hh", state]].map(([part, v]) =>
-    times(weights[`${side}.rnn.weight_${part}_l0`], v, weights[`${side}.rnn.bias_${part}_l0`])), n = state.length;
-  return state.map((old, i) => {
-    const keep = sigmoid(inner[n + i] + outer[n + i]), reset = sigmoid(inner[i] + outer[i]);
-    return (1 - keep) * Math.tanh(inner[2 * n + i] + reset * outer[2 * n + i]) + keep * old;
-  });
-}
-
-function answer(weights, word) {
-  const states = [], found = { written: "", sure: [], looks: [] }, name = "decoder.attention";
-  let state = weights["encoder.rnn.weight_hh_l0"][0].map(() => 0), token = 1;
-  for (const letter of word) states.push(state = gru(weights, "encoder",
-    weights["encoder.embedding.weight"][FIRST + LETTERS.indexOf(letter)], state));
-  found.vector = [...state];
-  if (!word) return found;
-  state = Float64Array.from(times(weights["decoder.bridge.weight"], state, weights["decoder.bridge.bias"]), Math.tanh);
-  const look = weights[`${name}.v`], keys = look && states.map((h) => times(weights[`${name}.key_proj.weight`], h));
+function answer(net, word) {
+  const found = { written: "", sure: [], looks: [], vector: net["encoder.rnn.weight_hh_l0"][0].map(() => 0) };
+  if (!word) return { ...found, vector: [...found.vector] };
+  const { states, first } = encode(net, [...word].map((letter) => FIRST + LETTERS.indexOf(letter)));
+  let state = first, token = BOS;
   while (found.written.length < WRITTEN) {
-    const x = weights["decoder.embedding.weight"][token];
-    let context = [], row;
-    if (look) {
-      const asked = times(weights[`${name}.query_proj.weight`], state, weights[`${name}.query_proj.bias`]);
-      row = softmax(keys.map((key) => look.reduce((sum, v, i) => sum + v * Math.tanh(asked[i] + key[i]), 0)));
-      context = [...state].map((_, i) => row.reduce((sum, w, j) => sum + w * states[j][i], 0));
-    }
-    state = gru(weights, "decoder", [...x, ...context], state);
-    const seen = look ? [...state, ...context, ...x] : state;
-    const chances = softmax(times(weights["decoder.readout.weight"], seen, weights["decoder.readout.bias"]));
+    const seen = net["decoder.attention.v"] && look(net, state, states, states);
+    const { state: after, chances } = advance(net, token, state, seen?.context);
     const letters = chances.slice(FIRST), most = Math.max(...letters);
-    if (chances[END] > most) break;
-    token = FIRST + letters.indexOf(most);
+    if (chances[EOS] > most) break;
+    [state, token] = [after, FIRST + letters.indexOf(most)];
     found.written += LETTERS[token - FIRST];
     found.sure.push(most);
-    if (look) found.looks.push(row);
+    if (seen) found.looks.push(seen.weights);
   }
-  return found;
+  return { ...found, vector: states.at(-1) };
 }
 
 const next = (letter) => LETTERS[(LETTERS.indexOf(letter) + 1) % 26];
@@ -104,7 +79,7 @@ function build({ page, on, take, settings }) {
 }
 
 /** Bars of the vector, up for a positive number and down for a negative one. */
-function strip(vector) {
+function bars(vector) {
   const wide = WIDE / vector.length;
   return [rule("backwards-axis", 0, STRIP, WIDE, STRIP), ...vector.map((v, j) =>
     rect("backwards-bar", j * wide + 0.5, Math.min(STRIP, STRIP - SWING * v), wide - 1, Math.max(SWING * Math.abs(v), 0.3)))];
@@ -134,7 +109,7 @@ function show(now, { page, data: { names } }) {
   });
   page.lines.replaceChildren(...looks.flatMap((row, i) => (i < LONGEST ? row.flatMap((weight, j) => (weight < 0.03 ? [] :
     [svg("line", { class: "backwards-look", x1: (j + 0.5) * TILE, y1: TOP + HIGH, x2: (i + 0.5) * TILE, y2: BOTTOM, stroke_opacity: weight })])) : [])));
-  page.strip.replaceChildren(...read ? strip(vector) : []);
+  page.strip.replaceChildren(...read ? bars(vector) : []);
   page.answer.replaceChildren(text("backwards-name", 0, 12, "it reads"), ...read ? [text("backwards-name", 0, STRIP - 28, `the vector: ${vector.length} numbers`),
     text("backwards-name", 0, BOTTOM - 6, "it writes"), ...written(now)] : []);
 }

@@ -10,17 +10,19 @@ import traitlets as t
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from attnbook.machines.base import Machine, softmax
+from attnbook.machines import recurrent
+from attnbook.machines.base import Machine
 from attnkit.guard import checks
 from attnkit.viz import arrays as inputs
 from attnkit.viz.heatmap import plain_axes
 from attnkit.viz.widget import expect
 from attnlab.rnn import Seq2Seq
+from attnlab.tasks.vocab import BOS, EOS, SPECIAL
 from attnlab.training.quantization import SCALE, pack
 
 LETTERS, LONGEST, WRITTEN = "abcdefghijklmnopqrstuvwxyz", 12, 16
-FIRST, END = 4, 2
-"""The ids of "a" and of the end symbol; before the letters stand padding, begin, end, unknown."""
+FIRST = len(SPECIAL)
+"""The id of "a"; before the letters stand padding, begin, end, unknown."""
 
 
 class Backwards(Machine):
@@ -56,6 +58,7 @@ class Backwards(Machine):
         8
     """
 
+    _kits = (*Machine._kits, "recurrent")
     _about = "Trained on random words of 1 to 8 letters. Everything is computed in your browser."
     _limits: ClassVar = {
         "model": lambda m: (0, len(m.names) - 1),
@@ -165,54 +168,24 @@ def _stored(packed: dict[str, Tensor]) -> dict[str, np.ndarray]:
     }
 
 
-def _sigmoid(x: np.ndarray) -> np.ndarray:
-    return 1 / (1 + np.exp(-x))
-
-
-def _gru(weights: dict, side: str, x: np.ndarray, state: np.ndarray) -> np.ndarray:
-    """One step of `nn.GRU`."""
-    inner, outer = (
-        weights[f"{side}.rnn.weight_{part}_l0"] @ v + weights[f"{side}.rnn.bias_{part}_l0"]
-        for part, v in (("ih", x), ("hh", state))
-    )
-    (r, z, n), (r_h, z_h, n_h) = np.split(inner, 3), np.split(outer, 3)
-    z = _sigmoid(z + z_h)
-    return (1 - z) * np.tanh(n + _sigmoid(r + r_h) * n_h) + z * state
-
-
-def _answer(weights: dict, word: str) -> tuple[np.ndarray, str, list[float], list[list[float]]]:
+def _answer(net: recurrent.Network, word: str) -> tuple[np.ndarray, str, list[float], list]:
     """The vector, what is written, how probable each letter was, and the weights of each look."""
-    state = np.zeros(weights["encoder.rnn.weight_hh_l0"].shape[1])
-    states = []
-    for letter in word:
-        x = weights["encoder.embedding.weight"][FIRST + LETTERS.index(letter)]
-        state = _gru(weights, "encoder", x, state)
-        states.append(state)
-    vector, token, written, sure, looks = state, 1, "", [], []
     if not word:
-        return vector, written, sure, looks
-    state = np.tanh(weights["decoder.bridge.weight"] @ state + weights["decoder.bridge.bias"])
-    look = "decoder.attention.v" in weights
-    keys = np.array(states) @ weights["decoder.attention.key_proj.weight"].T if look else None
+        return np.zeros(net["encoder.rnn.weight_hh_l0"].shape[1]), "", [], []
+    states, state = recurrent.encode(net, [FIRST + LETTERS.index(letter) for letter in word])
+    token, written, sure, looks = BOS, "", [], []
     while len(written) < WRITTEN:
-        x, context = weights["decoder.embedding.weight"][token], np.zeros(0)
-        if look:
-            asked = weights["decoder.attention.query_proj.weight"] @ state
-            asked = asked + weights.get("decoder.attention.query_proj.bias", 0)
-            row = softmax(np.tanh(asked + keys) @ weights["decoder.attention.v"])
-            context = row @ np.array(states)
-        state = _gru(weights, "decoder", np.concatenate([x, context]), state)
-        seen = np.concatenate([state, context, x]) if look else state
-        logits = weights["decoder.readout.weight"] @ seen + weights["decoder.readout.bias"]
-        chances = softmax(logits)
-        # Padding, the beginning and the unknown are never written.
-        token = (
-            END if chances[END] > chances[FIRST:].max() else FIRST + int(chances[FIRST:].argmax())
-        )
-        if token == END:
+        context = None
+        if "decoder.attention.v" in net:
+            found = recurrent.look(net, state, states, True)
+            context = found.context
+        state, chances = recurrent.advance(net, token, state, context)
+        letters = chances[FIRST:]  # padding, the beginning and the unknown are never written
+        if chances[EOS] > letters.max():
             break
+        token = FIRST + int(letters.argmax())
         written += LETTERS[token - FIRST]
         sure.append(float(chances[token]))
-        if look:
-            looks.append(row.tolist())
-    return vector, written, sure, looks
+        if context is not None:
+            looks.append(found.weights.tolist())
+    return states[-1], written, sure, looks

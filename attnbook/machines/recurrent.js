@@ -1,5 +1,5 @@
-// attnlab.rnn's encoder in both directions and Bahdanau's decoder, small: recurrent.py has the same
-// functions, and a machine stands after them.
+// attnlab.rnn's encoder, in one direction or both, and the decoder with Bahdanau's attention or one
+// vector, small: recurrent.py has the same functions, and a machine stands after them.
 
 const BOS = 1, EOS = 2;
 
@@ -36,17 +36,18 @@ function gru(net, name, part, x, state) {
 
 /** The states of the source, and the decoder's first state. */
 function encode(net, ids) {
-  const [forward, backward] = ["l0", "l0_reverse"].map((part) => {
+  const parts = ["l0", "l0_reverse"].filter((part) => net[`encoder.rnn.weight_hh_${part}`]), ends = [];
+  const halves = parts.map((part) => {
     let state = Array(net[`encoder.rnn.weight_hh_${part}`][0].length).fill(0);
     const states = [], places = [...ids.keys()];
     for (const at of part === "l0" ? places : places.reverse()) {
       states[at] = state = gru(net, "encoder.rnn", part, net["encoder.embedding.weight"][ids[at]], state);
     }
+    ends.push(...state);
     return states;
   });
-  const last = [...forward.at(-1), ...backward[0]];
-  return { states: forward.map((half, at) => [...half, ...backward[at]]),
-    first: plus(times(net["decoder.bridge.weight"], last), net["decoder.bridge.bias"]).map(Math.tanh) };
+  return { states: ids.map((_, at) => halves.flatMap((states) => states[at])),
+    first: plus(times(net["decoder.bridge.weight"], ends), net["decoder.bridge.bias"]).map(Math.tanh) };
 }
 
 /** Score every state of the source, weigh those that the mask allows, and average. */
@@ -61,10 +62,10 @@ function look(net, state, states, mask, squash = Math.tanh) {
 
 const averaged = (weights, states) => states[0].map((_, f) => weights.reduce((sum, w, j) => sum + w * states[j][f], 0));
 
-/** The decoder's step: the next state, and the chances of the next token. */
+/** The decoder's step: the next state, and the chances of the next token; without a context by the state alone. */
 function advance(net, token, state, context) {
-  const x = net["decoder.embedding.weight"][token], next = gru(net, "decoder.rnn", "l0", [...x, ...context], state);
-  const logits = plus(times(net["decoder.readout.weight"], [...next, ...context, ...x]), net["decoder.readout.bias"]);
+  const x = net["decoder.embedding.weight"][token], next = gru(net, "decoder.rnn", "l0", [...x, ...context ?? []], state);
+  const logits = plus(times(net["decoder.readout.weight"], context ? [...next, ...context, ...x] : next), net["decoder.readout.bias"]);
   return { state: next, chances: softmax(logits) };
 }
 

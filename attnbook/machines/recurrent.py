@@ -1,7 +1,8 @@
-"""A small trained encoder and decoder with additive attention, as machines take it to a page.
+"""A small trained encoder and decoder, with additive attention or one vector, as a page has it.
 
-The numbers are those of `attnlab.rnn.Seq2Seq` with a `BahdanauDecoder`, in float64 from weights in
-float16; recurrent.js has the same functions.
+The numbers are those of `attnlab.rnn.Seq2Seq` with a `BahdanauDecoder` or a `FixedVectorDecoder`,
+one layer each, in float64; recurrent.js has the same functions. `packed` and `unpacked` are for
+weights in float16.
 """
 
 from pathlib import Path
@@ -13,7 +14,6 @@ from attnbook.machines.base import softmax
 from attnkit.guard import checks
 from attnkit.viz.widget import KITS
 from attnlab.rnn import BahdanauDecoder, Seq2Seq
-from attnlab.tasks.vocab import BOS
 
 KITS["recurrent"] = (Path(__file__).with_name("recurrent.js"),)
 
@@ -69,19 +69,22 @@ def gru(net: Network, name: str, part: str, x: np.ndarray, state: np.ndarray) ->
 
 
 def encode(net: Network, ids: list[int]) -> tuple[np.ndarray, np.ndarray]:
-    """States (S, F) of the source, read in both directions, and the decoder's first state (H,)."""
-    halves = []
+    """States (S, F) of the source, read in the directions that there are, and the decoder's first
+    state (H,)."""
+    halves, ends = [], []
     for part in ("l0", "l0_reverse"):
+        if f"encoder.rnn.weight_hh_{part}" not in net:
+            continue
         state, states = np.zeros(net[f"encoder.rnn.weight_hh_{part}"].shape[1]), {}
         places = range(len(ids))
         for at in reversed(places) if part.endswith("reverse") else places:
             x = net["encoder.embedding.weight"][ids[at]]
             states[at] = state = gru(net, "encoder.rnn", part, x, state)
         halves.append([states[at] for at in places])
-    forward, backward = map(np.array, halves)
-    last = np.concatenate((forward[-1], backward[0]))
+        ends.append(state)
+    last = np.concatenate(ends)
     first = np.tanh(net["decoder.bridge.weight"] @ last + net["decoder.bridge.bias"])
-    return np.concatenate((forward, backward), 1), first
+    return np.concatenate(halves, 1), first
 
 
 def look(net: Network, state: np.ndarray, states: np.ndarray, mask, *, squash=np.tanh) -> Look:
@@ -95,13 +98,15 @@ def look(net: Network, state: np.ndarray, states: np.ndarray, mask, *, squash=np
 
 
 def advance(
-    net: Network, token: int, state: np.ndarray, context: np.ndarray
+    net: Network, token: int, state: np.ndarray, context: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The decoder's step: the next state (H,), and the chances (V,) of the next token."""
+    """The decoder's step: the next state (H,), and the chances (V,) of the next token.
+
+    Without a context the readout sees the state alone, as a `FixedVectorDecoder`'s does.
+    """
     x = net["decoder.embedding.weight"][token]
-    state = gru(net, "decoder.rnn", "l0", np.concatenate((x, context)), state)
-    logits = net["decoder.readout.weight"] @ np.concatenate((state, context, x))
+    given = [x] if context is None else [x, context]
+    state = gru(net, "decoder.rnn", "l0", np.concatenate(given), state)
+    seen = [state] if context is None else [state, context, x]
+    logits = net["decoder.readout.weight"] @ np.concatenate(seen)
     return state, softmax(logits + net["decoder.readout.bias"])
-
-
-FIRST = BOS
