@@ -1,12 +1,14 @@
 """Does additive attention look where its answer comes from? `reverse`, by encoder.
 
-    python -m experiments.pointing            five seeds of each, about 8 minutes of one core
+    python -m experiments.pointing            three seeds of each, about 11 minutes of one core
     python -m experiments.pointing --quick    tiny, to see that it runs
 
 The right source place of every target place is known. For models that answer right, it counts by
 how many places the largest weight misses it, and then changes the weights of one step at a time:
 all weight on one place, or one place hidden and the others scaled up to sum to 1. The answers that
-stay right say which state the decoder reads. Three encoders: one that reads in both directions, one
+stay right say which state the decoder reads. Where the largest weight misses, the decoder is also
+told a lie about the symbol that it wrote last. And a linear probe says which symbols a state holds,
+whether the decoder reads them there or not. Three encoders: one that reads in both directions, one
 that reads forward only, and one that reads backward only.
 """
 
@@ -15,19 +17,23 @@ from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from attnkit.functional import Attended
 from attnlab import tasks
 from attnlab.rnn import Seq2Seq, seq2seq
 from attnlab.tasks import Batch, Batches
+from attnlab.tasks.vocab import SPECIAL
 from experiments import _record as record
 from experiments._training import fit, parameters
 
-SEEDS, BATCH = (0, 1, 2, 3, 4), 64
+SEEDS, BATCH = (0, 1, 2), 64
 EMBED_DIM, HIDDEN_DIM = 64, 100  # those of additive attention in `by_length`, as is all the rest
-RATE, STEPS, LONGEST = 0.004, 1200, 10
+RATE, STEPS, MORE, LONGEST = 0.004, 1200, 4800, 10
 CASES = ("both directions", "forward only", "backward only")
+GROUP = ("case", "steps")
 CHANGES = ("none", "only right", "only largest", "hide right", "hide largest")
+TOLD = ("truth", "lie")
 
 
 def measure(setting: dict, *, device: torch.device) -> dict:
@@ -48,7 +54,19 @@ def measure(setting: dict, *, device: torch.device) -> dict:
     seconds = fit(model, batches, steps=steps, lr=RATE, seed=seed, device=device)
     (batch,) = Batches(new, *vocabs, batch_size=len(new), shuffle=False)
     place = torch.arange(longest).expand(len(new), -1)  # (B, T)
-    found = look(model, batch.to(device), place if backward else place.flip(1))
+    right = place if backward else place.flip(1)
+    found = look(model, batch.to(device), right)
+    found["told"] = lie(model, batch.to(device), right, len(SPECIAL), len(vocabs[1]))
+    # To the right of a place in the source as it was: what is copied just before it.
+    probed = tasks.reverse(setting["probed"], min_length=longest, max_length=longest,
+                           seed=7000 + seed)  # fmt: skip
+    probed = tasks.reverse_source(probed) if backward else probed
+    (other,) = Batches(probed, *vocabs, batch_size=len(probed), shuffle=False)
+    on = -1 if backward else 1
+    found["probe"] = {
+        name: probe(model, (other, batch), shift * on)
+        for name, shift in (("its own state", 0), ("the state next door", 1), ("two further", 2))
+    }
     if backward:  # in the order of the source as it was
         found["shifts"] = {str(-int(shift)): n for shift, n in reversed(found["shifts"].items())}
     return {"parameters": parameters(model), "cpu_seconds": seconds, **found}
@@ -100,6 +118,86 @@ def look(model: Seq2Seq, batch: Batch, right: Tensor) -> dict:
     }
 
 
+@torch.no_grad()
+def lie(model: Seq2Seq, batch: Batch, right: Tensor, lowest: int, above: int) -> dict:
+    """What the decoder writes where its largest weight misses, told the last symbol or a wrong one.
+
+    With the weights as they are, and with the place of the largest hidden: the shares of right
+    answers, and of answers that repeat the symbol at that place. At one step only, from the second
+    on. Symbols are the tokens from `lowest` up to below `above`; a lie is neither the symbol that
+    was written last nor the right answer.
+    """
+    memory = model.decoder.prepare(model.encoder(batch.source, batch.source_lengths))
+    state = model.decoder.start(memory)
+    generator = torch.Generator().manual_seed(0)
+    counts: dict[tuple[str, str], list[int]] = {}
+    steps, right = 0, right.to(batch.source.device)
+    step_of = right.argsort(1)  # (B, S), when the symbol of each place is to be written
+    for t, place in enumerate(right.unbind(1)):
+        last, answer = batch.target_in[:, t], batch.target_out[:, t]
+        plain = model.decoder.run(last[:, None], state, memory, need_weights=True)
+        largest = plain.weights[:, 0].argmax(-1)  # (B,)
+        missed = largest != place
+        if t and missed.any():
+            symbols = torch.arange(lowest, above, device=last.device).expand(len(last), -1)
+            possible = (symbols != last[:, None]) & (symbols != answer[:, None])  # (B, V)
+            drawn = torch.multinomial(possible.float().cpu(), 1, generator=generator)
+            wrong = symbols.gather(1, drawn.to(symbols.device))  # (B, 1)
+            beside = batch.target_out.gather(1, step_of.gather(1, largest[:, None]))[:, 0]
+            steps += int(missed.sum())
+            for told, tokens in zip(TOLD, (last[:, None], wrong), strict=True):
+                for hidden in (False, True):
+                    change = hide if hidden else _as_they_are
+                    with weights_changed(model.decoder.attention, change, largest):
+                        said = model.decoder.run(tokens, state, memory, need_weights=True).logits
+                    said = said[:, 0].argmax(-1)[missed]
+                    found = counts.setdefault((told, "hidden" if hidden else "as it is"), [0, 0])
+                    found[0] += int((said == answer[missed]).sum())
+                    found[1] += int((said == beside[missed]).sum())
+        state = plain.state
+    return {"steps": steps} | {
+        told: {
+            weights: dict(
+                zip(("right", "beside"), (round(n / steps, 5) for n in found), strict=True)
+            )
+            for (said, weights), found in counts.items()
+            if said == told
+        }
+        for told in TOLD
+        if steps
+    }
+
+
+def probe(model: Seq2Seq, batches: Sequence[Batch], shift: int) -> float:
+    """The share of symbols that a linear map reads from the encoder's state `shift` places on.
+
+    It is fitted to all places of the first batch at once and tested on the second.
+    """
+    parts = []
+    for batch in batches:
+        batch = batch.to(next(model.parameters()).device)
+        with torch.no_grad():
+            states = model.encoder(batch.source, batch.source_lengths).outputs  # (B, S, F)
+        n = batch.source.shape[1]
+        at = torch.arange(max(0, -shift), min(n, n - shift), device=states.device)
+        parts.append((states[:, at + shift].flatten(0, 1), batch.source[:, at].flatten()))
+    (states, symbols), (unseen, wanted) = parts
+    reader = nn.Linear(states.shape[-1], int(symbols.max()) + 1, device=states.device)
+    nn.init.zeros_(reader.weight)
+    nn.init.zeros_(reader.bias)
+    optimizer = torch.optim.LBFGS(reader.parameters(), max_iter=60, line_search_fn="strong_wolfe")
+
+    def loss() -> Tensor:
+        optimizer.zero_grad()
+        value = functional.cross_entropy(reader(states), symbols)
+        value.backward()
+        return value
+
+    optimizer.step(loss)
+    with torch.no_grad():
+        return round((reader(unseen).argmax(-1) == wanted).float().mean().item(), 5)
+
+
 def only(weights: Tensor, place: Tensor) -> Tensor:
     """All weight (B, 1, S) on one place (B,) of each row."""
     return torch.zeros_like(weights).scatter(-1, place[:, None, None], 1.0)
@@ -109,6 +207,10 @@ def hide(weights: Tensor, place: Tensor) -> Tensor:
     """No weight on that place; the others keep their proportions and sum to 1."""
     weights = weights.scatter(-1, place[:, None, None], 0.0)
     return weights / weights.sum(-1, keepdim=True).clamp(min=1e-9)
+
+
+def _as_they_are(weights: Tensor, place: Tensor) -> Tensor:
+    return weights
 
 
 CHANGED: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"only": only, "hide": hide}
@@ -126,20 +228,19 @@ def weights_changed(attention: nn.Module, change: Callable, place: Tensor):
 
 def settings(quick: bool) -> list[dict]:
     """Every case and seed; seeds outermost, so that a first look comes early."""
-    sizes = {
-        "steps": 3 if quick else STEPS,
-        "longest": 4 if quick else LONGEST,
-        "tested": 20 if quick else 400,
-    }
+    sizes = {"longest": 4, "tested": 20, "probed": 30} if quick else {
+        "longest": LONGEST, "tested": 400, "probed": 2000}  # fmt: skip
+    models = [(case, 3 if quick else STEPS) for case in CASES]
+    models += [] if quick else [("both directions", MORE)]
     return [
-        {"case": case, "seed": seed, **sizes}
+        {"case": case, "steps": steps, "seed": seed, **sizes}
         for seed in (SEEDS[:2] if quick else SEEDS)
-        for case in CASES
+        for case, steps in models
     ]
 
 
 def summarise(runs: Sequence[dict]) -> list[dict]:
-    """One row a case, over seeds, with intervals; and each run's numbers."""
+    """One row a case and number of updates, over seeds, with intervals; and each run's numbers."""
     return [
         {
             **same,
@@ -149,9 +250,18 @@ def summarise(runs: Sequence[dict]) -> list[dict]:
                 change: record.median_intervals([run["answers"][change] for run in group])
                 for change in CHANGES
             },
+            "probe": record.median_intervals([run["probe"] for run in group]),
+            "told": {
+                told: {
+                    weights: record.median_intervals([run["told"][told][weights] for run in group])
+                    for weights in ("as it is", "hidden")
+                }
+                for told in TOLD
+                if all(run["told"]["steps"] for run in group)
+            },
             "runs": group,
         }
-        for same, group in record.grouped(runs, ("case",))
+        for same, group in record.grouped(runs, GROUP)
     ]
 
 
@@ -163,8 +273,13 @@ def main(argv: list[str] | None = None) -> dict:
         measure=measure,
         results=lambda runs: {
             "longest": runs[0]["longest"],
-            "steps": runs[0]["steps"],
             "tested": runs[0]["tested"],
+            "training": record.training(
+                [run | {"rate": RATE} for run in runs],
+                ("case",),
+                score=lambda run: run["answers"]["none"]["all"],
+                of="right answers at each step, told the right symbols before",
+            ),
             "rows": summarise(runs),
         },
     )

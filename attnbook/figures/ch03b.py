@@ -1,169 +1,124 @@
 """The figures of page 03b: what a model answers when it is lied to, or when a state is hidden."""
 
-from collections.abc import Callable
-from functools import cache
-
 import matplotlib.pyplot as plt
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from attnbook import recorded, translators
 from attnkit.functional import Attended
 from attnlab import tasks
 from attnlab.rnn import Seq2Seq
-from attnlab.tasks import Batch, Batches
-from attnlab.tasks.vocab import BOS, EOS, SPECIAL
+from attnlab.tasks import Batches
+from attnlab.tasks.vocab import BOS, EOS
 
 LETTERS = 10
-CASES = ("truth", "lie")
-CHANGES = ("as it is", "largest hidden", "right hidden", "only the largest", "not scaled up")
+BUDGETS = (1200, 4800)
+PARTS = (("right", "#1b7f5c", "the right letter"), ("beside", "#D55E00", "the letter it points at"))
+TOLD = {
+    ("truth", "as it is"): "told the truth",
+    ("truth", "hidden"): "told the truth,\nwhere it points is hidden",
+    ("lie", "as it is"): "told a lie",
+    ("lie", "hidden"): "told a lie,\nwhere it points is hidden",
+}
 
 
-def _strings(count: int, seed: int, kept: recorded.Recorded) -> Batch:
-    """One batch of strings of ten letters for a model that reverses them."""
-    pairs = tasks.reverse(count, min_length=LETTERS, max_length=LETTERS, seed=seed)
-    vocabs = kept.source_vocab, kept.target_vocab
-    (batch,) = Batches(pairs, *vocabs, batch_size=count, shuffle=False)
-    return batch
-
-
-def _changed(change: str, weights: Tensor, largest: Tensor, right: int) -> Tensor:
-    """Weights (B, 1, S) of one step with a place hidden, or all on one; `largest` is (B,)."""
-    places = torch.arange(weights.shape[-1])
-    at_largest = places == largest[:, None]  # (B, S)
-    chosen = {
-        "as it is": torch.ones_like(at_largest),
-        "largest hidden": ~at_largest,
-        "right hidden": (places != right).expand_as(at_largest),
-        "only the largest": at_largest,
-        "not scaled up": ~at_largest,
-    }[change]
-    weights = weights.masked_fill(~chosen[:, None], 0)
-    if change == "not scaled up":
-        return weights
-    return weights / weights.sum(-1, keepdim=True).clamp(min=1e-30)
-
-
-def _answers(model: Seq2Seq, change: Callable[[Tensor], Tensor], *given) -> Tensor:
-    """The likeliest tokens (B,) of one step of the decoder, its weights changed."""
-
-    def hook(_, inputs, attended):
-        weights = change(attended.weights)
-        return Attended(weights @ inputs[1], weights)
-
-    handle = model.decoder.attention.register_forward_hook(hook)
-    logits = model.decoder.run(*given, need_weights=True).logits
-    handle.remove()
-    return logits[:, 0].argmax(-1)
-
-
-@cache
-@torch.no_grad()
-def lied_to(name: str = "reverse_additive", count: int = 300) -> tuple[int, int, dict]:
-    """Answers of a model that reverses, in the steps whose largest weight misses.
-
-    At one step only, from the second on; all letters before it are the right ones. A lie is a
-    random letter, neither the one that was written last nor the answer.
-
-    Returns:
-        The steps looked at, those whose largest weight misses, and by (told, change) the shares
-        of right answers and of answers that repeat the last letter.
-    """
-    kept = recorded.model(name)
-    model, batch = kept.model, _strings(count, 999, kept)
-    memory = model.decoder.prepare(model.encoder(batch.source, batch.source_lengths))
-    state, generator = model.decoder.start(memory), torch.Generator().manual_seed(0)
-    missed_steps, found = 0, {}
-    for step in range(LETTERS):
-        last, answer = batch.target_in[:, step], batch.target_out[:, step]
-        place = LETTERS - 1 - step
-        plain = model.decoder.run(last[:, None], state, memory, need_weights=True)
-        largest = plain.weights[:, 0].argmax(-1)  # (B,)
-        missed = largest != place
-        if step and missed.any():
-            missed_steps += int(missed.sum())
-            other = torch.ones(count, len(kept.target_vocab) - len(SPECIAL))
-            for known in (last, answer):
-                other.scatter_(1, known[:, None] - len(SPECIAL), 0)
-            drawn = other.multinomial(1, generator=generator) + len(SPECIAL)
-            for told, token in zip(CASES, (last[:, None], drawn), strict=True):
-                for change in CHANGES:
-
-                    def put(weights, change=change, largest=largest, place=place):
-                        return _changed(change, weights, largest, place)
-
-                    said = _answers(model, put, token, state, memory)
-                    two = torch.stack([said == answer, said == last])[:, missed].sum(1)
-                    found[told, change] = found.get((told, change), 0) + two
-        state = plain.state
-    steps = count * (LETTERS - 1)
-    return steps, missed_steps, {k: (n / missed_steps).tolist() for k, n in found.items()}
-
-
-@torch.no_grad()
-def readable(name: str = "reverse_additive") -> dict[str, float]:
-    """The share of letters that a linear map reads from a state, fitted on other strings."""
-    kept = recorded.model(name)
-    parts = [_strings(count, seed, kept) for count, seed in ((2000, 998), (300, 999))]
-    states = [kept.model.encoder(part.source, part.source_lengths).outputs for part in parts]
-    found = {}
-    for shift, place in enumerate(("its own state", "the state next door", "the one after that")):
-        x, new = (functional.pad(s[:, shift:].flatten(0, 1), (0, 1), value=1) for s in states)
-        y, wanted = (part.source[:, : LETTERS - shift].flatten() for part in parts)
-        reader = torch.linalg.lstsq(x, functional.one_hot(y).float()).solution
-        found[place] = ((new @ reader).argmax(-1) == wanted).float().mean().item()
-    return found
-
-
-def lie_table() -> None:
-    """Print the two by two, the hidden right place, and what a state holds."""
-    steps, missed, found = lied_to()
-    kept = recorded.model("reverse_additive")
-    numbers = sum(one.numel() for one in kept.model.parameters())
-    letters = len(kept.source_vocab) - len(SPECIAL)
-    updates = recorded.results("by_length_reverse")["rows"][0]["steps"]
-    print(f"a model of {numbers:,} numbers, {letters} letters, {updates:,} updates:")
-    print(f"{steps:,} steps of 300 words, from the second letter on; the largest weight")
-    print(f"misses in {missed}. In those, right answers (and repeats of the last letter):")
-    print(f"{'':26}told the truth    told a lie")
-    for change in CHANGES:
-        cells = [f"{found[told, change][0]:.2f} ({found[told, change][1]:.2f})" for told in CASES]
-        print(f"{change:26}{cells[0]:18}{cells[1]}")
-    print("\na linear reader finds a letter in")
-    for place, share in readable().items():
-        print(f"  {place:22}{share:.2f}")
+def _rows() -> dict[tuple[str, int], dict]:
+    """The rows of the experiment by encoder and updates."""
+    return {(row["case"], row["steps"]): row for row in recorded.results("pointing")["rows"]}
 
 
 def two_by_two() -> None:
     """What it writes where its map misses: told the truth or a lie, and one place hidden."""
-    _, missed, found = lied_to()
-    names = {
-        ("truth", "as it is"): "told the truth",
-        ("truth", "largest hidden"): "told the truth,\nwhere it points is hidden",
-        ("lie", "as it is"): "told a lie",
-        ("lie", "largest hidden"): "told a lie,\nwhere it points is hidden",
-    }
+    rows = _rows()
     with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(6.8, 2.9), layout="constrained")
-        for at, case in enumerate(names):
-            right, again = found[case]
-            again = min(again, 1 - right)  # a letter that comes twice is right and last
-            for left, share, color, label in (
-                (0, right, "#1b7f5c", "the right letter"),
-                (right, again, "#D55E00", "the last letter again"),
-                (right + again, 1 - right - again, "#9aa3ab", "another"),
-            ):
-                ax.barh(at, share, left=left, color=color, label=None if at else label, height=0.6)
-                if share > 0.1:
-                    ax.text(left + share / 2, at, f"{share:.0%}", color="white", ha="center",
-                            va="center")  # fmt: skip
-        ax.set_yticks(range(len(names)), names.values())
-        ax.set(xlim=(0, 1), ylim=(3.5, -0.5), xticks=(0, 0.5, 1))
-        ax.set_xlabel(f"answers, in {missed} steps that point at a wrong letter")
-        figure.suptitle("One lie, and it writes the last letter again")
-        figure.legend(loc="outside lower center", ncols=3, fontsize=10)
+        figure, axes = plt.subplots(1, 2, figsize=(7.2, 3), layout="constrained", sharey=True)
+        for ax, steps in zip(axes, BUDGETS, strict=True):
+            row = rows["both directions", steps]
+            for at, (told, weights) in enumerate(TOLD):
+                found, left = row["told"][told][weights], 0.0
+                for part, color, label in PARTS:
+                    # A letter that comes twice in a row is both: it counts as right.
+                    share = min(found[part]["median"], 1 - left)
+                    ax.barh(at, share, left=left, color=color, height=0.6,
+                            label=None if at else label)  # fmt: skip
+                    if share > 0.1:
+                        ax.text(left + share / 2, at, f"{share:.0%}", color="white",
+                                ha="center", va="center")  # fmt: skip
+                    left += share
+                ax.barh(at, 1 - left, left=left, color="#9aa3ab", height=0.6,
+                        label=None if at else "another")  # fmt: skip
+            ax.set_yticks(range(len(TOLD)), TOLD.values())
+            ax.set(xlim=(0, 1), ylim=(3.5, -0.5), xticks=(0, 0.5, 1))
+            ax.set_xlabel("answers, median of three seeds", fontsize=10)
+            ax.set_title(f"{steps:,} updates", loc="left", fontsize=10)
+        figure.suptitle("One lie, and it writes what it points at, trained for longer too")
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3,
+                      fontsize=10)  # fmt: skip
         plt.show()
+
+
+def lie_table() -> None:
+    """Print the numbers of that figure with the other changes, and what a state holds."""
+    run, rows = recorded.results("pointing"), _rows()
+    found = [rows["both directions", steps] for steps in BUDGETS]
+    lines = {
+        "misses, of all steps": [row["missed"] for row in found],
+        **{
+            name: [row["answers"][change]["missed"] for row in found]
+            for name, change in (
+                ("as it is", "none"),
+                ("largest hidden", "hide largest"),
+                ("right hidden", "hide right"),
+                ("only the largest", "only largest"),
+            )
+        },
+        "told a lie": [row["told"]["lie"]["as it is"]["right"] for row in found],
+        "  writes what it points at": [row["told"]["lie"]["as it is"]["beside"] for row in found],
+        "told a lie, hidden": [row["told"]["lie"]["hidden"]["right"] for row in found],
+        **{
+            f"read in {place}": [row["probe"][place] for row in found]
+            for place in found[0]["probe"]
+        },
+    }
+    print(recorded.origin(run).replace(" (", "\n(", 1))
+    numbers = found[0]["parameters"]
+    print(f"both directions, {numbers:,} numbers, 20 letters, {run['tested']} words;")
+    print("right answers in the steps whose largest weight misses, and letters that a linear map")
+    print("reads in a state:")
+    print(f"{'':28}" + "".join(f"{f'{steps:,} updates':24}" for steps in BUDGETS))
+    for name, cells in lines.items():
+        print(f"{name:28}" + "".join(f"{_interval(cell):24}" for cell in cells))
+    scaled, plain = unscaled()
+    print(f"one model of 1,200 updates, largest hidden: {scaled:.2f}, not scaled up: {plain:.2f}")
+
+
+@torch.no_grad()
+def unscaled(name: str = "reverse_additive", count: int = 300) -> tuple[float, float]:
+    """The shares of right answers with the largest weight hidden where it misses: the others
+    scaled up, and not."""
+    model, *vocabs, _ = recorded.model(name)
+    pairs = tasks.reverse(count, min_length=LETTERS, max_length=LETTERS, seed=999)
+    (batch,) = Batches(pairs, *vocabs, batch_size=count, shuffle=False)
+    memory = model.decoder.prepare(model.encoder(batch.source, batch.source_lengths))
+    state, right = model.decoder.start(memory), [[], []]
+    for step in range(LETTERS):
+        given = batch.target_in[:, step, None], state, memory
+        plain = model.decoder.run(*given, need_weights=True)
+        largest = plain.weights[:, 0].argmax(-1)  # (B,)
+        missed = largest != LETTERS - 1 - step
+        for found, scaled in zip(right, (True, False), strict=True):
+
+            def hide(_, inputs, attended, largest=largest, scaled=scaled):
+                weights = attended.weights.scatter(-1, largest[:, None, None], 0)
+                total = weights.sum(-1, keepdim=True) if scaled else 1
+                return Attended(weights / total @ inputs[1], weights)
+
+            handle = model.decoder.attention.register_forward_hook(hide)
+            said = model.decoder.run(*given, need_weights=True).logits[:, 0].argmax(-1)
+            handle.remove()
+            found.append((said == batch.target_out[:, step])[missed])
+        state = plain.state
+    return tuple(torch.cat(found).float().mean().item() for found in right)
 
 
 def _interval(found: dict) -> str:
@@ -176,14 +131,14 @@ def encoders_table() -> None:
     print(recorded.origin(run))
     print("encoder           largest weight misses; of those right with this hidden:")
     print(f"{'':40}largest weight       right place")
-    for row in run["rows"]:
+    for row in (row for row in run["rows"] if row["steps"] == BUDGETS[0]):
         cells = [_interval(row["answers"][c]["missed"]) for c in ("hide largest", "hide right")]
         print(f"{row['case']:18}{_interval(row['missed']):22}{cells[0]:21}{cells[1]}")
 
 
 def encoders() -> None:
     """Right answers where the map misses, with two places hidden, by encoder."""
-    rows = {row["case"]: row for row in recorded.results("pointing")["rows"]}
+    rows = _rows()
     hide = {
         "hide largest": ("the place it points at is hidden", "#0072B2"),
         "hide right": ("the right place is hidden", "#D55E00"),
@@ -191,7 +146,7 @@ def encoders() -> None:
     with plt.style.context("attnbook.style"):
         figure, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
         for at, case in enumerate(("both directions", "forward only", "backward only")):
-            row = rows[case]
+            row = rows[case, BUDGETS[0]]
             name = (
                 f"reads {case}: points at a wrong letter in {row['missed']['median']:.0%} of steps"
             )
@@ -203,7 +158,7 @@ def encoders() -> None:
                 ax.plot([low, high], [y, y], color="#222832", linewidth=1.5)
                 ax.text(high + 0.02, y, f"{m:.0%}", va="center")
         ax.set(xlim=(0, 1.14), ylim=(7.4, -1.5), xticks=(0, 0.5, 1), yticks=())
-        ax.set_xlabel("right answers in those steps, five seeds of 1,200 updates")
+        ax.set_xlabel("right answers in those steps, three seeds of 1,200 updates")
         figure.suptitle("A map that misses means two things; hiding a place tells which")
         figure.legend(loc="outside lower center", ncols=2, fontsize=10)
         plt.show()

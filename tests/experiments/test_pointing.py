@@ -73,7 +73,34 @@ def test_interventions_say_which_place_is_read(shift):
         assert answers["none"]["all"] == 0.8
         assert answers["only largest"]["missed"] == 0
         assert answers["hide largest"]["missed"] == 1
+        # It takes the symbol written last out of the mixture. Told a lie, it takes out a wrong one
+        # and writes again what it had written, unless that is hidden.
+        told = pointing.lie(model, batch, right, 4, SYMBOLS)
+        assert told["steps"] == 4 * len(pairs)
+        assert told["truth"]["as it is"] == {"right": 1, "beside": 0}
+        assert told["lie"]["as it is"] == {"right": 0, "beside": 1}
+        assert told["lie"]["hidden"] == {"right": 1, "beside": 0}
     else:
+        assert pointing.lie(model, batch, right, 4, SYMBOLS) == {"steps": 0}
         assert found["missed"] == 0
         assert answers["none"]["all"] == answers["only largest"]["all"] == 1
         assert answers["hide largest"]["all"] < 0.1
+
+
+def test_the_probe_reads_a_state_that_holds_the_symbol_and_no_other():
+    train, test = (
+        tasks.reverse(300, min_length=5, max_length=5, symbols=6, seed=seed) for seed in (1, 2)
+    )
+    vocabs = tasks.vocabs([*train, *test])
+    two = [next(iter(Batches(part, *vocabs, batch_size=300))) for part in (train, test)]
+
+    class Encoder(nn.Module):
+        def forward(self, source: Tensor, lengths: Tensor) -> SimpleNamespace:
+            read = functional.one_hot(source, SYMBOLS).float()  # (B, S, SYMBOLS)
+            return SimpleNamespace(outputs=read.roll(1, dims=1))  # that of the place before
+
+    model = nn.Module()
+    model.encoder, model.one = Encoder(), nn.Parameter(torch.zeros(()))
+    assert pointing.probe(model, two, 1) == 1
+    assert pointing.probe(model, two, 0) < 0.4
+    assert pointing.probe(model, two, -1) < 0.4
