@@ -34,7 +34,7 @@ def by_length(longest: int = 12) -> None:
     lines.append((f"looks back, {SOON:,} updates", look, ORANGE, 3.2))
     lengths = range(1, longest + 1)
     with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(6.4, 3.9), layout="constrained")
+        figure, ax = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
         for label, found, colour, wide in lines:
             exact = [found["by_length"][str(n)]["exact"] for n in lengths]
             middle, low, high = (

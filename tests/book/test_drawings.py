@@ -359,8 +359,8 @@ def test_a_lookup_shows_the_example(capsys, chapter, name, found):
         run = cells(chapter, "by-hand")
         run |= {name: run[name][0].tolist() for name in ("weights", "output")}
     else:
-        run = cells(chapter, "imports", "by-hand")
-        run |= cells(chapter, "imports", "as-matmul-code")
+        run = cells(chapter, "by-hand")
+        run |= cells(chapter, "as-matmul-code")
         run |= {"weights": run["weights"][0].tolist(), "output": (run["weights"] @ run["V"])[0]}
         assert run["q"].tolist() == pytest.approx(found.query)
         assert run["K"].tolist() == [list(key) for key in found.keys]
