@@ -1,7 +1,16 @@
-"""How a wrong call is tested: its error must name the argument, what was expected, what came."""
+"""How a wrong call is tested: its error must name the argument, what was expected, what came.
 
+The tables beside this file hold one wrong call a line:
+
+    call | error | argument | expected | got
+
+in parts that begin with "== name". A call is evaluated with the names of the module that reads it.
+"""
+
+import builtins
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -33,3 +42,19 @@ def assert_refused(wrong: Wrong) -> None:
 
 def reads(text: str, pattern: str) -> bool:
     return re.fullmatch(".*".join(map(re.escape, pattern.split("…"))), text, re.DOTALL) is not None
+
+
+def table(name: str) -> dict[str, list[str]]:
+    """The lines of each part of NAME.txt beside this file."""
+    parts: dict[str, list[str]] = {}
+    for line in (Path(__file__).parent / f"{name}.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("== "):
+            lines = parts.setdefault(line.removeprefix("== "), [])
+        elif line:
+            lines.append(line)
+    return parts
+
+
+def assert_line_refused(line: str, names: dict[str, object]) -> None:
+    call, error, *said = line.split(" | ")
+    assert_refused(Wrong(lambda: eval(call, names), getattr(builtins, error), *said))
