@@ -441,7 +441,7 @@ def test_split_heads_shows_the_example(capsys):
 
 
 def test_binary_state_shows_the_chapters_fraction(capsys):
-    run = cells("01", "imports", "lost-code", until="torch.manual_seed")
+    run = cells("01", "lost-code", until="torch.manual_seed")
     bits = torch.tensor([memory.BITS])
     for step, digits in enumerate(memory.fractions()):
         state = run["remember"](bits[:, : step + 1]).item()

@@ -1,0 +1,159 @@
+"""The maps of chapter 16: a head of the trained translator as it is, and with one bug at a time."""
+
+import math
+from functools import cache
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from attnbook.machines.eye_test import Exhibit
+from attnkit import masks
+from attnkit.trace import record
+from attnlab import Translator
+
+HEAD = 3
+SENTENCES = ("I don't like cold coffee.", "She does not know why he came home.")
+"""The first is looked at; the second is longer, so padding follows the first."""
+
+
+@cache
+def _translator() -> Translator:
+    return Translator.load("tatoeba-en-fr")
+
+
+def walk() -> tuple[dict[str, Tensor], list[str], int]:
+    """Weights (L, L) of a head, right and with each bug; its tokens; how many of them are real."""
+    translator = _translator()
+    first = translator.model.encoder.layers[0].attention
+    entering = []
+    hook = first.register_forward_pre_hook(lambda _, inputs: entering.append(inputs))
+    with record(translator.model) as calls, torch.no_grad():
+        short, _ = translator.translate(list(SENTENCES))
+        qkv = first.in_proj(entering[0][0])[:1]  # (1, L, 3E)
+    hook.remove()
+    every = calls[0]["scores"][0]  # (H, L, L), before the mask
+    scores, size, heads, real = every[HEAD], every.shape[-1], len(every), len(short.source)
+    width = first.head_dim
+    tokens = [piece.replace("▁", "") or "▁" for piece in short.source]
+    tokens += [f"pad{'₁₂₃₄₅₆'[n]}" for n in range(size - real)]
+    padding = masks.padding([real], size)[0].expand(size, size)  # what may be seen
+
+    def shown(scores: Tensor, mask: Tensor = padding, fill: float = -math.inf) -> Tensor:
+        return scores.masked_fill(~mask, fill).softmax(-1)  # (L, L)
+
+    torch.manual_seed(0)
+    products = scores * math.sqrt(width)  # q·k, unscaled
+    window = masks.sliding_window(size, window=3)
+    # the layer's heads again, split in two wrong ways from what it was given
+    q, k, _ = (part.reshape(heads, size, width) for part in qkv[0].chunk(3, -1))
+    by_view = q @ k.mT / math.sqrt(width)  # (H, L, L)
+    q, k, _ = qkv[0].unflatten(-1, (heads, 3, width)).permute(2, 1, 0, 3)
+    by_head = q @ k.mT / math.sqrt(width)  # (H, L, L)
+    maps = {
+        "correct": shown(scores),
+        "no root": shown(products / width),
+        "no scale": shown(products),
+        "the model's width": shown(products / math.sqrt(heads * width)),
+        "scaled too late": shown(products) / math.sqrt(width),
+        "softmax over the queries": scores.masked_fill(~padding, -1e9).softmax(0),
+        "mask flipped": shown(scores, ~padding),
+        "mask ignored": scores.softmax(-1),
+        "mask after the softmax": scores.softmax(-1) * padding,
+        "mask over the queries": shown(scores, padding.mT, fill=-1e9),
+        "-1e4, scores below it": shown(scores - 2e4 * padding, fill=-1e4),
+        "heads averaged": shown(every).mean(0),
+        "heads split by a view": shown(by_view[HEAD]),
+        "q, k, v in another order": shown(by_head[HEAD]),
+        "weights after dropout": F.dropout(shown(scores), 0.3),
+        "window of 3": shown(scores, window & padding),
+        "window, off by one": shown(scores, masks.sliding_window(size, window=4) & padding),
+        "row with nothing to see": shown(
+            scores, padding & (torch.arange(size) < real)[:, None], fill=-1e9
+        ),
+    }
+    return maps, tokens, real
+
+
+def decoder(layer: int = 1, head: int = 0) -> tuple[Tensor, list[str]]:
+    """Scores (T, T) of a head of the decoder before the mask, and the words that it has read."""
+    translator = _translator()
+    (found,) = translator.translate([SENTENCES[0]])
+    told = ["<bos>", *found.target]
+    ids, read = (
+        torch.tensor([[vocab.ids[piece] for piece in pieces]])
+        for vocab, pieces in (
+            (translator.source_vocab, found.source),
+            (translator.target_vocab, told),
+        )
+    )
+    with record(translator.model) as calls, torch.no_grad():
+        translator.model(ids, None, read)
+    before = len(translator.model.encoder.layers)
+    scores = calls[before + 2 * layer]["scores"][0, head]
+    return scores, [piece.replace("▁", "") or "▁" for piece in told]
+
+
+def healthy() -> dict[str, tuple[Tensor, Tensor]]:
+    """Weights and mask (L, L) of every head of the encoder and of the decoder's self-attention."""
+    translator, found = _translator(), {}
+    with record(translator.model) as calls, torch.no_grad():
+        short, _ = translator.translate(list(SENTENCES))
+    for layer in range(len(translator.model.encoder.layers)):
+        every = calls[layer]["weights"][0]
+        visible = masks.padding([len(short.source)], every.shape[-1])[0].expand(every[0].shape)
+        for head, weights in enumerate(every):
+            found[f"encoder {layer}.{head}"] = weights, visible
+            scores, told = decoder(layer, head)
+            causal = masks.causal(len(told))
+            found[f"decoder {layer}.{head}"] = (
+                scores.masked_fill(~causal, -math.inf).softmax(-1),
+                causal,
+            )
+    return found
+
+
+ENCODER = "A head of an encoder. The last two tokens are padding, which nobody should use."
+DECODER = (
+    "A head of a decoder that writes French: each word may look at itself and at those before it."
+)
+
+
+def quiz() -> list[Exhibit]:
+    """The ten maps of page 16b, in its order."""
+    maps, tokens, _ = walk()
+    right = {name: weights for name, (weights, _) in healthy().items()}
+    scores, told = decoder(1, 0)
+    leaking = scores.masked_fill(~torch.ones_like(scores, dtype=torch.bool).tril(1), -math.inf)
+    maps |= right | {"one place too far": leaking.softmax(-1)}
+
+    def of(key: str, said: str, name: str, broken: bool, because: str) -> Exhibit:
+        names = told if said is DECODER else tokens
+        return Exhibit(maps[key].tolist(), names, said, name, broken, because)
+
+    return [
+        of("mask ignored", ENCODER, "the mask is ignored", True,
+           "The padding gets weight. The line was scores.masked_fill(~mask, -inf), which returns a "
+           "new tensor that nobody kept."),
+        of("decoder 2.3", DECODER, "a head that stays on two words", False,
+           "Odd, and right: nothing above the diagonal, and every row sums to 1."),
+        of("no root", ENCODER, "no root", True,
+           "Divided by d, not by its root, so every row is too even. Nothing in the map is "
+           "impossible, so no eye can tell."),
+        of("encoder 1.3", ENCODER, "a head that looks broadly", False,
+           "As even as the one without a root, and right."),
+        of("one place too far", DECODER, "a mask that is one place off", True,
+           "Look above the diagonal: each word sees the one that it is about to write."),
+        of("mask after the softmax", ENCODER, "the mask comes after the softmax", True,
+           "Some rows are nearly empty: the padding took its share, and then it was wiped out."),
+        of("correct", ENCODER, "a head that is sure of itself", False,
+           "Nearly all of a row on one word looks like a forgotten scale. This head is like that."),
+        of("softmax over the queries", ENCODER, "the softmax runs down the columns", True,
+           "The columns sum to 1, the rows do not: the one of the full stop holds far too much."),
+        of("window of 3", "A head that may look one word to the left and one to the right. The "
+           "last two tokens are padding.", "a window", False,
+           "Empty corners are what a window looks like."),
+        of("heads averaged", ENCODER, "the mean of four heads, sold as one", True,
+           "No head looks like this, and no eye can tell: an average of right maps is a map like "
+           "any other."),
+    ]  # fmt: skip

@@ -1,0 +1,61 @@
+"""The quiz of maps: who is right, what is counted, and what no quiz can be."""
+
+import pytest
+from traitlets import TraitError
+
+from attnbook.machines import EyeTest
+from attnbook.machines.eye_test import Exhibit
+
+CAUSAL, EVEN = [[1.0, 0.0], [0.5, 0.5]], [[0.5, 0.5], [0.5, 0.5]]
+
+
+def make(text: str = "a", **settings) -> EyeTest:
+    exhibits = [
+        Exhibit(CAUSAL, [text, "b"], "A decoder.", "a decoder", False, "Nothing is wrong."),
+        Exhibit(EVEN, [text, "b"], "A decoder.", "no mask", True, "The first sees the second."),
+        Exhibit(EVEN, [text, "b"], "An encoder.", "an encoder", False, "Nothing is wrong."),
+    ]
+    return EyeTest(exhibits, **{"title": "Look"} | settings)
+
+
+SETTINGS = [
+    {"place": 2, "replies": "-b-"},
+    {"place": 3, "replies": "bbb"},
+    {"place": 4, "replies": "hb-"},
+    {"place": 4, "replies": "hhb"},
+    {"place": 1, "replies": "h--"},
+]
+
+
+@pytest.mark.parametrize(
+    "replies, marks, fooled",
+    [("---", [None, None, None], []), ("hbh", [True, True, True], []),
+     ("bhb", [False, False, False], ["a decoder", "no mask", "an encoder"]),
+     ("-hh", [None, False, True], ["no mask"])],
+)  # fmt: skip
+def test_an_answer_is_right_when_it_is_what_the_map_is(replies, marks, fooled):
+    now = make(replies=replies).compute()
+    assert (now["marks"], now["fooled"]) == (marks, fooled)
+    assert (now["right"], now["answered"]) == (marks.count(True), 3 - marks.count(None))
+
+
+@pytest.mark.parametrize("replies", ["hh", "hhhh", "hhx", "HBH"])
+def test_replies_that_are_none_are_refused(replies):
+    with pytest.raises(TraitError, match="replies: expected 3 letters"):
+        make().replies = replies
+
+
+@pytest.mark.parametrize("place", [0, 5])
+def test_there_is_no_map_beyond_the_score(place):
+    with pytest.raises(TraitError, match="place: expected 1 to 4"):
+        make().place = place
+
+
+@pytest.mark.parametrize(
+    "exhibits, got",
+    [([Exhibit(EVEN, "ab", "", "", False, "")], "got 1"),
+     ([Exhibit(EVEN, "abc", "", "", False, "")] * 2, r"got \(2, 2\)")],
+)  # fmt: skip
+def test_a_quiz_that_is_none_is_refused(exhibits, got):
+    with pytest.raises(ValueError, match=got):
+        EyeTest(exhibits)
