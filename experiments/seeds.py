@@ -1,7 +1,7 @@
 """The tables of several seeds in chapters that train one: their own cells, run with more `SEEDS`.
 
     python -m experiments.seeds          every chapter in `CHAPTERS`, ten minutes of one CPU core
-    python -m experiments.seeds 02 08    these
+    python -m experiments.seeds 05b 06   these
 
 A chapter that trains small models while it runs says `SEEDS = range(1)`, since a reader should not
 wait for more, and hands what it measured to `recorded.every_seed`, which gives back the numbers of
@@ -29,7 +29,6 @@ CHAPTERS = {
     "05b": 3,
     "06": 6,
     "07": 5,
-    "08": 6,
 }
 """The number of seeds of each chapter."""
 

@@ -1,132 +1,170 @@
-"""Chapter 08: features split into heads and joined again, and query heads that share keys."""
+"""Chapter 08: whole words in two heads, query heads that share keys, and three ways to cut."""
 
+import math
 from collections.abc import Sequence
-from fractions import Fraction
 
 from attnbook.drawings.drawing import Drawing
-from attnbook.drawings.sheet import NARROW, WIDE, Sheet, number
+from attnbook.drawings.sheet import NARROW, WIDE, Sheet, number, vector
 
 Rows = Sequence[Sequence[float]]
 
-SHARES: tuple[Rows, Rows] = (
-    ((1, 2, 1), (6, 1, 1), (2, 1, 1)),
-    ((2, 1, 1), (Fraction(1, 2), Fraction(1, 2), 1), (1, 6, 1)),
-)
-"""Of chapter 08's example: for each head a row of e^s for each query."""
+STORY = ("hang", "not", "let")
+X: Rows = ((1, 0, -1, 0), (0, 0, 0, 1), (0, 1, 1, 0))
+"""A row for each word: is it *hang*, is it *let*, left of *not* or right of it, is it *not*?"""
 
-VALUES: Rows = ((8, 0, 8, 8), (0, 8, 0, 16), (16, 8, 16, 0))
-"""A row for each word; the first two features are head 0's."""
+W_Q: tuple[Rows, Rows] = (((0, 0, 0, 4), (0, 0, 0, 0)),) * 2
+W_K: tuple[Rows, Rows] = (((0, 0, -1, 0), (0, 0, 0, 0)), ((0, 0, 1, 0), (0, 0, 0, 0)))
+W_V: tuple[Rows, Rows] = (((1, 0, 0, 0), (0, 1, 0, 0)),) * 2
+"""For each head a row for each of its two features: all read the whole word."""
+
+W_O: Rows = ((1, 0, 1, 0), (0, 1, 0, 1), (1, 0, -1, 0), (0, 1, 0, -1))
+"""Which commands are there, and on which side."""
+
+ASKS = STORY.index("not")
 
 
-def weights(head: int) -> list[list[Fraction]]:
-    """The weights of a head: its shares, divided by their sum."""
-    return [[Fraction(share) / sum(map(Fraction, row)) for share in row] for row in SHARES[head]]
+def made(matrix: Rows, rows: Rows = X) -> list[list[float]]:
+    """The product of a matrix with each row."""
+    return [[sum(w * x for w, x in zip(line, row, strict=True)) for line in matrix] for row in rows]
 
 
-def attended(head: int) -> list[list[Fraction]]:
-    """What a head gives: its weights times its two columns of the values."""
-    own = [row[2 * head : 2 * head + 2] for row in VALUES]
+def weights(head: int) -> list[float]:
+    """The row of *not* in a head."""
+    (query,), keys = made(W_Q[head], [X[ASKS]]), made(W_K[head])
+    scores = [sum(q * k for q, k in zip(query, key, strict=True)) / 2**0.5 for key in keys]
+    parts = [math.exp(score) for score in scores]
+    return [part / sum(parts) for part in parts]
+
+
+def attended(head: int) -> list[float]:
+    """What a head brings to *not*."""
+    row, values = weights(head), made(W_V[head])
     return [
-        [sum(w * v for w, v in zip(row, column, strict=True)) for column in zip(*own, strict=True)]
-        for row in weights(head)
+        sum(w * v for w, v in zip(row, column, strict=True)) for column in zip(*values, strict=True)
     ]
 
 
-def merged() -> list[list[Fraction]]:
-    """The heads side by side."""
-    return [left + right for left, right in zip(attended(0), attended(1), strict=True)]
+def joined() -> list[float]:
+    """What both bring, side by side."""
+    return attended(0) + attended(1)
 
 
-def output() -> list[list[Fraction]]:
-    """The last projection, which adds and subtracts what the heads found."""
-    return [[a + c, b + d, a - c, b - d] for a, b, c, d in merged()]
+def output() -> list[float]:
+    """What the last matrix makes of it."""
+    return made(W_O, [joined()])[0]
 
 
-def matrix(sheet: Sheet, x: float, y: float, w: float, h: float, rows: Rows, solid: set) -> None:
-    """Values in boxes; the columns in `solid`, those of head 1, are filled."""
+def column(sheet: Sheet, role: str, x: float, y: float, w: float, h: float, rows: Rows) -> None:
+    """An item for each row, below each other."""
+    for i, row in enumerate(rows):
+        sheet.item(role, x, y + i * (h + 2), w, h, vector(row))
+
+
+def stack(sheet: Sheet, x: float, y: float, w: float, h: float, values: Sequence[float]) -> None:
+    """Numbers below each other, the first two of head 0, the others of head 1."""
+    for i, value in enumerate(values):
+        style = "d-solid" if i > 1 else "d-box"
+        sheet.item("value", x, y + i * h, w, h - 2, number(value), style=style)
+
+
+def grid(sheet: Sheet, x: float, y: float, w: float, h: float, rows: Rows) -> None:
+    """A matrix, each number in a box."""
     for i, row in enumerate(rows):
         for j, value in enumerate(row):
-            style = "d-solid" if j in solid else "d-box"
-            sheet.item("value", x + j * w, y + i * h, w, h, number(float(value)), style=style)
+            sheet.rect(x + j * w, y + i * h, w - 2, h - 2, "d-state d-paper")
+            sheet.text(x + j * w + w / 2 - 1, y + i * h + h / 2 - 1, number(value), size=12.5)
 
 
-def table(sheet: Sheet, x: float, y: float, w: float, h: float, head: int) -> None:
-    """The weights of a head as a heat map with its numbers."""
-    for i, row in enumerate(weights(head)):
-        for j, weight in enumerate(row):
-            sheet.cell(x + j * w, y + i * h, w, h, float(weight), str(weight), size=sheet.size - 1)
+def one_head(
+    sheet: Sheet, head: int, x: float, y: float, widths: Sequence[float], gap: float, h: float
+) -> None:
+    """From left to right: the query of *not*, keys, weights, values, and what comes of it."""
+    left = [x + sum(widths[:n]) + n * gap for n in range(len(widths))]
+    middle = [at + w / 2 for at, w in zip(left, widths, strict=True)]
+    for at, name, role in zip(
+        middle,
+        ("query", "keys", "weights", "values", "brings"),
+        ("query", "key", "weight", "value", "value"),
+        strict=True,
+    ):
+        sheet.text(at, y, name, role, size=sheet.size - 1)
+    top, mid = y + 12, y + 12 + h + 2
+    style = "d-solid" if head else "d-box"
+    sheet.item("query", left[0], mid, widths[0], h, vector(made(W_Q[head], [X[ASKS]])[0]))
+    column(sheet, "key", left[1], top, widths[1], h, made(W_K[head]))
+    for i, weight in enumerate(weights(head)):
+        sheet.cell(left[2], top + i * (h + 2), widths[2], h, weight, f"{weight:.2f}")
+    column(sheet, "value", left[3], top, widths[3], h, made(W_V[head]))
+    sheet.item("value", left[4], mid, widths[4], h, vector(attended(head)), style=style)
 
 
-def split_heads(narrow: bool) -> Sheet:
-    """From left to right on a wide page, from top to bottom on a narrow one."""
-    sheet = Sheet(NARROW, 604, 13) if narrow else Sheet(WIDE, 318, 14)
-    w, h = (28, 26) if narrow else (26, 27)
-    tall = 3 * h
-    own = [[row[2 * head : 2 * head + 2] for row in VALUES] for head in (0, 1)]
-    filled = ({2, 3}, (set(), {0, 1}))
+def whole_heads(narrow: bool) -> Sheet:
+    """Undivided words on one side, two heads that each read all of them, and the last matrix."""
+    sheet = Sheet(NARROW, 592, 13) if narrow else Sheet(WIDE, 304, 14)
+    h, w = 26, (30 if narrow else 24)
+
+    def words(x: float, y: float) -> None:
+        for i, word in enumerate(STORY):
+            style = "d-bold" if i == ASKS else ""
+            sheet.text(x - 8, y + i * (h + 2) + h / 2, word, anchor="end", style=style)
+            for j, value in enumerate(X[i]):
+                sheet.rect(x + j * w, y + i * (h + 2), w - 2, h, "d-state d-box")
+                middle = x + j * w + w / 2 - 1
+                sheet.text(middle, y + i * (h + 2) + h / 2, number(value), "state")
+
+    def both(x: float, tops: Sequence[float], widths: Sequence[float], gap: float) -> None:
+        for head, y in enumerate(tops):
+            title = f"head {head}, from all four features"
+            sheet.text(x, y - 22, title, anchor="start", style="d-bold")
+            one_head(sheet, head, x, y, widths, gap, h)
+
     if narrow:
-        left = (NARROW - 4 * w) / 2
-        sheet.text(NARROW / 2, 9, "values: 3 words, 4 features", "value", style="d-bold")
-        matrix(sheet, left, 24, w, h, VALUES, filled[0])
-        for head, x in enumerate((2, NARROW - 2 - 5 * w - 18)):
-            middle = x + (5 * w + 18) / 2
-            sheet.arrow(
-                [(left + w + 2 * head * w, 24 + tall + 6), (middle, 24 + tall + 40)], "value"
-            )
-            sheet.text(middle, 24 + tall + 54, f"head {head}", style="d-bold")
-            top = 24 + tall + 68
-            table(sheet, x, top, w, h, head)
-            sheet.text(x + 3 * w + 9, top + tall / 2, "×")
-            matrix(sheet, x + 3 * w + 18, top, w, h, own[head], filled[1][head])
-            sheet.text(middle, top + tall + 14, "=")
-            matrix(sheet, middle - w, top + tall + 28, w, h, attended(head), filled[1][head])
-            sheet.arrow(
-                [(middle, top + 2 * tall + 34), (left + w + 2 * head * w, top + 2 * tall + 62)],
-                "value",
-            )
-        top = 24 + tall + 68 + 2 * tall + 68
-        matrix(sheet, left, top, w, h, merged(), filled[0])
-        sheet.text(left + 4 * w + 10, top + tall / 2, "joined", "value", anchor="start")
-        sheet.arrow([(NARROW / 2, top + tall + 6), (NARROW / 2, top + tall + 32)])
-        sheet.text(NARROW / 2 + 12, top + tall + 18, "Wₒ mixes the heads", anchor="start")
-        matrix(sheet, left, top + tall + 38, w, h, output(), set())
-        sheet.text(left + 4 * w + 10, top + tall * 1.5 + 38, "output", "value", anchor="start")
+        sheet.text(NARROW / 2, 9, "three whole words of four features", "state", style="d-bold")
+        words(122, 22)
+        both(2, (174, 322), (54, 62, 50, 54, 80), 9)
+        sheet.arrow([(NARROW / 2, 108), (NARROW / 2, 138)], "state", style="d-thick")
+        sheet.text(190, 120, "all of it, into both", "state", anchor="start", size=12)
+        sheet.text(NARROW / 2, 448, "joined, and mixed by the last matrix", style="d-bold")
+        stack(sheet, 2, 466, 56, 30, joined())
+        grid(sheet, 96, 466, 36, 30, W_O)
+        for x in (77, 257):
+            sheet.text(x, 525, "→")
+        for i, value in enumerate(output()):
+            sheet.item("state", 276, 466 + 30 * i, 60, 28, number(value))
         return sheet
 
-    middle = 158
-    sheet.text(0, middle - tall / 2 - 16, "values", "value", anchor="start", style="d-bold")
-    matrix(sheet, 0, middle - tall / 2, w, h, VALUES, filled[0])
-    for head, y in enumerate((36, 280 - tall)):
-        centre = y + tall / 2
-        sheet.arrow([(4 * w + 6, middle + (head - 0.5) * 34), (150, centre)], "value")
-        sheet.text(158, y - 14, f"head {head}: weights × values", anchor="start", style="d-bold")
-        table(sheet, 158, y, w, h, head)
-        sheet.text(158 + 3 * w + 11, centre, "×")
-        matrix(sheet, 258, y, w, h, own[head], filled[1][head])
-        sheet.text(322, centre, "=")
-        matrix(sheet, 334, y, w, h, attended(head), filled[1][head])
-        sheet.arrow([(394, centre), (440, middle + (head - 0.5) * 34)], "value")
-    sheet.text(498, middle - tall / 2 - 16, "joined", "value", style="d-bold")
-    matrix(sheet, 446, middle - tall / 2, w, h, merged(), filled[0])
-    sheet.arrow([(558, middle), (606, middle)])
-    sheet.text(582, middle - 16, "Wₒ")
-    sheet.text(664, middle - tall / 2 - 16, "output", "value", style="d-bold")
-    matrix(sheet, 613, middle - tall / 2, w, h, output(), set())
-    sheet.text(582, middle + tall / 2 + 26, "the only place where heads mix", style="d-muted")
+    middle, x, tops = 152, 42, (34, 208)
+    sheet.text(x + 2 * w, middle - 62, "whole words", "state", style="d-bold")
+    words(x, middle - 42)
+    both(188, tops, (46, 62, 46, 50, 64), 8)
+    for head, y in enumerate(tops):
+        start, into = (x + 4 * w + 4, middle), middle + (head - 0.5) * 56
+        sheet.arrow([start, (160, middle), (160, y + 53), (182, y + 53)], "state")
+        sheet.arrow([(492, y + 53), (506, y + 53), (506, into), (520, into)], "value")
+    sheet.text(545, middle - 72, "joined", "value", style="d-bold")
+    stack(sheet, 524, middle - 56, 42, 28, joined())
+    sheet.text(618, middle - 72, "Wₒ", style="d-bold")
+    grid(sheet, 572, middle - 56, 23, 28, W_O)
+    sheet.text(692, middle - 72, "output", "state", style="d-bold")
+    for i, value in enumerate(output()):
+        sheet.item("state", 669, middle - 56 + 28 * i, 48, 26, number(value), size=13)
     return sheet
 
 
-SPLIT_HEADS = Drawing(
-    name="split-heads",
-    title="Each head averages its part of the projected values; then they are joined and mixed.",
+WHOLE_HEADS = Drawing(
+    name="whole-heads",
+    title="Each head reads the whole word: it is narrow in what it makes, not in what it sees.",
     description=(
-        "The values of three words, four features each, are cut into two halves. Head 0 "
-        "multiplies the first two features with its table of weights, head 1 the last two with "
-        "its own. The results, two features from each head, are put side by side: 6 6 8 8, then "
-        "8 2 10 6, then 8 4 3 13. A last matrix mixes them: 14 14 −2 −2, then 18 8 −2 −4, then "
-        "11 17 5 −9."
+        "Three words of four features each: hang 1, 0, −1, 0; not 0, 0, 0, 1; let 0, 1, 1, 0. All "
+        "of it goes into both heads. In each, “not” has the query 4, 0. Head 0 makes the keys 1, 0 "
+        "of hang, 0, 0 of not and −1, 0 of let, so “not” gives hang the weight 0.94, itself 0.06 "
+        "and let 0.00. Head 1 makes the opposite keys, and let gets 0.94. Both make the values 1, "
+        "0 of hang, 0, 0 of not and 0, 1 of let. Head 0 brings 0.94, 0 and head 1 brings 0, 0.94; "
+        "joined they are four numbers. The last matrix, of ones, zeros and minus ones, makes the "
+        "output 0.94, 0.94, 0.94, −0.94: both commands are there, hang on the left, let on the "
+        "right."
     ),
-    draw=split_heads,
+    draw=whole_heads,
     two_layouts=True,
 )
 
@@ -176,63 +214,6 @@ GROUPED_HEADS = Drawing(
     draw=grouped_heads,
     two_layouts=True,
 )
-
-STORY = ("hang", "them", "not", "let", "them", "go")
-LEFT_SHARE = 0.6
-"""The share that chapter 08 fixes for the command on the left; the right one gets the rest."""
-
-
-def two_readings(narrow: bool) -> Sheet:
-    """The row of *not*: in one head it is shared by two commands, two heads have one each."""
-    sheet = Sheet(NARROW, 292, 13.5)
-    pitch, w, h = 57, 53, 27
-    mixed = [LEFT_SHARE, 0, 0, 1 - LEFT_SHARE, 0, 0]
-    alone = [[float(word == read) for word in STORY] for read in ("hang", "let")]
-
-    def row(y: float, shares: Sequence[float]) -> None:
-        for place, share in enumerate(shares):
-            said = f"{share:.2f}" if share else ""
-            sheet.cell(place * pitch, y, w, h, share, said, size=12.5)
-
-    for place, word in enumerate(STORY):
-        x = place * pitch
-        if word == "not":
-            sheet.item("query", x, 0, w, 26, word)
-        else:
-            sheet.text(x + w / 2, 13, word)
-    sheet.text(0, 46, "One head: a single row of weights", anchor="start", style="d-bold")
-    row(58, mixed)
-    for place in (0, 3):
-        sheet.arrow([(place * pitch + w / 2, 88), (NARROW / 2 - 40 + 14 * place, 108)], "value")
-    words = f"{number(LEFT_SHARE)} hang + {number(1 - LEFT_SHARE)} let"
-    sheet.item("value", 86, 110, 168, 30, words)
-    sheet.text(NARROW / 2, 155, "one mix: name both, left and right?", style="d-muted", size=12.5)
-
-    sheet.text(0, 188, "Two heads: a row each", anchor="start", style="d-bold")
-    for head, shares in enumerate(alone):
-        row(200 + 31 * head, shares)
-    for place, read in ((0, "hang"), (3, "let")):
-        centre = place * pitch + w / 2
-        sheet.arrow([(centre, 260), (centre, 264 + 0.1)], "value", style="d-thin")
-        sheet.item("value", place * pitch - 4 * (place > 0), 266, w + 8, 26, read)
-    sheet.text(pitch + w / 2 + 12, 279, "left", style="d-muted", size=12.5)
-    sheet.text(4 * pitch + w / 2 + 12, 279, "right", style="d-muted", size=12.5)
-    return sheet
-
-
-TWO_READINGS = Drawing(
-    name="two-readings",
-    title="One row of weights mixes the two commands; two rows keep them apart.",
-    description=(
-        "The sentence “hang them not let them go”; “not” asks. With one head there is one row of "
-        "weights, 0.60 on “hang” and 0.40 on “let”, and what comes back is one mix, 0.6 hang and "
-        "0.4 let, which does not say which of the two stood on the left. With two heads there "
-        "are two rows: one has weight 1.00 on “hang”, the other 1.00 on “let”, and the two "
-        "commands come back side by side, left and right."
-    ),
-    draw=two_readings,
-)
-
 
 LETTERS = "abcdABCD"
 """The features of two words: small letters of the first, capital ones of the second."""

@@ -39,13 +39,11 @@ from attnbook.drawings import (
 )
 from attnbook.drawings.drawing import HERE, Drawing, style_sheet
 from attnbook.drawings.sheet import Sheet, number, vector
-from attnbook.machines import HeadSwitch
 from attnkit.viz import palette
 from attnkit.viz.palette import ROLES, contrast
 from attnlab import Translator
 from attnlab.tasks import salient
 from booktools import claims, gates, normal_form
-from tests.browser.explorer_page import saved_arrays, saved_models
 
 EACH = pytest.mark.parametrize("drawing", DRAWINGS.values(), ids=lambda drawing: drawing.name)
 SVG = "{http://www.w3.org/2000/svg}"
@@ -300,9 +298,12 @@ def test_a_plot_has_no_ground_and_can_be_read_on_both_pages():
 # -- numbers: those of the example beside the drawing ------------------------------------------
 
 
-def cells(chapter: str, *names: str, until: str = "") -> dict:
+EXERCISES = gates.ROOT / "appendices" / "exercises"
+
+
+def cells(chapter: str, *names: str, until: str = "", folder=gates.CHAPTERS) -> dict:
     """What the named cells of a chapter define, run in their order; the last `until` a line."""
-    (path,) = gates.CHAPTERS.glob(f"{chapter}_*.ipynb")
+    (path,) = folder.glob(f"{chapter}_*.ipynb")
     source = {cell.id: cell.source for cell in normal_form.read(path).cells}
     found: dict = {"__name__": "__main__"}
     if until:
@@ -428,16 +429,26 @@ def test_additive_drawings_show_the_example(capsys):
     assert vector(additive.context()) in whole.description
 
 
-def test_split_heads_shows_the_example(capsys):
-    cells("08", "imports", "by-hand")
-    rows = re.findall(r"query \d  merged (.*)output (.*)", capsys.readouterr().out)
-    merged, output = ([printed(row[side]) for row in rows] for side in (0, 1))
-    assert [[float(x) for x in row] for row in heads.merged()] == merged
-    assert [[float(x) for x in row] for row in heads.output()] == output
-    drawn = words(DRAWINGS["split-heads"])
-    assert drawn[-13:-1] == [number(x) for row in output for x in row]
-    for row in (*merged, *output):
-        assert " ".join(map(number, row)) in DRAWINGS["split-heads"].description
+def test_whole_heads_show_the_example(capsys):
+    run = cells("08", "by-hand")
+    assert run["x"].tolist() == [list(map(float, row)) for row in heads.X]
+    assert run["W_o"].tolist() == [list(map(float, row)) for row in heads.W_O]
+    drawn_heads = zip(heads.W_Q, heads.W_K, heads.W_V, strict=True)
+    for own, drawn in zip(run["heads"], drawn_heads, strict=True):
+        for matrix, rows in zip(own, drawn, strict=True):
+            assert torch.equal(matrix, torch.tensor(rows, dtype=torch.float))
+    found = [run["head"](run["x"], *own)[heads.ASKS].tolist() for own in run["heads"]]
+    assert heads.joined() == pytest.approx([*found[0], *found[1]], abs=1e-6)
+    output = run["output"][heads.ASKS].tolist()
+    assert heads.output() == pytest.approx(output, abs=1e-6)
+    drawing = DRAWINGS["whole-heads"]
+    assert words(drawing)[-4:] == [number(value) for value in output]
+    assert vector(output) in drawing.description
+    for head in range(2):
+        assert vector(heads.attended(head)) in words(drawing)
+        assert [f"{w:.2f}" for w in heads.weights(head)] == [
+            word for word in words(drawing)[18 * head :] if re.fullmatch(r"0\.\d\d", word)
+        ][3 * head : 3 * head + 3]
 
 
 def test_binary_state_shows_the_chapters_fraction(capsys):
@@ -482,28 +493,8 @@ def test_beam_caches_go_with_the_beginnings():
     assert drawn.count("of “chien”") == 5
 
 
-def test_two_readings_show_the_weights_of_the_trained_heads():
-    """One row of weights as chapter 08 fixes it, and the rows of its model as it was kept."""
-    (path,) = gates.CHAPTERS.glob("08_*.ipynb")
-    source = {cell.id: cell.source for cell in normal_form.read(path).cells}
-    left, right = heads.LEFT_SHARE, round(1 - heads.LEFT_SHARE, 2)
-    assert f"mix = {left} * VALUES[ordered[:, 0]] + {right} * VALUES" in source["why-code"]
-    drawn = words(DRAWINGS["two-readings"])
-    assert [word for word in drawn if re.fullmatch(r"\d\.\d\d", word)] == [
-        f"{left:.2f}", f"{right:.2f}", "1.00", "1.00"
-    ]  # fmt: skip
-    (model,) = saved_models(path, HeadSwitch)
-    state, given = model["state"], saved_arrays(model)["weights"]
-    assert tuple(state["tokens"]) == heads.STORY
-    assert state["tokens"][state["row"]] == "not"
-    rows = np.reshape(given, (2, 6, 6))[:, state["row"]]
-    by_reading = sorted(rows.tolist(), reverse=True)  # the head that looks left comes first
-    for row, word in zip(by_reading, ("hang", "let"), strict=True):
-        assert row == pytest.approx([float(one == word) for one in heads.STORY], abs=0.005)
-
-
 def test_grouped_heads_shows_the_counted_bytes(capsys):
-    cells("08", "imports", "grouped-code", until="torch.manual_seed(0)")
+    cells("08", "imports", "grouped-code", until="torch.manual_seed(0)", folder=EXERCISES)
     lines = re.findall(r"^ +(\d) +\d+ +(\d+)$", capsys.readouterr().out, re.MULTILINE)
     counted = {int(count): int(size) for count, size in lines}
     assert counted == {count: heads.cache_bytes(count) for count in heads.KEY_HEADS}
@@ -632,7 +623,7 @@ def test_clock_hands_show_the_example(capsys):
 
 
 def test_three_cuts_are_what_the_functions_of_the_chapter_give(capsys):
-    run = cells("08", "imports", "bugs", "bugs-table")
+    run = cells("08", "imports", "bugs", "bugs-table", folder=EXERCISES)
     x = torch.arange(8.0).reshape(1, 2, 4)
     qkv = torch.cat([x, x, x], -1)
     names = "correct", "features_before_heads", "view_without_transpose"

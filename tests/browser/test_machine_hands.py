@@ -1,24 +1,20 @@
 """What each machine has of its own: marks, names and numbers in their places, and other hands."""
 
-import itertools
 import math
 
 import pytest
-import torch
 
 from attnbook import recorded
-from attnbook.machines import CostCurves, HeadSwitch
+from attnbook.machines import CostCurves
 from attnkit.viz import AttentionExplorer
 from booktools.widget_page import write_page
 from tests.attnbook.machines import test_cache_scrubber as cache
-from tests.attnbook.machines import test_head_switch as switch
+from tests.attnbook.machines import test_lamp_machine as lamps
+from tests.attnbook.machines import test_lie_machine as lie
 from tests.attnbook.machines import test_query_plane as plane
-from tests.browser.conftest import ROOT
 from tests.browser.explorer_page import (
     control,
     move,
-    saved_arrays,
-    saved_models,
     settle,
     snapshot,
     vectors,
@@ -155,61 +151,34 @@ def test_a_column_is_pressed(show):
     assert snapshot(root)["step"] == 1
 
 
-# ---- The heads.
+# ---- The lamps.
 
 
-@pytest.mark.parametrize("off", [[], [0], [1], [0, 1]])
-def test_the_answers_are_torchs_with_every_choice_of_heads(show, off):
-    machine = switch.make(head_names=["the one", "the other"])
-    _, root, _ = show(machine)
-    for head in off:
-        control(root, machine.head_names[head]).uncheck()
-    machine.on = [head not in off for head in range(2)]
-    assert root.locator(".machine-big").all_inner_texts() == machine.given()
-    right = [machine.answers[place] for place in machine.expected]
-    verdicts = root.locator(".switch-answers .machine-score").all_inner_texts()
-    for said, answer, expected in zip(verdicts, machine.given(), right, strict=True):
-        assert said == ("✓ right" if answer == expected else f"✗ wrong, it should be {expected}")
-    assert root.locator(".switch-off").count() == len(off)
-
-
-def test_the_weights_are_those_recorded_with_their_names(show):
-    machine = switch.make()
-    _, root, _ = show(machine)
-    first = root.locator("table").first
-    assert first.locator("caption").inner_text() == "head 0"
-    row = first.locator("tbody tr").nth(2)
-    assert row.locator("th").inner_text() == "not"
-    expected = machine.compute()["weights"][0][2]
-    texts = row.locator("td").all_inner_texts()
-    assert [float(text) for text in texts] == pytest.approx(expected, abs=5.1e-3)
-    assert root.locator("tr.switch-row").count() == 2
-
-
-def test_the_keyboard_turns_a_head_off_and_the_page_says_what_follows(show):
-    page, root, _ = show(switch.make())
-    page.keyboard.press("Tab")
-    page.keyboard.press("Space")
+def test_heads_are_dragged_and_the_lamps_follow(show):
+    page, root, _ = show(lamps.make(second=True, head0=0))
+    root.scroll_into_view_if_needed()
+    lit = root.locator(".lamp-lit")
+    assert lit.count() == 0
+    box = root.locator(".lamp-picture").bounding_box()
+    for y, x, head, aim in ((0.1, 0.02, "head0", -30), (0.9, 0.98, "head1", 30)):
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + y * box["height"])
+        page.mouse.down()
+        page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"], steps=3)
+        page.mouse.up()
+        assert snapshot(root)[head] == aim
+        assert lit.count() == snapshot(root)["lit"]
+    assert lit.count() == 12
+    names = root.locator(".lamp").evaluate_all("all => all.map(e => e.textContent)")
+    assert all(name.endswith("✓") for name in names)
+    control(root, "A second head").uncheck()
+    assert lit.count() == 6
     said = root.locator(".machine-live").inner_text()
-    assert said.startswith("head 0 off, head 1 on. At “not”, comma after: ")
-    assert said.count("right") + said.count("wrong") == 2
+    assert said.startswith("6 of 12 lamps are lit. The head gives 1.00 to the left")
 
 
-def test_a_long_sentence_scrolls_by_keyboard_on_a_phone(show):
-    words = [*(["hang", "them", "not", "let"] * 3)]
-    weights = vectors(2, 12, 12).softmax(-1)
-    effects, bias = vectors(2, 12, 2).unflatten(-1, (1, 2)), vectors(1, 1, 2)[0]
-    long = HeadSwitch(
-        weights, effects, bias, tokens=words, row=0, questions=["q"], answers=["a", "b"]
-    )
-    page, root, _ = show(long, width=360)
-    assert root.locator(".switch-map[tabindex='0']").count() == 2
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
-
-
-def test_the_colours_of_weights_follow_the_theme_and_paper_is_white(show):
-    page, root, _ = show(switch.make(), AttentionExplorer(vectors(2, 4, 8), vectors(2, 4, 8)))
-    cell = "e => getComputedStyle(e.querySelector('tbody td')).backgroundColor"
+def test_colours_follow_the_theme_and_paper_is_white(show):
+    page, root, _ = show(lie.make(), AttentionExplorer(vectors(2, 4, 8), vectors(2, 4, 8)))
+    cell = "e => [...e.querySelectorAll('svg rect')].map(r => getComputedStyle(r).fill).join()"
     light = root.evaluate(cell)
     page.emulate_media(color_scheme="dark")
     wait_for_theme(page, dark=True)
@@ -217,44 +186,6 @@ def test_the_colours_of_weights_follow_the_theme_and_paper_is_white(show):
     page.emulate_media(color_scheme="dark", media="print")
     wait_for_theme(page, dark=False)
     assert root.evaluate(cell) == light
-
-
-def saved_switch() -> tuple[dict, dict]:
-    """The traits of the switch in chapter 08, and its arrays, from the committed notebook."""
-    (model,) = saved_models(ROOT / "chapters" / "08_multi_head_attention.ipynb", HeadSwitch)
-    heads, size, asked, answers = model["state"]["shape"]
-    shapes = {
-        "weights": (heads, size, size),
-        "effects": (heads, size, asked, answers),
-        "bias": (asked, answers),
-    }
-    arrays = saved_arrays(model)
-    return model["state"], {
-        name: torch.tensor(arrays[name]).double().reshape(shape) for name, shape in shapes.items()
-    }
-
-
-def test_in_chapter_08_a_reader_turns_a_head_off_and_sees_the_task_fail(open_page, site_url):
-    state, arrays = saved_switch()
-    page, record = open_page(site_url + "chapters/08_multi_head_attention.html")
-    root = page.locator(".machine-switch")
-    root.scroll_into_view_if_needed()
-    assert root.locator("caption").all_inner_texts() == state["head_names"]
-    right = [state["answers"][place] for place in state["expected"]]
-    given = {}
-    for on in itertools.product([True, False], repeat=2):
-        for name, wanted in zip(state["head_names"], on, strict=True):
-            control(root, name).set_checked(wanted)
-        used = arrays["weights"][:, state["row"]] * torch.tensor(on).double()[:, None]  # (H, S)
-        logits = arrays["bias"] + torch.einsum("hs,hsqn->qn", used, arrays["effects"])
-        shown = snapshot(root)
-        assert shown["logits"] == pytest.approx(logits.numpy(), abs=1e-6)
-        given[on] = shown["answers"]
-        assert root.locator(".machine-big").all_inner_texts() == given[on]
-    assert given[True, True] == right == ["let them go", "hang them"]
-    for on in ((True, False), (False, True)):  # one reading stays, one is lost
-        assert sum(a == b for a, b in zip(given[on], right, strict=True)) == 1
-    assert not record.console
 
 
 # ---- The curves.

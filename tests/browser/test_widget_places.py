@@ -6,7 +6,7 @@ import pytest
 
 from attnkit.viz import AttentionExplorer
 from booktools.sphinx_ext import PRINT_LIGHT
-from tests.attnbook.machines.test_head_switch import make as a_switch
+from tests.attnbook.machines.test_lamp_machine import make as the_lamps
 from tests.browser.explorer_page import settle, vectors
 
 pytestmark = pytest.mark.browser
@@ -25,8 +25,8 @@ def test_reset_stands_with_the_controls(show):
     assert reset["y"] + reset["height"] <= box["y"] + box["height"]
 
 
-def test_reset_of_the_switches_stands_beside_them(show):
-    _, root, _ = show(a_switch())
+def test_reset_stands_beside_the_last_switch(show):
+    _, root, _ = show(the_lamps())
     reset = root.get_by_role("button", name="Reset").bounding_box()
     last = root.locator(".machine-controls input").last.bounding_box()
     assert abs(reset["y"] + reset["height"] / 2 - last["y"] - last["height"] / 2) < 12
