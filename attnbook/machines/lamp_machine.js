@@ -97,7 +97,7 @@ function show(now, { page, data: { commands } }) {
     node.firstChild.firstChild.style.opacity = ok ? (0.6 * chances[side][side]).toFixed(2) : 0;
     const said = { left: commands[PAIRS[n][0]], right: commands[PAIRS[n][1]], absent: commands[third], "": "?" }[named[side]];
     say(node.lastChild, `${said} ${ok ? "✓" : "✗"}`);
-    node.ariaLabel = `${SIDES[side]}: ${said}, ${ok ? "right" : "wrong"}`;
+    node.ariaLabel = `${SIDES[side]}: ${said}, ${ok ? "correct" : "not correct"}`;
   }));
 }
 

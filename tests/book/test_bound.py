@@ -23,12 +23,6 @@ ARITHMETIC = {
         "317": lambda: len({w for pair in toy_french(2400, max_words=8) for w in pair.target}),
     },
     "07": {"60,000": round(2 * math.pi * 10000 ** (510 / 512), -4)},  # places for a full turn
-    "08": {
-        "46": 2 * 23,  # pairs with one of 24 commands, in both orders
-        "253": math.comb(23, 2),
-        "132": 23**2 // 4,  # Turán's bound
-        "385": 2 * 132 + (253 - 132),
-    },
     "10": {"78": 100 * math.exp(1 - 5 / 4)},
     "13": {"500,500": 1000 * 1001 / 2},
 }

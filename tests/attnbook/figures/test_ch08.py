@@ -41,6 +41,11 @@ def test_its_title_holds():
     assert longer["known"]["both"]["high"] < 0.5
 
 
+def test_what_the_table_says_of_updates_is_so():
+    for row in recorded.results("heads")["rows"]:
+        assert row["updates"] == (1600 if "times the updates" in row["variant"] else 400)
+
+
 def test_four_rows_of_it_find_a_word_none_the_animal_and_the_average_hides_it():
     tokens, rows = ch08.rows_of_it()
     assert rows.sum(-1) == pytest.approx(1, abs=2e-3)
@@ -48,3 +53,12 @@ def test_four_rows_of_it_find_a_word_none_the_animal_and_the_average_hides_it():
     assert [most[:-1].count(word) for word in ("[CLS]", "was", "tired", "animal")] == [8, 2, 2, 0]
     assert most[-1] == "[CLS]"
     assert rows[-1] == pytest.approx(rows[:-1].mean(0))
+
+
+def test_the_map_holds_the_thirteen_rows(shown):
+    ch08.twelve()
+    ax, _ = shown[0].axes
+    tokens, rows = ch08.rows_of_it()
+    assert np.array_equal(ax.images[0].get_array(), rows)
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == tokens
+    assert ax.get_yticklabels()[-1].get_text() == "average"
