@@ -71,7 +71,7 @@ def twelve() -> None:
         ax.set_yticks(range(len(rows)), [*(f"head {h}" for h in range(len(rows) - 1)), "average"])
         ax.tick_params(length=0, labelsize=9)
         figure.colorbar(image, label="weight of “it”")
-        figure.suptitle("Four heads look at another word than [CLS]; the average hides them")
+        figure.suptitle("Four heads look at a word, eight at [CLS]; the average hides the four")
         plt.show()
 
 
