@@ -59,8 +59,8 @@ const stage = `<div class="lamp-whole"><svg class="lamp-picture" viewBox="0 0 ${
 const query = (v) => fixed(v / 10, 1);
 const controls = () => [
   slider("Query of head 0", "head0", { min: -FAR, max: FAR, text: query }),
-  slider("Query of head 1", "head1", { min: -FAR, max: FAR, text: query, shown: (s) => s.second }),
   toggle("A second head", "second"),
+  slider("Query of head 1", "head1", { min: -FAR, max: FAR, text: query, shown: (s) => s.second }),
 ];
 
 const sentence = (commands, [a, b]) => `${commands[a]} not ${commands[b]}`;

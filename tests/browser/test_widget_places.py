@@ -28,7 +28,7 @@ def test_reset_stands_with_the_controls(show):
 def test_reset_stands_beside_the_last_switch(show):
     _, root, _ = show(the_lamps())
     reset = root.get_by_role("button", name="Reset").bounding_box()
-    last = root.locator(".machine-controls input").last.bounding_box()
+    last = root.locator(".machine-controls input:visible").last.bounding_box()
     assert abs(reset["y"] + reset["height"] / 2 - last["y"] - last["height"] / 2) < 12
 
 
