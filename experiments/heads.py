@@ -96,10 +96,10 @@ def bound() -> tuple[int, int]:
 
     For one head with linear read-outs, whose scores add a part of the word and a part of the
     place and whose values know only the word, no three commands of the same shape are right in
-    both readings in all six of their ordered pairs (the proof is in chapter 08). So the unordered
-    pairs that are right in both orders form a graph without triangles, at most n^2 / 4 of them
-    (Mantel 1907); of every other pair at least one order is wrong. "let them go" has a shape of
-    its own, and nothing is claimed of its pairs.
+    both readings in all six of their ordered pairs (the proof is with the exercises of chapter
+    08). So the unordered pairs that are right in both orders form a graph without triangles, at
+    most n^2 / 4 of them (Mantel 1907); of every other pair at least one order is wrong. "let them
+    go" has a shape of its own, and nothing is claimed of its pairs.
     """
     plain = len(VERBS) - 1
     wrong = plain * (plain - 1) // 2 - plain * plain // 4

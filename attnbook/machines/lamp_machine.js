@@ -1,7 +1,7 @@
 // Heads to aim, two read-outs fitted at every move, and a lamp for each command that is named; the kit
 // stands before it.
 
-const SIDES = ["left", "right", "absent"], DECAY = 0.001, STEPS = 60, FAR = 30, SAME = 1e-6;
+const SIDES = ["left", "right", "absent"], DECAY = 0.001, STEPS = 60, FAR = 30, SAME = 1e-6, TINY = 1e-12;
 const PAIRS = [[0, 1], [1, 0], [0, 2], [2, 0], [1, 2], [2, 1]];
 
 // ---- What is computed.
@@ -24,8 +24,9 @@ function fit(heard, side) {
       average[h] * average[k] + 2 * DECAY * (h === k)));
     let step = solve(bend, slope);
     const moved = () => s.map((v, h) => v - step[h]), before = loss(s);
-    while (loss(moved()) > before && Math.max(...step.map(Math.abs)) > 1e-12) step = step.map((v) => v / 2);
+    while (loss(moved()) > before && Math.max(...step.map(Math.abs)) > TINY) step = step.map((v) => v / 2);
     s = moved();
+    if (Math.max(...step.map(Math.abs)) < TINY) break;
   }
   return s;
 }

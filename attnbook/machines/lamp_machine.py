@@ -19,7 +19,7 @@ SIDES = ("left", "right", "absent")
 DECAY = 0.001
 """Of the read-outs: half of the factor of their squared norm, beside the mean loss."""
 
-STEPS, FAR, SAME = 60, 30, 1e-6
+STEPS, FAR, SAME, TINY = 60, 30, 1e-6, 1e-12
 
 
 class LampMachine(Machine):
@@ -140,9 +140,11 @@ def _fit(heard: np.ndarray, side: int) -> np.ndarray:
         slope = average - heard[side] + 2 * DECAY * strength
         bend = (heard.T * chances) @ heard - np.outer(average, average)
         step = np.linalg.solve(bend + 2 * DECAY * np.eye(len(strength)), slope)
-        while loss(strength - step) > loss(strength) and abs(step).max() > 1e-12:
+        while loss(strength - step) > loss(strength) and abs(step).max() > TINY:
             step = step / 2
         strength = strength - step
+        if abs(step).max() < TINY:
+            break
     return strength
 
 
