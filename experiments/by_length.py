@@ -56,7 +56,8 @@ KEPT = {
     "reverse": ("additive",),
     "toy_french": ("fixed GRU", "additive", "dot", "transformer"),
 }
-RATES = {"transformer": 0.002, "general": 0.002}  # 0.004 for the others, as in `learning`
+# The rate of most, as in `learning`, and of two others. `score_rates` has the rest of a grid.
+RATE, RATES = 0.004, {"transformer": 0.002, "general": 0.002}
 
 
 def plan(name: str, task: str, sizes: tuple[int, int]) -> tuple[str, dict]:
@@ -115,7 +116,7 @@ def corpus(task: str, seed: int, count: int, most: int) -> list[Pair]:
 
 
 def measure(setting: dict, *, device: torch.device, command: str, save: bool) -> dict:
-    """Train and test one model of one seed."""
+    """Train and test one model of one seed, at the rate of `RATES` unless the setting has one."""
     name, task, seed, steps = (setting[key] for key in ("model", "task", "seed", "steps"))
     known, new = examples(setting)
     if "reversed source" in MODELS[name]:
@@ -125,7 +126,7 @@ def measure(setting: dict, *, device: torch.device, command: str, save: bool) ->
     torch.manual_seed(seed)
     model = recorded.build(kind, arguments)
     batches = Batches(known, *vocabs, batch_size=BATCH, seed=seed)
-    rate = RATES.get(name, 0.004)
+    rate = setting.get("rate", RATES.get(name, RATE))
     seconds = fit(model, batches, steps=steps, lr=rate, seed=seed, device=device)
     found = {
         "parameters": parameters(model),
@@ -197,7 +198,7 @@ def summarise(runs: Sequence[dict]) -> list[dict]:
 def trained(runs: Sequence[dict]) -> list[dict]:
     """What the training behind the file was, by model."""
     return record.training(
-        [run | {"rate": RATES.get(run["model"], 0.004)} for run in runs],
+        [{"rate": RATES.get(run["model"], RATE)} | run for run in runs],
         ("model",),
         score=within,
         of="exact answers up to the longest length in training",

@@ -51,7 +51,6 @@ DRAWINGS: dict[str, Drawing] = {
         additive.SCORE,
         scores.DRAWING,
         luong.WEEK,
-        luong.DECODERS,
         lookup.ONE_QUERY,
         projections.DRAWING,
         sharpness.TEMPERATURE_DRAWING,

@@ -1,11 +1,11 @@
-"""Chapter 04: why a dot product cannot ask for tomorrow, and when the two decoders look."""
+"""Chapter 04: why a dot product cannot ask for tomorrow."""
 
 import math
 
 from attnbook.drawings.drawing import Drawing
 from attnbook.drawings.sheet import NARROW, Point, Sheet
+from attnbook.machines.canteen import DAYS
 
-DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 SIGNS = ("< ?",)
 """At Monday, where the largest product would have to be smaller than the smallest."""
 
@@ -57,62 +57,3 @@ def _edge(here: Point, there: Point, wide: float) -> list[Point]:
     length = math.hypot(c - a, d - b)
     u, v = (d - b) / length * wide / 2, (a - c) / length * wide / 2
     return [(a + u, b + v), (c + u, d + v), (c - u, d - v), (a - u, b - v)]
-
-
-_STEPS = {
-    "Bahdanau": (
-        ("state", "old state"),
-        ("query", "look, asking with it"),
-        ("value", "context"),
-        ("state", "new state, from", "last word and context"),
-        (None, "word, from all three"),
-    ),
-    "Luong": (
-        ("state", "old state"),
-        ("state", "new state, from", "the last word"),
-        ("query", "look, asking with it"),
-        ("value", "context, joined", "with the new state"),
-        (None, "word, from the two"),
-    ),
-}
-
-
-def decoders(narrow: bool) -> Sheet:
-    """Two columns read downwards."""
-    sheet = Sheet(NARROW, 352, 13)
-    w, h, pitch = 152, 42, 65
-    for column, (name, steps) in enumerate(_STEPS.items()):
-        x = column * (w + 14)
-        sheet.text(x + w / 2, 10, name, style="d-bold", size=15)
-        for place, (role, *lines) in enumerate(steps):
-            y = 28 + pitch * place
-            if role is None:
-                sheet.rect(x, y, w, h, "d-frame", 4)
-            else:
-                sheet.shape(role, x, y, w, h)
-            for row, words in enumerate(lines):
-                middle = y + h / 2 + 16 * (row - (len(lines) - 1) / 2)
-                sheet.text(x + w / 2, middle, words, role)
-            if place:
-                sheet.arrow([(x + w / 2, y - pitch + h + 3), (x + w / 2, y - 3)])
-    right, context = NARROW - 22, 28 + 3 * pitch + h / 2
-    up = 28 + pitch + h / 2
-    sheet.line([(right, context), (NARROW - 6, context)], "value", style="d-dashed")
-    sheet.line([(NARROW - 6, context), (NARROW - 6, up)], "value", style="d-dashed")
-    sheet.arrow([(NARROW - 6, up), (right + 1, up)], "value", style="d-dashed")
-    return sheet
-
-
-DECODERS = Drawing(
-    name="two-decoders",
-    title="Bahdanau looks before the state moves on, Luong after.",
-    description=(
-        "Two columns of steps, read downwards. Bahdanau: the old state; a look, with the old "
-        "state as the query; the context; the new state, from the last word and the context; the "
-        "word. Luong: the old state; the new state, from the last word; a look, with the new "
-        "state as the query; the context, joined with the new state; the word. A dashed arrow "
-        "on Luong's side leads from there back up to the new state: input feeding hands it to "
-        "the next step."
-    ),
-    draw=decoders,
-)

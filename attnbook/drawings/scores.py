@@ -1,63 +1,85 @@
-"""Chapter 04: three ways to score a query against a key, as shapes."""
+"""Chapter 04: three ways to score a query against a key, with numbers."""
+
+from collections.abc import Sequence
 
 from attnbook.drawings.drawing import Drawing
 from attnbook.drawings.sheet import NARROW, Sheet
 
-LONG, THIN = 66.0, 22.0
+QUERY, KEY = (2, -1), (1, 1)
+GENERAL = ((0, 1), (-1, 0))
+CONCAT = ((1, 0, 1, 0), (0, 1, 0, 1))
+V = (1, 1)
+SCORES = {"dot": "1", "general": "3", "concat": "0.995"}
+
+LONG, THIN = 66.0, 28.0
 
 
 def draw(narrow: bool) -> Sheet:
     """A row a score: the query at the left, the key at the right, what is learned between."""
-    sheet = Sheet(NARROW, 316, 13.5)
-    for place, (name, learned) in enumerate(
-        (("dot", "learns nothing"), ("general", "learns a matrix"), ("concat", "learns a network"))
-    ):
-        y = 58 + place * 104.0
+    sheet = Sheet(NARROW, 346, 13.5)
+    learned = ("learns nothing", "learns a matrix", "learns a network")
+    for place, (name, what) in enumerate(zip(SCORES, learned, strict=True)):
+        y = 58 + place * 106.0
         sheet.text(0, y - 48, name, anchor="start", style="d-bold")
-        sheet.text(NARROW, y - 48, learned, anchor="end", style="d-muted", size=12.5)
+        sheet.text(NARROW, y - 48, what, anchor="end", style="d-muted", size=12.5)
         if name == "concat":
-            _column(sheet, "query", 40, y - 1, 33)
-            _column(sheet, "key", 40, y + 34, 33)
-            sheet.arrow([(58, y + 16), (86, y + 16)])
-            sheet.rect(92, y - 17, LONG, LONG, "d-state d-box", 2)
-            sheet.text(92 + LONG / 2, y + 16, "W", size=13)
-            sheet.arrow([(164, y + 16), (188, y + 16)])
-            sheet.text(212, y + 16, "tanh", size=13)
-            sheet.arrow([(234, y + 16), (254, y + 16)])
-            sheet.text(266, y + 16, "v", size=13)
+            y += 24
+            _column(sheet, "query", 14, y - 26, QUERY)
+            _column(sheet, "key", 14, y + 26, KEY)
+            sheet.arrow([(31, y), (46, y)])
+            _matrix(sheet, 52, y, 84, CONCAT)
+            sheet.arrow([(140, y), (156, y)])
+            sheet.text(175, y, "tanh", size=13)
+            sheet.arrow([(194, y), (210, y)])
+            sheet.text(214, y, f"v = {_row_of(V)}", size=13, anchor="start")
+            end = 270.0
         else:
-            _row(sheet, 8, y)
-            at = 8 + LONG + 12
+            sheet.rect(4, y - THIN / 2, LONG, THIN, "d-query d-box", THIN / 2)
+            sheet.text(4 + LONG / 2, y, _row_of(QUERY), "query")
+            at = 84.0
             if name == "general":
-                sheet.rect(at + 8, y - LONG / 2, LONG, LONG, "d-state d-box", 2)
-                sheet.text(at + 8 + LONG / 2, y, "W", size=13)
-                at += LONG + 26
-            _column(sheet, "key", at + 14, y, LONG)
-            sheet.line([(at + 36, y), (280, y)])
-        level = y + 16 if name == "concat" else y
-        sheet.arrow([(278, level), (300, level)])
-        sheet.rect(308, level - 11, 22, 22, "d-weight d-box", 1)
+                _matrix(sheet, at, y, LONG, GENERAL)
+                at += LONG + 14
+            _column(sheet, "key", at + 14, y, KEY)
+            end = at + 36
+        sheet.arrow([(end, y), (286, y)])
+        sheet.rect(290, y - 13, 50, 26, "d-weight d-box", 1)
+        sheet.text(315, y, SCORES[name], "weight", size=12.5)
     return sheet
 
 
-def _row(sheet: Sheet, x: float, y: float) -> None:
-    sheet.rect(x, y - THIN / 2, LONG, THIN, "d-query d-box", THIN / 2)
-    sheet.text(x + LONG / 2, y, "q", "query")
+def _number(value: int) -> str:
+    return f"{value}".replace("-", "−")
 
 
-def _column(sheet: Sheet, role: str, x: float, y: float, high: float) -> None:
-    radius = THIN / 2 if role == "query" else 0
-    sheet.rect(x - THIN / 2, y - high / 2, THIN, high, f"d-{role} d-box", radius)
-    sheet.text(x, y, "q" if role == "query" else "k", role)
+def _row_of(vector: Sequence[int]) -> str:
+    return ", ".join(map(_number, vector))
+
+
+def _column(sheet: Sheet, role: str, x: float, y: float, vector: Sequence[int]) -> None:
+    sheet.rect(
+        x - THIN / 2, y - 25, THIN, 50, f"d-{role} d-box", THIN / 2 if role == "query" else 0
+    )
+    for place, value in enumerate(vector):
+        sheet.text(x, y - 11 + 22 * place, _number(value), role)
+
+
+def _matrix(sheet: Sheet, x: float, y: float, wide: float, rows: Sequence[Sequence[int]]) -> None:
+    sheet.rect(x, y - 28, wide, 56, "d-state d-box", 2)
+    for place, row in enumerate(rows):
+        for column, value in enumerate(row):
+            across = x + wide * (column + 0.5) / len(row)
+            sheet.text(across, y - 12 + 24 * place, _number(value), "state", size=13)
 
 
 DRAWING = Drawing(
     name="three-scores",
-    title="Three scores: compare as they are, turn the query first, or ask a small network.",
+    title="Three scores of one query and one key: 1, 3 and 0.995.",
     description=(
-        "Three rows of shapes. Dot: the query, a row, times the key, a column, gives one number. "
-        "General: a learned square matrix W stands between them. Concat: query and key, one "
-        "above the other, pass through a learned matrix, a tanh and a learned vector v."
+        "Three rows. Dot: the query, a row (2, −1), times the key, a column (1, 1), gives 1. "
+        "General: a learned matrix, (0, 1) over (−1, 0), stands between them, and the score is 3. "
+        "Concat: query and key, one above the other, pass through a learned matrix that adds "
+        "them, a tanh and a learned vector (1, 1): 0.995."
     ),
     draw=draw,
 )

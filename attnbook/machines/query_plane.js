@@ -1,6 +1,6 @@
 // A query to drag among its keys; the kit stands before it.
 
-const SIZE = 340, MIDDLE = 170, BELOW = 64, STEP = 0.1, STEPS = 40, RATE = 2, EDGE = 2;
+const SIZE = 340, MIDDLE = 170, BELOW = 64, CENTRE = [MIDDLE, MIDDLE], STEP = 0.1, STEPS = 40, RATE = 2, EDGE = 2;
 
 // ---- What is computed.
 
@@ -77,16 +77,6 @@ function build({ page, data: { names, flat, reach, held }, on, take, settings })
   arrows(on, handle, (...by) => ({ query: held(settings().query.map((v, d) => round(v + STEP * by[d]))) }), take);
 }
 
-/** An arrow from the middle, with a head as wide as its line asks. */
-function arrowTo(name, [x, y], width) {
-  const far = Math.hypot(x - MIDDLE, y - MIDDLE);
-  if (far < 1) return [];
-  const ux = (x - MIDDLE) / far, uy = (y - MIDDLE) / far, long = Math.min(far, 9 + width), half = long * 0.45;
-  const [fx, fy] = [x - ux * long, y - uy * long], n = (v) => v.toFixed(1);
-  return [rule(name, MIDDLE, MIDDLE, fx, fy, { stroke_width: width }), svg("path", { class: name,
-    d: `M${n(x)} ${n(y)}L${n(fx - uy * half)} ${n(fy + ux * half)}L${n(fx + uy * half)} ${n(fy - ux * half)}Z` })];
-}
-
 /** Axes, and the hull of values that lie in the plane: all triangles of three of them. */
 function ground({ flat, value, at }) {
   const axes = [rule("plane-axis", 0, MIDDLE, SIZE, MIDDLE), rule("plane-axis", MIDDLE, 0, MIDDLE, SIZE)];
@@ -114,8 +104,8 @@ const moves = ({ keys, pull }, at) => keys.flatMap((key, j) => {
 
 function show(now, { page, data }) {
   const { query, turned, asked, weights, output, scores, steps, hard } = now, { at, names, target } = data, tips = now.keys.map(at);
-  page.under.replaceChildren(...ground(data), ...tips.flatMap((tip, j) => arrowTo("plane-key", tip, 1.5 + 9 * weights[j])),
-    ...turned ? arrowTo("plane-asked", at(query), 1.5) : [], ...arrowTo("plane-query", at(asked), 3), ...moves(now, at), ...outcome(now, data));
+  page.under.replaceChildren(...ground(data), ...tips.flatMap((tip, j) => arrow("plane-key", CENTRE, tip, 1.5 + 9 * weights[j])),
+    ...turned ? arrow("plane-asked", CENTRE, at(query), 1.5) : [], ...arrow("plane-query", CENTRE, at(asked), 3), ...moves(now, at), ...outcome(now, data));
   const [cx, cy] = at(query), [x, y] = at(asked), labels = [...page.names.children];
   const place = (label, x, y) => put(label, { x: clamp(x, 24, SIZE - 24), y: clamp(y + 4, 14, SIZE - 6) });
   tips.forEach(([x, y], j) => {

@@ -31,6 +31,7 @@ from attnbook.drawings import (
     orders,
     places,
     projections,
+    scores,
     sharpness,
     sphinx_ext,
     summaries,
@@ -39,6 +40,7 @@ from attnbook.drawings import (
 )
 from attnbook.drawings.drawing import HERE, Drawing, style_sheet
 from attnbook.drawings.sheet import Sheet, number, vector
+from attnkit import LuongAttention
 from attnkit.viz import palette
 from attnkit.viz.palette import ROLES, contrast
 from attnlab import Translator
@@ -473,16 +475,29 @@ def test_look_back_reads_the_chapters_list():
     assert words(DRAWINGS["look-back"])[-1].endswith(f"{dict(memory.LIST)['Ben']}.")
 
 
-def test_week_ring_has_the_days_of_the_chapter():
-    (path,) = gates.CHAPTERS.glob("04_*.ipynb")
-    source = {cell.id: cell.source for cell in normal_form.read(path).cells}
-    days = re.search(r"DAYS = (\[.*\])", source["failure-code"]).group(1)
-    assert json.loads(days) == list(luong.DAYS)
+def test_week_ring_joins_the_days_of_the_canteen():
     drawn = words(DRAWINGS["week-ring"])
     assert [word for word in drawn if word in luong.DAYS] == list(luong.DAYS)
     assert [word for word in drawn if word in luong.SIGNS] == list(luong.SIGNS)
     edges = [f"{a}·{b}" for a, b in itertools.pairwise([*luong.DAYS, luong.DAYS[0]])]
     assert [word for word in drawn if re.fullmatch(r"\w+·\w+", word)] == edges
+
+
+def test_three_scores_are_those_of_luong_attention():
+    query, key = (torch.tensor([vector]).float() for vector in (scores.QUERY, scores.KEY))
+    learned = {
+        "dot": {},
+        "general": {"weight": scores.GENERAL},
+        "concat": {"weight": scores.CONCAT, "v": scores.V},
+    }
+    for name, tensors in learned.items():
+        layer = LuongAttention(2, 2, name)
+        with torch.no_grad():
+            for each, value in tensors.items():
+                getattr(layer, each).copy_(torch.tensor(value))
+            found = layer.scores(layer.project_query(query), layer.project_key(key))
+        assert f"{found.item():.3g}" == scores.SCORES[name]
+        assert scores.SCORES[name] in DRAWINGS["three-scores"].title
 
 
 def test_beam_caches_go_with_the_beginnings():

@@ -47,7 +47,7 @@ UNTRAINED = ("explaining", "negation", "parallel", "real_sentence", "reference",
              "score_cost", "update_rates", *WRITES)  # fmt: skip
 # Their files are of before a file had to say it; run again, each leaves this list.
 NOT_YET = ("docstrings", "positions", "recall", "recall_longer",
-           "recall_states", "score_rates")  # fmt: skip
+           "recall_states")  # fmt: skip
 REPEATED = [name for name in NAMES if name not in (*OTHERS, *READS, *WRITES)]
 HEADER = {"command", "seeds", "interval", "versions", "device", "date"}
 OPTIONS = {"by_length": ["--task", "reverse"]}
@@ -296,8 +296,8 @@ def test_every_experiment_has_the_rows_that_its_chapter_reads(quick):
     for row in rows["positions"]:
         assert list(row["accuracy"]) == list(map(str, positions.TESTED))
     assert [row["form"] for row in rows["recall"]] == ["window", "linear"]
-    rates = [(row["model"], row["rate"]) for row in rows["score_rates"]]
-    assert rates == list(score_rates.RATES.items())
+    rates = {(row["model"], row["rate"]) for row in rows["score_rates"]}
+    assert len(rates) == len(score_rates.MODELS) * (len(score_rates.RATES) - 1)
     assert all(len(row["runs"]) == 2 for row in rows["score_rates"])
 
 

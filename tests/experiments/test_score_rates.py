@@ -1,4 +1,6 @@
-"""Dot and general at each other's rate: only the rate differs."""
+"""The models of `by_length` at other rates: only the rate differs, and every rate is there once."""
+
+import itertools
 
 import pytest
 import torch
@@ -9,20 +11,29 @@ CPU = torch.device("cpu")
 
 
 @pytest.mark.build
-def test_the_rate_is_the_only_difference_and_is_put_back():
-    before = dict(by_length.RATES)
-    setting = score_rates.settings(quick=True)[0]
-    usual = by_length.measure(setting, device=CPU, command="", save=False)
-    same = score_rates.measure(setting | {"rate": 0.004}, device=CPU)
-    other = score_rates.measure(setting | {"rate": 0.4}, device=CPU)
-    assert setting["model"] == "dot"  # by_length trains it at 0.004
-    assert before == by_length.RATES
-    for found in (usual, same, other):
-        del found["cpu_seconds"]
-    assert same == usual
-    assert other != usual
+def test_the_rate_is_the_only_difference():
+    setting = next(one for one in score_rates.settings(quick=True) if one["model"] == "dot")
+    usual = {name: value for name, value in setting.items() if name != "rate"}
+    assert usual in by_length.settings(score_rates.TASK, quick=True)
+    changed = (usual, setting | {"rate": by_length.RATE}, setting | {"rate": 0.4})
+    found = [score_rates.measure(one, device=CPU) for one in changed]
+    for one in found:
+        del one["cpu_seconds"]
+    assert found[0] == found[1]
+    assert found[0] != found[2]
 
 
-def test_each_score_gets_the_rate_it_did_not_have():
-    for name, rate in score_rates.RATES.items():
-        assert {rate, by_length.RATES.get(name, 0.004)} == {0.002, 0.004}
+def test_with_by_length_every_model_with_attention_and_recurrence_has_every_rate_once():
+    usual = [
+        one
+        for one in by_length.settings(score_rates.TASK, quick=False)
+        if one["model"] in score_rates.MODELS and one["seed"] in score_rates.SEEDS
+    ]
+    others = score_rates.settings(quick=False)
+    usual = [{"rate": by_length.RATES.get(one["model"], by_length.RATE)} | one for one in usual]
+    both = [(one["model"], one["rate"], one["seed"]) for one in (*usual, *others)]
+    grid = itertools.product(score_rates.MODELS, score_rates.RATES, score_rates.SEEDS)
+    assert sorted(both) == sorted(grid)
+    kinds = by_length.MODELS.items()
+    attending = {name for name, kind in kinds if kind.get("attention", "none") != "none"}
+    assert set(score_rates.MODELS) == attending

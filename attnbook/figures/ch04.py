@@ -1,0 +1,101 @@
+"""The figure of chapter 04: five models on one grid of learning rates."""
+
+import matplotlib.pyplot as plt
+
+from attnbook import recorded
+from attnlab.metrics.intervals import median_interval
+
+TASK, SEEDS = "toy_french", 3
+STYLE = {
+    "dot": {"color": "#0072B2", "marker": "s"},
+    "general": {"color": "#009E73", "marker": "^"},
+    "concat": {"color": "#CC79A7", "marker": "v"},
+    "additive": {"color": "#D55E00", "marker": "o"},
+    "dot, input feeding": {"color": "#000000", "marker": "D"},
+}
+"""One colour and one marker a model, on both pages."""
+
+NAMES = {"additive": "additive (Bahdanau's decoder)"}
+
+
+def exact(run: dict, lengths: range) -> float:
+    """The share of exact answers over sources of these lengths."""
+    counts = [run["by_length"][str(n)] for n in lengths if str(n) in run["by_length"]]
+    return sum(c[1] for c in counts) / sum(c[0] for c in counts)
+
+
+def by_rate() -> dict[str, dict[float, list[float]]]:
+    """Exact answers of three seeds by model and learning rate, on sources as long as in training.
+
+    Example:
+        >>> found = by_rate()
+        >>> list(found)[:3], sorted(found["general"])
+        (['dot', 'general', 'concat'], [0.002, 0.004, 0.008])
+    """
+    usual, others = recorded.results(f"by_length_{TASK}"), recorded.results("score_rates")
+    rates = {side["model"]: side["rates"] for side in usual["training"]}
+    lengths = range(1, usual["trained_to"] + 1)
+    found = {}
+    for model in STYLE:
+        (row,) = (row for row in usual["rows"] if row["model"] == model)
+        (rate,) = rates[model]
+        runs = {rate: row["runs"][:SEEDS]}
+        runs |= {row["rate"]: row["runs"] for row in others["rows"] if row["model"] == model}
+        found[model] = {rate: [exact(run, lengths) for run in runs[rate]] for rate in sorted(runs)}
+    return found
+
+
+def rates() -> None:
+    """Exact answers against the learning rate, a line a model."""
+    with plt.style.context("attnbook.style"):
+        figure, ax = plt.subplots(figsize=(6.4, 3.7), layout="constrained")
+        for place, (model, found) in enumerate(by_rate().items()):
+            across = [rate * 1.03 ** (place - 2) for rate in found]  # beside each other
+            middle, low, high = zip(*map(median_interval, found.values()), strict=True)
+            style = STYLE[model]
+            ax.plot(across, middle, markersize=7, label=NAMES.get(model, model), **style)
+            ax.vlines(across, low, high, color=style["color"], linewidth=2)
+        ticks = list(found)
+        ax.set(xscale="log", ylim=(0.5, 1), xlabel="learning rate", ylabel="exact answers")
+        ax.set_xticks(ticks, [f"{rate:g}" for rate in ticks])
+        ax.minorticks_off()
+        ax.legend(loc="lower right", fontsize=10)
+        figure.suptitle("toy_french, 1,000 updates: the rate moves more than the score does")
+        plt.show()
+
+
+def rates_table() -> None:
+    """Print what the figure shows, the sizes, and each model's best rate."""
+    usual, others = recorded.results(f"by_length_{TASK}"), recorded.results("score_rates")
+    print(recorded.origin(usual).replace(" (", "\n  (", 1))
+    print(recorded.origin(others).replace(" (", "\n  (", 1))
+    print("toy_french, 1,000 updates, sources as long as in training: exact answers,")
+    print("median of seeds 0 to 2 (smallest to largest)")
+    found = by_rate()
+    print(f"{'rate':20}" + "".join(f"{rate:<20g}" for rate in found["dot"]).rstrip())
+    for model, rated in found.items():
+        cells = "".join(f"{f'{median_interval(some):.2f}':20}" for some in rated.values())
+        print(f"{model:20}{cells}".rstrip())
+    print("at the best of these rates:")
+    for model, rated in found.items():
+        rate = max(rated, key=lambda rate, rated=rated: median_interval(rated[rate])[0])
+        (row,) = (row for row in usual["rows"] if row["model"] == model)
+        size = f"{row['runs'][0]['parameters']:,} numbers, states of {row['runs'][0]['hidden_dim']}"
+        print(f"{model:20}{f'{median_interval(rated[rate]):.2f}':20}rate {rate:g}, {size}")
+
+
+def cost_table() -> None:
+    """Print how long a layer of each score takes, as ratios to dot."""
+    timed = recorded.results("score_cost")
+    print(recorded.origin(timed))
+    print("time of a layer / time of dot: median of the rounds (quartiles)")
+    for row in timed["rows"]:
+        passes = "forward and backward" if row["backward"] else "forward"
+        batch = f"{row['batch']} sentences of {row['queries']} x {row['keys']}"
+        print(f"{row['shape']}, {batch}, {passes}")
+        for name, found in row["ratios"].items():
+            ratio, low, high = (
+                f"{x:.0f}" if x > 9.5 else f"{x:.1f}"
+                for x in (found["ratio"], found["low"], found["high"])
+            )
+            print(f"  {name:20} {ratio} ({low} to {high})")

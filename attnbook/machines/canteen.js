@@ -1,0 +1,136 @@
+// Seven days to drag, each of which should look at the next; the kit stands before it.
+
+const SIZE = 340, MIDDLE = 170, REACH = 2.25, EDGE = 2, STEP = 0.1, MOST = 60, AT_ONCE = 20, RATE = 0.5, DIAL = 0.1;
+const SCORES = { dot: "One table", general: "One matrix", two: "Two tables" };
+
+// ---- What is computed.
+
+const dot = (a, b) => a.reduce((sum, v, e) => sum + v * b[e], 0);
+const held = (vector) => {
+  const far = Math.max(Math.hypot(...vector) / EDGE, 1);
+  return vector.map((v) => v / far);
+};
+/** A vector turned clockwise, as a matrix does it. */
+const spin = ([x, y], angle) => {
+  const [c, s] = [Math.cos(angle), Math.sin(angle)];
+  return [c * x + s * y, c * y - s * x];
+};
+
+function look(score, keys, own, angle) {
+  const asked = { dot: keys, two: own, general: keys.map((key) => spin(key, angle)) }[score];
+  const scores = asked.map((query) => keys.map((key) => dot(query, key)));
+  return { asked, scores, weights: scores.map(softmax) };
+}
+
+/** One step of gradient descent on the cross-entropy, averaged over the week. */
+function learn(score, keys, own, angle) {
+  const { asked, weights } = look(score, keys, own, angle);
+  const pull = weights.map((row, i) => row.map((w, j) => (w - Number(j === (i + 1) % 7)) / 7));
+  const ofQuery = pull.map((row) => [0, 1].map((d) => row.reduce((sum, p, j) => sum + p * keys[j][d], 0)));
+  const ofKey = keys.map((_, j) => [0, 1].map((d) => pull.reduce((sum, row, i) => sum + row[j] * asked[i][d], 0)));
+  const back = { dot: ofQuery, two: ofQuery.map(() => [0, 0]), general: ofQuery.map((one) => spin(one, -angle)) }[score];
+  const step = (vectors, ...moves) => vectors.map((vector, i) => held(vector.map((v, d) => v - RATE * moves.reduce((sum, move) => sum + move[i][d], 0))));
+  // A quarter of a circle further is the derivative of a turn.
+  const turn = score === "general" ? keys.reduce((sum, key, i) => sum + dot(spin(key, angle + Math.PI / 2), ofQuery[i]), 0) : 0;
+  return [step(keys, ofKey, back), score === "two" ? step(own, ofQuery) : own, angle - DIAL * turn];
+}
+
+function compute(_, { score, days, asking, turn, learned }) {
+  let keys = days, own = asking, angle = turn * Math.PI / 180;
+  for (let n = 0; n < learned; n++) [keys, own, angle] = learn(score, keys, own, angle);
+  const found = look(score, keys, own, angle);
+  const served = found.scores.map((row, i) => row.every((v, j) => j === (i + 1) % 7 || v < row[(i + 1) % 7]));
+  const loss = -found.weights.reduce((sum, row, i) => sum + Math.log(row[(i + 1) % 7]), 0) / 7;
+  return { keys, own, turned: angle * 180 / Math.PI, ...found, served, loss };
+}
+
+// ---- The page.
+
+const CELL = 40, LEFT = 46, TOP = 40;
+const stage = `<div class="canteen-whole"><div><p class="machine-head">The days as arrows: drag their tips</p>
+<svg class="canteen-plane" viewBox="0 0 ${SIZE} ${SIZE}"><g class="canteen-arrows"></g><g class="canteen-hands"></g></svg></div><div>
+<p class="machine-head">Weights: a row asks, the box is its tomorrow</p>
+<svg class="canteen-week" viewBox="0 0 ${LEFT + 7 * CELL + 14} ${TOP + 7 * CELL}" aria-hidden="true"></svg></div></div>`;
+
+const round = (v) => Math.round(v * 100) / 100;
+/** Where everything is now, as settings: what was learned becomes the start. */
+const placed = ({ keys, own, turned }) => ({ days: keys.map((key) => key.map(round)), asking: own.map((one) => one.map(round)), turn: Math.round(turned), learned: 0 });
+
+/** The angle of the matrix, as training leaves it; who turns it wants a matrix. */
+function dial() {
+  const angle = ({ score, turned, turn }) => Math.round(score === "general" ? turned : turn);
+  const made = slider("Turn by W", "turn", { min: -180, max: 180, text: (_, s) => `${angle(s)}°` }), { show, input } = made;
+  return { ...made, show: (s) => { show(s); input.value = angle(s); }, read: (s) => ({ ...placed(s), score: "general", turn: Number(input.value) }) };
+}
+
+const controls = ({ six }) => [
+  dial(),
+  slider("Training", "learned", { max: MOST, text: (n) => plural(n, "update") }),
+  ...Object.entries(SCORES).map(([score, name]) => button(name, (s) => (s.score === score ? {} : { ...placed(s), score }), (s) => s.score === score)),
+  button("Let training try", ({ learned }) => ({ learned: learned < MOST ? Math.min(learned + AT_ONCE, MOST) : 0 })),
+  button("Show six", () => ({ score: "dot", days: six, learned: 0 })),
+];
+
+const isWeek = (v) => Array.isArray(v) && v.length === 7 && v.every((one) => Array.isArray(one) && one.length === 2 &&
+  one.every(Number.isFinite) && Math.hypot(...one) <= EDGE + 0.01);
+const fits = { score: (v) => Object.keys(SCORES).includes(v), days: isWeek, asking: isWeek };
+
+const at = ([x, y]) => [MIDDLE + x / REACH * MIDDLE, MIDDLE - y / REACH * MIDDLE];
+
+function build({ page, data: { names }, on, take, now }) {
+  const hand = (role, day) => svg("circle", { class: `canteen-hand canteen-${role}`, r: 11, tabindex: 0, role: "slider", "aria-valuemin": -180, "aria-valuemax": 180,
+    "aria-label": role === "days" ? names[day] : `${names[day]} asks` });
+  for (const role of ["asking", "days"]) {
+    for (const day of names.keys()) {
+      const node = hand(role, day), move = (to) => {
+        const all = placed(now());
+        return { ...all, [role]: all[role].map((one, i) => (i === day ? held(to(one)).map(round) : one)) };
+      };
+      const where = ({ clientX, clientY }) => {
+        const { left, top, width, height } = page.plane.getBoundingClientRect();
+        take(move(() => [(2 * (clientX - left) / width - 1) * REACH, (1 - 2 * (clientY - top) / height) * REACH]));
+      };
+      on(node, "pointerdown", (event) => { if (!event.button) node.setPointerCapture(event.pointerId); });
+      on(node, "pointermove", (event) => node.hasPointerCapture(event.pointerId) && where(event));
+      arrows(on, node, (...by) => move((one) => one.map((v, d) => v + STEP * by[d])), take);
+      page.hands.append(node);
+    }
+  }
+}
+
+function show({ score, keys, own, weights, served, loss, turned, learned }, { page, data: { names } }) {
+  const two = score === "two", shades = heat(page.root), centre = { text_anchor: "middle" }, tips = keys.map(at), origin = [MIDDLE, MIDDLE];
+  const turns = score === "general" ? keys.map((key) => spin(key, turned * Math.PI / 180)) : [];
+  const outside = ([x, y], by) => {
+    const far = Math.hypot(x - MIDDLE, y - MIDDLE) || 1;
+    return [x + (x - MIDDLE) / far * (by + 9), y + (y - MIDDLE) / far * by + 4];
+  };
+  page.arrows.replaceChildren(svg("circle", { class: "canteen-edge", cx: MIDDLE, cy: MIDDLE, r: EDGE / REACH * MIDDLE }),
+    ...(two ? own : turns).flatMap((one) => arrow("canteen-asks", origin, at(one), 1.5)),
+    ...tips.flatMap((tip) => arrow("canteen-key", origin, tip, 3)),
+    ...tips.map((tip, i) => text("canteen-key", ...outside(tip, 22), names[i], centre)),
+    ...(two ? own : turns).map((one, i) => text("canteen-asks", ...outside(at(one), two ? 20 : 10), `${names[i]}?`, centre)));
+  [...page.hands.children].forEach((node, n) => {
+    const vector = (n < 7 ? own : keys)[n % 7], [cx, cy] = at(vector), away = n < 7 && !two;
+    put(node, { cx, cy, visibility: away ? "hidden" : "visible", "aria-valuenow": Math.round(Math.atan2(vector[1], vector[0]) * 180 / Math.PI),
+      "aria-valuetext": vector.map((v) => fixed(v, 2)).join(", ") });
+  });
+  page.week.replaceChildren(...names.map((name, j) => text("canteen-key", LEFT + (j + 0.5) * CELL, 32, name, centre)),
+    ...weights.flatMap((row, i) => {
+      const y = TOP + i * CELL, best = row.indexOf(Math.max(...row)), wanted = (i + 1) % 7;
+      return [text("canteen-asks", 0, y + 25, `${names[i]}?`), ...row.flatMap((w, j) => {
+        const { background, color } = shades(w);
+        return [rect("canteen-cell", LEFT + j * CELL, y, CELL - 2, CELL - 2, { fill: background }),
+          text(j === best ? "canteen-best" : "", LEFT + (j + 0.5) * CELL - 1, y + 24, fixed(w, 2).replace(/^0/, ""), { ...centre, style: `fill:${color}` })];
+      }), rect(served[i] ? "canteen-wanted canteen-served" : "canteen-wanted", LEFT + wanted * CELL + 1, y + 1, CELL - 4, CELL - 4),
+      text("canteen-tick", LEFT + 7 * CELL + 1, y + 25, served[i] ? "✓" : "")];
+    }));
+  const right = served.filter(Boolean).length, hungry = names.filter((_, i) => !served[i]);
+  say(page.big, `Days served: ${right} of 7`);
+  const how = { dot: "the arrow that is listed also asks", general: `every arrow asks turned by ${fixed(turned, 0)}°`, two: "each day has a second arrow, for asking" }[score];
+  say(page.say, `${SCORES[score]}: ${how}. Loss ${fixed(loss, 2)} after ${plural(learned, "update")}. ` +
+    (right === 7 ? "Everybody gets tomorrow's dish." : right ? `Still wrong: ${hungry.join(", ")}.` : "Nobody gets tomorrow's dish."));
+}
+
+export default machine({ name: "canteen", label: "The canteen", data: ["names", "six"], settings: ["score", "days", "asking", "turn", "learned"],
+  stage, controls, fits, build, compute, show });

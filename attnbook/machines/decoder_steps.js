@@ -1,0 +1,123 @@
+// Two decoders, unrolled: press a word, or what a look found, and see what depends on it; the kit stands before it.
+
+const KINDS = ["bahdanau", "luong"], NAMES = { bahdanau: "Bahdanau", luong: "Luong" };
+const WHAT = { word: "A word that is read", context: "What a look finds" };
+
+// ---- What is computed.
+
+/**
+ * Every part of every step: the largest of what it is made from. `read` and `found` give what comes in with
+ * a word and with what a look finds; a look adds `more`.
+ */
+function unroll(kind, feeding, count, { read, found, more = 0 }) {
+  const all = { state: [], look: [], found: [], written: [] };
+  let state = 0, fed = 0;
+  for (let t = 0; t < count; t++) {
+    const given = read(t);
+    if (kind === "luong") state = Math.max(state, given, feeding ? fed : 0);
+    const look = state + more, context = Math.max(look, found(t));
+    if (kind === "bahdanau") state = Math.max(state, given, context);
+    const written = fed = Math.max(state, context, kind === "bahdanau" ? given : 0);
+    for (const [name, value] of Object.entries({ state, look, found: context, written })) all[name].push(value);
+  }
+  return all;
+}
+
+function compute({ read: { length } }, { what, step, feeding }) {
+  const here = (name) => (t) => Number(what === name && t === step - 1), never = () => 0;
+  return Object.fromEntries(KINDS.map((kind) => {
+    const touched = unroll(kind, feeding, length, { read: here("word"), found: here("context") });
+    const { look } = unroll(kind, feeding, length, { read: never, found: never, more: 1 });
+    return [kind, { ...touched, turns: Math.max(...look) }];
+  }));
+}
+
+// ---- The page.
+
+const PITCH = 80, WIDE = 66, LOOK = 46, TALL = 28, FIRST = 8, ROWS = { written: 16, upper: 74, lower: 132, read: 190 };
+const PLACE = { bahdanau: { state: ROWS.upper, look: ROWS.lower }, luong: { look: ROWS.upper, state: ROWS.lower } };
+
+const stage = `<div class="decoder-whole">${KINDS.map((kind) => `<div><p class="machine-head">${NAMES[kind]}</p>
+<svg class="decoder-${kind}"></svg><p class="decoder-${kind}-turns machine-say"></p></div>`).join("")}</div>`;
+
+const controls = ({ read }) => [
+  slider("At step", "step", { min: 1, max: read.length, text: (n) => `${n} of ${read.length}` }),
+  toggle("Input feeding", "feeding"),
+  ...Object.entries(WHAT).map(([what, name]) => button(name, () => ({ what }), (s) => s.what === what)),
+];
+const fits = { what: (v) => Object.keys(WHAT).includes(v) };
+
+function build({ page, on, take, data: { read, written } }) {
+  for (const kind of KINDS) {
+    const picture = page[kind], { state, look } = PLACE[kind];
+    picture.setAttribute("viewBox", `0 0 ${FIRST + PITCH * read.length} 220`);
+    picture.setAttribute("role", "img");
+    for (const t of read.keys()) {
+      const x = FIRST + t * PITCH, parts = [["written", "written", ROWS.written, written[t]], ["look", "query", look, "look"],
+        ["state", "state", state, "state"], ["read", "read", ROWS.read, read[t]]];
+      for (const [name, role, y, words] of parts) {
+        const wide = role === "query" ? LOOK : WIDE; // beside a look, what passes it
+        const node = svg("g", { class: `decoder-node decoder-${role}`, "data-part": name, "data-step": t },
+          rect("", x, y, wide, TALL, { rx: role === "query" ? TALL / 2 : role === "state" ? 5 : 1 }), text("", x + wide / 2, y + 18, words, { text_anchor: "middle" }));
+        const what = { read: "word", look: "context" }[name];
+        if (what) on(node, "click", () => take({ what, step: t + 1 }));
+        picture.append(node);
+      }
+    }
+    picture.prepend(svg("g", { class: "decoder-arrows" }));
+  }
+}
+
+/** The arrows of a decoder: from, to, which part is carried, and a class. */
+function* links(kind, count, feeding) {
+  const { state, look } = PLACE[kind], side = (t) => FIRST + t * PITCH;
+  const up = (t, from, to, x = WIDE / 2) => [[side(t) + x, from], [side(t) + x, to + TALL]], near = LOOK / 2, past = (LOOK + WIDE) / 2;
+  for (let t = 0; t < count; t++) {
+    const last = t + 1 === count;
+    if (kind === "luong") {
+      yield [...up(t, ROWS.read, state), "read", t];
+      yield [...up(t, state, look, near), "state", t, "decoder-asks"];
+      yield [...up(t, look, ROWS.written, near), "found", t, "decoder-found"];
+      yield [...up(t, state, ROWS.written, past), "state", t];
+      if (feeding && !last) yield [[side(t) + LOOK - 4, look + TALL - 4], [side(t + 1) + 6, state], "written", t, "decoder-fed"];
+    } else {
+      yield [...up(t, ROWS.read, state, past), "read", t];
+      yield [...up(t, look, state, near), "found", t, "decoder-found"];
+      yield [...up(t, state, ROWS.written), "state", t];
+      if (!last) yield [[side(t) + WIDE, state + TALL - 6], [side(t + 1) + 8, look], "state", t, "decoder-asks"];
+    }
+    if (!last) yield [[side(t) + WIDE, state + TALL / 2], [side(t + 1), state + TALL / 2], "state", t];
+  }
+}
+
+const count = (list) => list.reduce((sum, v) => sum + v, 0);
+const steps = (list) => {
+  const places = list.flatMap((v, t) => (v ? [t + 1] : []));
+  return places.length ? `look${places.length > 1 ? "s" : ""} ${places.join(", ")}` : "no look";
+};
+
+function show({ what, step, feeding, ...found }, { page, data: { read, written } }) {
+  const pressed = what === "word" ? "read" : "look", number = read.length;
+  for (const kind of KINDS) {
+    const all = found[kind], picture = page[kind];
+    for (const node of picture.querySelectorAll(".decoder-node")) {
+      const { part, step: at } = node.dataset, is = part === pressed && Number(at) === step - 1;
+      node.classList.toggle("decoder-pressed", is);
+      node.classList.toggle("decoder-touched", Boolean(all[part]?.[at]));
+    }
+    picture.querySelector(".decoder-arrows").replaceChildren(...[...links(kind, number, feeding)].flatMap(([from, to, part, t, extra = ""]) => {
+      const live = part === "read" ? what === "word" && t === step - 1 : all[part][t];
+      return arrow(`decoder-arrow ${extra} ${live ? "decoder-live" : ""}`, from, to, live ? 2.5 : 1.2);
+    }));
+    picture.ariaLabel = `${NAMES[kind]}: what depends on it: ${steps(all.look)}`;
+    const turns = all.turns === 1 ? `All ${number} looks can run at once` : `The ${number} looks wait for each other`;
+    say(page[`${kind}-turns`], `${turns}.`);
+  }
+  const [first, second] = KINDS.map((kind) => steps(found[kind].look)), [one, two] = KINDS.map((kind) => count(found[kind].written));
+  say(page.big, `Bahdanau: ${first}. Luong: ${second}.`);
+  say(page.say, `These looks change with ${what === "word" ? `the word “${read[step - 1]}” that is read at step ${step}` :
+    `what the look for “${written[step - 1]}” finds at step ${step}`}. Words written that can change: ${one} with Bahdanau, ${two} with Luong${feeding ? " and input feeding" : ""}.`);
+}
+
+export default machine({ name: "decoder", label: "Two decoders", data: ["read", "written"], settings: ["what", "step", "feeding"],
+  stage, controls, fits, build, compute, show });
