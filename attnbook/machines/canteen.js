@@ -127,7 +127,7 @@ function show({ score, keys, own, weights, served, loss, turned, learned }, { pa
     }));
   const right = served.filter(Boolean).length, hungry = names.filter((_, i) => !served[i]);
   say(page.big, `Days served: ${right} of 7`);
-  const how = { dot: "the arrow that is listed also asks", general: `every arrow asks turned by ${fixed(turned, 0)}°`, two: "each day has a second arrow, for asking" }[score];
+  const how = { dot: "the arrow that is listed also asks", general: `each arrow is turned by ${fixed(turned, 0)}° before it asks`, two: "each day has a second arrow, for asking" }[score];
   say(page.say, `${SCORES[score]}: ${how}. Loss ${fixed(loss, 2)} after ${plural(learned, "update")}. ` +
     (right === 7 ? "Everybody gets tomorrow's dish." : right ? `Still wrong: ${hungry.join(", ")}.` : "Nobody gets tomorrow's dish."));
 }
