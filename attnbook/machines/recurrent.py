@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from torch import Tensor
 
 from attnbook.machines.base import softmax
 from attnkit.guard import checks
@@ -41,7 +42,12 @@ def packed(model: Seq2Seq) -> dict[str, Any]:
     if not isinstance(model, Seq2Seq) or not isinstance(decoder, BahdanauDecoder):
         expected = "a Seq2Seq with additive attention"
         checks.fail("model", expected, type(model).__name__, TypeError)
-    tensors = {name: x.detach().cpu().numpy() for name, x in model.state_dict().items()}
+    return halves(model.state_dict())
+
+
+def halves(state: dict[str, Tensor]) -> dict[str, Any]:
+    """Names, shapes and float16 numbers of tensors, as a page gets them."""
+    tensors = {name: x.detach().cpu().numpy() for name, x in state.items()}
     return {
         "shapes": [[name, list(x.shape)] for name, x in tensors.items()],
         "weights": b"".join(x.astype("<f2").tobytes() for x in tensors.values()),

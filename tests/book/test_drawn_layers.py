@@ -1,6 +1,7 @@
 """The drawings of chapters 06, 09, 12 and 14: their numbers are those of the chapter."""
 
 import re
+from pathlib import Path
 
 import pytest
 import torch
@@ -10,6 +11,8 @@ from attnbook import recorded
 from attnbook.drawings import (
     DRAWINGS,
     cross_attention,
+    digit_sums,
+    layer_2017,
     layer_steps,
     reading,
     ring,
@@ -22,13 +25,17 @@ from attnbook.drawings.sheet import number, vector
 from attnkit import masks, trace
 from attnkit.efficient import linear_attention_recurrent
 from attnlab.tasks import BOS
+from attnlab.transformer import EncoderLayer
 from booktools import claims, gates, normal_form
+from experiments import parts
 from tests.book.test_drawings import cells, printed, words
 
+MORE = gates.ROOT / "appendices" / "exercises"
 
-def output(chapter: str, cell_id: str) -> str:
-    """What a cell printed when the chapter was executed."""
-    (path,) = gates.CHAPTERS.glob(f"{chapter}_*.ipynb")
+
+def output(chapter: str, cell_id: str, folder: Path = gates.CHAPTERS) -> str:
+    """What a cell printed when the notebook was executed."""
+    (path,) = folder.glob(f"{chapter}_*.ipynb")
     (cell,) = (cell for cell in normal_form.read(path).cells if cell.id == cell_id)
     return claims.printed(cell)
 
@@ -45,9 +52,9 @@ def test_combined_masks_are_those_that_the_package_builds():
     assert built["causal & padding"].sum() == 12
 
 
-def test_layer_steps_end_where_the_class_ends(capsys):
-    cells("09", "imports", "by-hand", "loop", "matrix", "attnkit-code")
-    last = printed(capsys.readouterr().out.partition("word 1:")[2])
+def test_layer_steps_end_where_the_class_ends():
+    last = printed(output("09", "matrix", MORE).partition("word 1:")[2])
+    assert output("09", "attnkit-code", MORE) == output("09", "matrix", MORE)
     rows = [step.out for step in layer_steps.steps()]
     assert last[:2] == list(rows[0])
     drawing = DRAWINGS["layer-steps"]
@@ -67,17 +74,40 @@ def test_cross_attention_shows_the_trained_models_weights():
         kept.model.decode(torch.tensor([told]), kept.model.encode(source, None))
     weights = calls[-1]["weights"][0].mean(0)
     torch.testing.assert_close(weights, torch.tensor(cross_attention.WEIGHTS), atol=0.0051, rtol=0)
-    rows = [printed(line) for line in output("09", "cross-weights").splitlines()]
+    rows = [printed(line) for line in output("09", "cross-weights", MORE).splitlines()]
     assert rows == [list(row) for row in cross_attention.WEIGHTS]
 
 
 def test_transformer_shows_how_likely_the_trained_model_finds_each_word():
-    chosen = output("09", "chances-code")
+    chosen = output("09", "chances-code", MORE)
     likeliest = [line.split()[:2] for line in chosen.splitlines()]
     words = [word if word != "<eos>" else "end" for word, _ in likeliest]
     assert tuple(words) == transformer.WRITTEN
     for (_, chance), drawn in zip(likeliest, transformer.CHANCES, strict=True):
         assert float(chance) == drawn
+
+
+def test_the_layer_of_2017_has_the_classes_numbers():
+    layer = EncoderLayer(layer_2017.WIDTH, layer_2017.HEADS, layer_2017.HIDDEN)
+    counts = {
+        name: sum(p.numel() for p in part.parameters()) for name, part in layer.named_children()
+    }
+    assert counts["attention"] == layer_2017.ATTENTION
+    assert counts["linear1"] + counts["linear2"] == layer_2017.FORWARD
+    assert counts["norm1"] == counts["norm2"] == layer_2017.NORM
+    drawing = DRAWINGS["layer-2017"]
+    for count in (layer_2017.ATTENTION, layer_2017.FORWARD, layer_2017.NORM, sum(counts.values())):
+        assert f"{count:,}" in words(drawing)
+        assert f"{count:,}" in drawing.description
+
+
+def test_digit_sums_are_the_experiments():
+    digits = torch.tensor([digit_sums.DIGITS])
+    before = F.pad(digits, (1, 0))[:, :-1]
+    assert digit_sums.answers() == ((digits + before) % parts.DIGITS)[0].tolist()
+    assert len(digit_sums.DIGITS) == parts.PLACES
+    description = DRAWINGS["digit-sums"].description
+    assert " ".join(map(str, digit_sums.answers())) in description
 
 
 def test_growing_table_shows_what_autograd_keeps():

@@ -184,7 +184,7 @@ def test_there_are_explorers_to_compare():
     assert len(PAGES) >= 2
 
 
-@pytest.mark.parametrize("chapter", ["09", "10"])
+@pytest.mark.parametrize("chapter", ["10"])
 def test_where_words_look_at_other_words_they_can_be_seen_as_lines(chapter):
     (path,) = ROOT.glob(f"chapters/{chapter}_*.ipynb")
     crossing = [state.traits for state in explorers(path) if not state.square]

@@ -74,6 +74,7 @@ ROWS = {
     "scales": scales.GROUP,
     "score_rates": ("model", "rate"),
     "summaries": ("layers", "updates"),
+    "towers": ("steps",),
 }
 # Every file in `results/` that a list of settings led to: its experiment, and how to name its task.
 FILES = {name: (name, "") for name in REPEATED if name != "by_length"}

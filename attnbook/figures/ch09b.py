@@ -1,0 +1,227 @@
+"""The figures of page 09b: what a small model loses without a part, deep stacks, and ten models."""
+
+import math
+from functools import cache
+
+import matplotlib.pyplot as plt
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from attnbook import recorded
+from attnbook.tables import Table
+from attnlab.transformer import EncoderLayer
+
+PARTS = {
+    "nothing": ("#000000", "-", 0.97),
+    "norms": ("#56B4E9", "--", 0.90),
+    "feed-forward": ("#0072B2", "-", 0.83),
+    "residuals": ("#CC79A7", "-", 1.04),
+    "positions": ("#E69F00", "-", 0.34),
+    "attention": ("#D55E00", "-", 0.16),
+}
+"""What is taken out: colour, line, and how high its label stands."""
+
+KINDS = {
+    "no norm": ("#666666", ":"),
+    "pre-norm": ("#0072B2", "-"),
+    "post-norm": ("#D55E00", "--"),
+}
+DEEP = {
+    ("pre", False): ("pre-norm, at once", "#0072B2", "-"),
+    ("pre", True): ("pre-norm, warm-up", "#0072B2", ":"),
+    ("post", False): ("post-norm, at once", "#D55E00", "-"),
+    ("post", True): ("post-norm, warm-up", "#D55E00", ":"),
+}
+TASKS = {"reverse": "reverse", "toy_french": "toy French", "dates": "dates"}
+
+
+def by_part() -> dict[str, dict[int, list[float]]]:
+    """For each part taken out, for each number of updates, the shares of three seeds."""
+    found: dict[str, dict[int, list[float]]] = {part: {} for part in PARTS}
+    for row in recorded.results("parts")["rows"]:
+        found[row["without"]][row["updates"]] = sorted(row["right"])
+    return found
+
+
+def parts() -> None:
+    """Draw right answers against updates, a line for each part taken out, dots for seeds."""
+    found = by_part()
+    ticks = sorted({n for curve in found.values() for n in curve})
+    with plt.style.context("attnbook.style"):
+        _, ax = plt.subplots(figsize=(6, 3.8), layout="constrained")
+        for part, (colour, line, height) in PARTS.items():
+            curve = found[part]
+            ax.plot(list(curve), [seeds[1] for seeds in curve.values()], line, color=colour)
+            for n, seeds in curve.items():
+                ax.plot([n] * len(seeds), seeds, ".", color=colour, markersize=5)
+            label = "nothing taken out" if part == "nothing" else f"no {part}"
+            end = 1150 if max(curve) == 1000 else 3450
+            ax.text(end, height, label, color=colour, va="center", fontsize=10)
+        ax.set(
+            title="Two parts you cannot do without,\nothers that save you time",
+            xscale="log",
+            xlim=(42, 14000),
+            ylim=(0, 1.1),
+            xlabel="updates (line: median; dots: three seeds)",
+            ylabel="share of right answers",
+        )
+        ax.set_xticks(ticks, [f"{n:,}" for n in ticks])
+        ax.minorticks_off()
+        plt.show()
+
+
+def parts_table() -> None:
+    """Print what is behind that figure."""
+    run, found = recorded.results("parts"), by_part()
+    updates = sorted({n for curve in found.values() for n in curve})
+    print(recorded.origin(run).replace(" (", "\n(", 1))
+    print("\nright answers: each of three seeds, at the better rate")
+    print(f"{'taken out':13}" + "".join(f"{n:>17,}" for n in updates))
+    for part, curve in found.items():
+        told = [" ".join(f"{x:.2f}" for x in curve.get(n, ())) for n in updates]
+        print((f"{part:13}" + "".join(f"{one:>17}" for one in told)).rstrip())
+    print("\n              parameters   CPU seconds for 1,000 updates")
+    rows = {(row["without"], row["updates"]): row for row in run["rows"]}
+    for part in PARTS:
+        row = rows[part, 1000]
+        print(f"{part:13}{row['parameters']:11,}{row['cpu_seconds']:14.1f}")
+    luck = (1 + 7 / 10) / 8  # the first place, and one in ten elsewhere
+    print(f"right at the first place, guessing elsewhere: {luck:.2f}")
+
+
+@cache
+def grown(kind: str, layers: int = 32, seeds: int = 5) -> tuple[float, ...]:
+    """The standard deviation of the features after each of some untrained layers, median of the
+    seeds; `kind` is one of `KINDS`."""
+    runs = []
+    for seed in range(seeds):
+        torch.manual_seed(seed)
+        x, sizes = F.layer_norm(torch.randn(1, 50, 64), [64]), []
+        for _ in range(layers):
+            layer = EncoderLayer(64, 4, 256, norm_first=kind != "post-norm").eval()
+            if kind == "no norm":
+                layer.norm1 = layer.norm2 = nn.Identity()
+            with torch.no_grad():
+                x = layer(x).output
+            sizes.append(x.std().item())
+        runs.append(sizes)
+    return tuple(torch.tensor(runs).median(0).values.tolist())
+
+
+def depth() -> None:
+    """Draw what a norm holds in check, untrained, and what its place does, trained."""
+    losses = deep_losses()
+    depths = sorted({layers for *_, layers in losses})
+    with plt.style.context("attnbook.style"):
+        figure, (left, right) = plt.subplots(1, 2, figsize=(7.2, 3.9), layout="constrained")
+        for kind, (colour, line) in KINDS.items():
+            left.plot(range(1, 33), grown(kind), line, color=colour, label=kind)
+        left.set(xlabel="layers, not trained", ylabel="size of the features", ylim=(0, None))
+        left.set_xticks([1, 8, 16, 24, 32])
+        left.set_title("the stream grows", loc="left", fontsize=11)
+        left.legend(fontsize=9)
+        for form, (label, colour, line) in DEEP.items():
+            runs = [sorted(losses[*form, n]) for n in depths]
+            right.plot(depths, [r[1] for r in runs], line, color=colour, label=label)
+            fill = "white" if form[1] else colour
+            for n, values in zip(depths, runs, strict=True):
+                right.plot([n] * 3, values, "o", color=colour, markersize=4, mfc=fill)
+        right.axhline(math.log(24), color="#555555", linestyle="--", linewidth=0.8)
+        right.text(2, math.log(24) + 0.06, "a guess among 24 symbols", size=9)
+        right.set(xlabel="layers on each side, 300 updates", ylabel="loss on unseen sources",
+                  ylim=(0, 3.6), xticks=depths)  # fmt: skip
+        right.set_title("it learns", loc="left", fontsize=11)
+        right.legend(fontsize=9, loc="upper left", bbox_to_anchor=(0, 0.88))
+        figure.suptitle(
+            "A deep stack grows without a norm, and starts badly with it after the sums"
+        )
+        plt.show()
+
+
+def deep_losses() -> dict[tuple[str, bool, int], list[float]]:
+    """Losses of three seeds by place of the norm, warm-up, and layers on each side."""
+    rows = recorded.results("norms_deeper")["rows"]
+    return {(row["norm"], row["warm_up"], row["layers"]): row["losses"] for row in rows}
+
+
+def depth_table() -> None:
+    """Print what is behind the figure of depth, and the same at four layers and three rates."""
+    shallow, deeper = recorded.results("norms"), recorded.results("norms_deeper")
+    print("layer        1    4    8   16   32      (untrained, medians of five seeds)")
+    for kind in KINDS:
+        print(f"{kind:10}", *(f"{grown(kind)[i]:4.1f}" for i in (0, 3, 7, 15, 31)))
+    for run in (shallow, deeper):
+        print(recorded.origin(run).replace(" (", "\n(", 1))
+    print("18 layers a side, loss after 300 updates: three seeds")
+    for form, (label, *_) in DEEP.items():
+        print(f"{label:19}", *(f"{loss:.2f}" for loss in sorted(deep_losses()[*form, 18])))
+    print("four layers a side, five seeds: median (smallest to largest)")
+    print("norm  rate     at once                warm-up")
+    rows = {(row["norm"], row["rate"], row["warm_up"]): row["loss"] for row in shallow["rows"]}
+    for norm in ("pre", "post"):
+        for rate in sorted({rate for _, rate, _ in rows}):
+            cells = (rows[norm, rate, warm_up] for warm_up in (False, True))
+            told = (f"{i['median']:.2f} ({i['low']:.2f} to {i['high']:.2f})" for i in cells)
+            print(f"{norm:5} {rate:<7}", *(f"{cell:22}" for cell in told))
+
+
+def _found() -> dict[str, dict]:
+    return {task: recorded.results(f"by_length_{task}") for task in TASKS}
+
+
+def _exact(run: dict, model: str, length: int) -> int:
+    row = next(row for row in run["rows"] if row["model"] == model)
+    return round(100 * row["by_length"][str(length)]["exact"]["median"])
+
+
+def ten() -> Table:
+    """Ten models on one budget: CPU seconds on reverse, exact answers in per cent, medians of five
+    seeds."""
+    found = _found()
+    longest = {task: run["trained_to"] for task, run in found.items()}
+    rows = [
+        [
+            row["model"],
+            f"{row['cpu_seconds']['median']:.0f}",
+            *(str(_exact(found[task], row["model"], longest[task])) for task in TASKS),
+            str(_exact(found["reverse"], row["model"], round(1.5 * longest["reverse"]))),
+        ]
+        for row in found["reverse"]["rows"]
+    ]
+    header = ["model", "CPU s, reverse", *(f"{name} %" for name in TASKS.values()), "at 1.5 N %"]
+    return Table(header, rows)
+
+
+def ten_table() -> None:
+    """Print the table with what is longer, and its budgets."""
+    found = _found()
+    for task, run in found.items():
+        (steps,) = {row["steps"] for row in run["rows"]}
+        print(recorded.origin(run).replace(" (", "\n(", 1))
+        print(f"{TASKS[task]}: {steps:,} updates, {run['budget']:,} parameters, N = ", end="")
+        print(run["trained_to"])
+    print("\nper cent of sources answered without a mistake, median of five seeds,")
+    print("at the longest length of training N, at 1.5 N and at 2 N\n")
+    print(f"{'':28}", *(f"{name:>13}" for name in TASKS.values()))
+    for row in found["reverse"]["rows"]:
+        columns = []
+        for run in found.values():
+            n = run["trained_to"]
+            a, b, c = (_exact(run, row["model"], round(by * n)) for by in (1, 1.5, 2))
+            columns.append(f"{a:>5}{b:>4}{c:>4}")
+        print(f"{row['model']:28}", *columns)
+
+
+def pace_table() -> None:
+    """Print how long an update takes against the Transformer's, by length."""
+    run = recorded.results("update_rates")
+    print(recorded.origin(run))
+    print("one update on one thread, times the Transformer's (quartiles)")
+    print("words   fixed GRU               additive")
+    for row in run["rows"]:
+        columns = (
+            f"{r['ratio']:.2f} ({r['low']:.2f} to {r['high']:.2f})"
+            for r in (row["ratios"][name] for name in ("fixed GRU", "additive"))
+        )
+        print(f"{row['length']:5}  ", "    ".join(columns))

@@ -1,0 +1,59 @@
+// Guess what is lost without a part, then uncover the curve; the kit stands before it.
+
+const LEFT = 44, WIDE = 520, TALL = 190, TOP = 14, LOW = TOP + TALL;
+
+// ---- What is computed.
+
+const middle = (list) => {
+  const sorted = [...list].sort((a, b) => a - b), at = (sorted.length - 1) / 2;
+  return (sorted[Math.floor(at)] + sorted[Math.ceil(at)]) / 2;
+};
+
+function compute({ curves, asked }, { part, guess }) {
+  const medians = curves[part].map(([updates, seeds]) => [updates, 100 * middle(seeds)]);
+  const [, right] = medians.find(([updates]) => updates === asked);
+  return { medians, right, missed: Math.abs(guess - right) };
+}
+
+// ---- The page.
+
+const stage = `<svg class="guess-plot" viewBox="0 0 ${WIDE} ${LOW + 44}" aria-hidden="true"></svg>`;
+
+const controls = ({ names, asked }) => [
+  chooser("Take out", "part", names.map((name, place) => [place, name])),
+  slider(`After ${whole(asked)}`, "guess", { min: 0, max: 100, text: (v) => `${v}%` }),
+  button("Show", ({ shown }) => ({ shown: !shown }), ({ shown }) => shown),
+];
+
+const words = ({ shown, guess, right, missed }, { asked }) => (shown
+  ? `It is ${Math.round(right)}% right after ${whole(asked)} updates. You guessed ${guess}%: ${missed < 5 ? "well guessed" : `${Math.round(missed)} points off`}`
+  : `You guess ${guess}% right after ${whole(asked)} updates`);
+
+function show(now, { page, data: { names, curves, asked, luck } }) {
+  const { part, guess, shown, medians } = now, all = curves.flat().map(([updates]) => updates), ticks = [...new Set(all)].sort((a, b) => a - b);
+  const [least, most] = [ticks[0], ticks.at(-1)].map(Math.log);
+  const x = (updates) => LEFT + 16 + (Math.log(updates) - least) / (most - least) * (WIDE - LEFT - 36), y = (share) => LOW - share / 100 * TALL;
+  const name = names[part], end = { text_anchor: "end" }, centre = { text_anchor: "middle" };
+  say(page.big, words(now, { asked }));
+  say(page.say, `${name === "nothing" ? "The whole model" : `Without ${name}`}: ${shown
+    ? medians.map(([updates, share]) => `${Math.round(share)}% after ${whole(updates)}`).join(", ") + " updates. Dots are seeds."
+    : "move the slider or press in the picture, then Show."}`);
+  const parts = [0, 50, 100].flatMap((share) => [rule("guess-grid", LEFT, y(share), WIDE, y(share)), text("", LEFT - 6, y(share) + 4, `${share}%`, end)]);
+  parts.push(...ticks.flatMap((updates) => [rule("guess-grid", x(updates), TOP, x(updates), LOW), text("", x(updates), LOW + 17, whole(updates), centre)]),
+    text("guess-name", WIDE, LOW + 38, "updates, each time from the start", end), rule("guess-luck", LEFT, y(100 * luck), WIDE, y(100 * luck)),
+    text("guess-name", WIDE, y(100 * luck) + 14, "guessing", end));
+  if (shown) {
+    parts.push(svg("path", { class: "guess-curve", d: `M${medians.map(([updates, share]) => `${x(updates)},${y(share)}`).join("L")}` }),
+      ...curves[part].flatMap(([updates, seeds]) => seeds.map((share) => svg("circle", { class: "guess-seed", cx: x(updates), cy: y(100 * share), r: 4 }))));
+  }
+  const [a, b] = [x(asked), y(guess)];
+  parts.push(svg("path", { class: "guess-mine", d: `M${a - 8},${b}L${a},${b - 8}L${a + 8},${b}L${a},${b + 8}Z` }), text("guess-mine", a - 14, b + 4, "you", end));
+  page.plot.replaceChildren(...parts);
+}
+
+function build({ on, page, take }) {
+  drag(on, page.plot, (_, down) => clamp(Math.round((LOW - down * (LOW + 44)) / TALL * 100), 0, 100), (guess) => take({ guess }));
+}
+
+export default machine({ name: "guess", label: "What a part is worth", data: ["names", "curves", "asked", "luck"],
+  settings: ["part", "guess", "shown"], stage, controls, build, compute, show });

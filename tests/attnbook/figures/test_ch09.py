@@ -1,0 +1,81 @@
+"""The figures of chapter 09 and its second page show what the results files hold."""
+
+import math
+
+import matplotlib.pyplot as plt
+import pytest
+import torch
+from torch import nn
+
+from attnbook import recorded
+from attnbook.figures import ch09, ch09b
+from attnbook.machines.towers import SWITCHES
+from attnlab.transformer import EncoderLayer
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """The figures that were shown, which are closed at the end."""
+    found = []
+    monkeypatch.setattr(plt, "show", lambda: found.append(plt.gcf()))
+    yield found
+    plt.close("all")
+
+
+def test_every_switch_has_a_bar_as_long_as_what_is_left(shown):
+    ch09.one_off()
+    boxes = [box for group in ch09.GROUPS.values() for box in group.values()]
+    assert sorted(boxes) == sorted(SWITCHES)
+    right = recorded.results("towers")["rows"][-1]["right"]
+    (ax,) = shown[0].axes
+    bars = [bar.get_width() for bar in ax.patches]
+    assert bars == [max(right[box]["median"], 0.6) for box in boxes]
+    labels = [float(text.get_text()) for text in ax.texts if text.get_text().isdigit()]
+    assert labels == [right[box]["median"] for box in boxes]
+
+
+def test_the_lines_of_the_parts_are_the_recorded_medians(shown):
+    ch09b.parts()
+    rows = recorded.results("parts")["rows"]
+    lines = [line for line in shown[0].axes[0].lines if line.get_linestyle() != "None"]
+    assert len(lines) == len(ch09b.PARTS)
+    for part, line in zip(ch09b.PARTS, lines, strict=True):
+        expected = {row["updates"]: row["interval"]["median"] for row in rows
+                    if row["without"] == part}  # fmt: skip
+        assert dict(zip(*line.get_data(), strict=True)) == pytest.approx(expected, abs=1e-5)
+
+
+@torch.no_grad()
+def test_the_stream_grows_as_layers_put_together_by_hand_let_it():
+    x = None
+    for kind, first in (("no norm", True), ("pre-norm", True), ("post-norm", False)):
+        torch.manual_seed(0)
+        x = torch.nn.functional.layer_norm(torch.randn(1, 50, 64), [64])
+        for _ in range(3):
+            layer = EncoderLayer(64, 4, 256, norm_first=first).eval()
+            if kind == "no norm":
+                layer.norm1 = layer.norm2 = nn.Identity()
+            x = layer(x).output
+        assert ch09b.grown(kind, 3, 1)[-1] == pytest.approx(x.std().item())
+
+
+def test_the_table_of_ten_has_the_medians_of_the_results(shown):
+    table = ch09b.ten()
+    rows = recorded.results("by_length_reverse")["rows"]
+    assert [row[0] for row in table.rows] == [[row["model"]] for row in rows]
+    for line, row in zip(table.rows, rows, strict=True):
+        (seconds,), (reverse,), *_, (beyond,) = line[1:]
+        assert float(seconds) == round(row["cpu_seconds"]["median"])
+        for text, length in ((reverse, "10"), (beyond, "15")):
+            assert int(text) == round(100 * row["by_length"][length]["exact"]["median"])
+
+
+def test_the_losses_of_deep_stacks_are_drawn(shown):
+    ch09b.depth()
+    left, right = shown[0].axes
+    assert [len(line.get_xdata()) for line in left.lines] == [32] * 3
+    drawn = [line.get_ydata() for line in right.lines if len(line.get_xdata()) == 4]
+    losses = ch09b.deep_losses()
+    for form, line in zip(ch09b.DEEP, drawn, strict=True):
+        assert list(line) == [sorted(losses[*form, n])[1] for n in (2, 6, 12, 18)]
+    assert any(math.isclose(line.get_ydata()[0], math.log(24)) for line in right.lines)
