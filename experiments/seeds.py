@@ -28,7 +28,6 @@ CHAPTERS = {
     "04": 6,
     "05b": 3,
     "06": 6,
-    "07": 5,
 }
 """The number of seeds of each chapter."""
 

@@ -6,8 +6,8 @@ from attnbook.drawings.sheet import NARROW, Sheet, number
 ORDERS = ("hang them not let them go", "let them go not hang them")
 BAG = sorted(ORDERS[0].split())
 
-ANSWERS = {"hang them": 0.29, "let them go": 0.52}
-"""What the chapter's model without positions makes of either order."""
+ANSWERS = {"hang them": 0.43, "let them go": 0.57}
+"""What the model without positions of `results/orders.json`, seed 0, makes of either order."""
 
 PITCH, TILE, HEIGHT = 55.0, 50.0, 28.0
 LEFT = (NARROW - 5 * PITCH - TILE) / 2
@@ -65,7 +65,7 @@ DRAWING = Drawing(
     description=(
         "Two rows of six words: hang them not let them go, and let them go not hang them. Arrows "
         "lead from the words of both to one row between them, in alphabetical order: go, hang, "
-        "let, not, them, them. Below, one answer to both: hang them 0.29, let them go 0.52."
+        "let, not, them, them. Below, one answer to both: hang them 0.43, let them go 0.57."
     ),
     draw=draw,
 )

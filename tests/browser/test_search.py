@@ -20,7 +20,7 @@ FIRST = {
     "causal mask": "06_masks",
     "KV cache": "13_decoding_fast",
     "speculative decoding": "13_decoding_fast",
-    "RoPE": "07_self_attention_and_order",
+    "RoPE": "07b_how_far_can_positions_count",
     "nn.MultiheadAttention": "08_multi_head_attention",
     "attention is all you need": "09_the_transformer",
     "install": "install",

@@ -37,17 +37,16 @@ FILES_OF_CODE = Path(experiments.__file__).parent.glob("[a-z]*.py")
 # `plan` only computes what another one measures, and `seeds` runs chapters.
 NAMES = sorted(path.stem for path in FILES_OF_CODE if path.stem not in ("plan", "seeds"))
 # They read with a published model; test_minilm.py has more.
-READS = ("docstrings", "explaining", "real_sentence", "reference", "similar")
+READS = ("docstrings", "explaining", "real_sentence", "reference", "similar", "word_order")
 # And these with a published language model; test_smollm.py has more.
 WRITES = ("dropped", "induction", "kv_cache", "one_token", "sinks", "too_tired", "turned")
 # They measure times, or have tests of their own.
 OTHERS = ("parallel", "score_cost", "translate", "update_rates")
 # They read with published models, or measure times of models that need not have learned.
 UNTRAINED = ("explaining", "negation", "parallel", "real_sentence", "reference", "similar",
-             "score_cost", "update_rates", *WRITES)  # fmt: skip
+             "score_cost", "update_rates", "word_order", *WRITES)  # fmt: skip
 # Their files are of before a file had to say it; run again, each leaves this list.
-NOT_YET = ("docstrings", "positions", "recall", "recall_longer",
-           "recall_states")  # fmt: skip
+NOT_YET = ("docstrings", "recall", "recall_longer", "recall_states")
 REPEATED = [name for name in NAMES if name not in (*OTHERS, *READS, *WRITES)]
 HEADER = {"command", "seeds", "interval", "versions", "device", "date"}
 OPTIONS = {"by_length": ["--task", "reverse"]}
@@ -65,9 +64,10 @@ ROWS = {
     "negation": ("model",),
     "norms": ("norm", "warm_up", "rate"),
     "norms_deeper": ("layers", "norm", "warm_up"),
+    "orders": ("kind", "updates"),
     "parts": ("without", "updates"),
     "pointing": pointing.GROUP,
-    "positions": ("task", "positions", "updates"),
+    "positions": positions.ROW,
     "recall": ("form", "pairs"),
     "recall_longer": ("form", "pairs"),
     "recall_states": ("features", "pairs"),
@@ -293,7 +293,7 @@ def test_every_experiment_has_the_rows_that_its_chapter_reads(quick):
     assert [(row["task"], row["model"]) for row in rows["learning"]] == list(learning.STEPS)
     assert rows["learning"][0]["exact"]["4"]["n"] == 40
     assert [row["case"] for row in rows["pointing"]] == list(pointing.CASES)
-    assert len(rows["positions"]) == 4
+    assert len(rows["positions"]) == 2
     for row in rows["positions"]:
         assert list(row["accuracy"]) == list(map(str, positions.TESTED))
     assert [row["form"] for row in rows["recall"]] == ["window", "linear"]

@@ -41,14 +41,6 @@ def test_marker_asks_for_what_stood_three_places_before_it():
         assert answers == [positions.NOTHING] * place + [wanted] * left
 
 
-def test_reverse_writes_the_first_half_backwards():
-    for symbols, answers in rows("reverse"):
-        first, rest = symbols[:6], symbols[7:]
-        assert symbols[6] == positions.MARKER
-        assert answers == [positions.NOTHING] * 6 + first[::-1]
-        assert rest == first[:0:-1]
-
-
 @pytest.mark.parametrize("task", positions.TASKS)
 def test_what_is_scored_stands_at_the_end(task):
     answers = draw(task)[1]

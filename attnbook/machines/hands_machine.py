@@ -1,0 +1,115 @@
+"""Rotary positions as clocks: turn the query's hands, the key's, and both."""
+
+from typing import ClassVar
+
+import numpy as np
+import traitlets as t
+from matplotlib.figure import Figure
+
+from attnbook.machines.base import Machine
+from attnkit.viz.heatmap import plain_axes
+
+CLOCKS, FARTHEST, MOST_SHIFT = 8, 127, 1000
+TRAINED = 16
+"""The longest text of training, in tokens: so far apart, less one, two words have been."""
+
+BASES, SQUEEZES = [100, 1000, 10_000, 100_000, 500_000], [1, 2, 4, 8]
+SLACK = 0.2
+"""An angle is new when it is so many radians away from all that training has shown."""
+
+
+class HandsMachine(Machine):
+    r"""A head of 16 features as eight clocks, each with a query's hand and a key's.
+
+    Pair i of the features turns by :math:`p\, b^{-2i/16} / s` at position p (Su et al. 2021), with
+    base b, `rope_theta` in a `config.json`, and the squeeze s of Chen et al. (2023), which
+    comes after training. All hands are
+    of length 1 and begin alike, so the score, before it is divided by the root of 16, is the sum of
+    the cosines of the angles between the hands. The angles that a text of 16 tokens shows are
+    shaded.
+
+    Args:
+        query, key: their positions, from 0 to 127. Traits, as are the others: set them and the page
+            follows.
+        shift: by how much both are moved, up to 1,000.
+        base: one of 100, 1,000, 10,000, 100,000 and 500,000.
+        squeeze: what positions are divided by: 1, 2, 4 or 8.
+        forget: whether the key is left unturned, a bug.
+        title, caption: plain text above and below.
+
+    Raises:
+        ValueError: a setting that is none of these.
+
+    Example:
+        >>> machine = HandsMachine(query=5, key=2)
+        >>> still = machine.compute()["score"]
+        >>> machine.shift = 700
+        >>> abs(machine.compute()["score"] - still) < 1e-9
+        True
+    """
+
+    _about = "Your browser computes it: cosines and their sum."
+    _limits: ClassVar = {
+        "query": lambda _: (0, FARTHEST),
+        "key": lambda _: (0, FARTHEST),
+        "shift": lambda _: (0, MOST_SHIFT),
+        "base": lambda _: BASES,
+        "squeeze": lambda _: SQUEEZES,
+        "forget": None,
+    }
+
+    query = t.Int(3).tag(sync=True)
+    key = t.Int(0).tag(sync=True)
+    shift = t.Int(0).tag(sync=True)
+    base = t.Int(10_000).tag(sync=True)
+    squeeze = t.Int(1).tag(sync=True)
+    forget = t.Bool(False).tag(sync=True)
+
+    def __init__(
+        self,
+        *,
+        query: int = 3,
+        key: int = 0,
+        shift: int = 0,
+        base: int = 10_000,
+        squeeze: int = 1,
+        forget: bool = False,
+        **texts: str,
+    ):
+        super().__init__(
+            query=query, key=key, shift=shift, base=base, squeeze=squeeze, forget=forget, **texts
+        )
+
+    def compute(self) -> dict:
+        learned = self.base ** (-np.arange(CLOCKS) / CLOCKS)
+        speeds, met = learned / self.squeeze, (TRAINED - 1) * learned
+        query = (self.query + self.shift) * speeds
+        key = (self.key + self.shift) * speeds * (not self.forget)
+        gap = np.abs(query - key) % (2 * np.pi)
+        new = (gap > met + SLACK) & (gap < 2 * np.pi - SLACK)
+        parts = np.cos(query - key)
+        far = np.cos(np.outer(np.arange(FARTHEST + 1), speeds))  # (distances, clocks)
+        return {
+            "query_angles": query.tolist(),
+            "key_angles": key.tolist(),
+            "met": met.tolist(),
+            "new": new.tolist(),
+            "parts": parts.tolist(),
+            "score": float(parts.sum()),
+            "curve": far.sum(-1).tolist(),
+        }
+
+    def figure(self) -> Figure:
+        now = self.compute()
+        figure, ax = plain_axes((4.8, 2.6), self.title or "The score by distance")
+        ax.axvspan(0, TRAINED - 1, color="#F0E442", alpha=0.25, linewidth=0)
+        ax.plot(now["curve"], color="#1f4fc4")
+        ax.plot(abs(self.query - self.key), now["score"], "o", color="#b34700")
+        ax.set(xlabel="distance of query and key", ylabel="score", ylim=(-CLOCKS, CLOCKS + 0.5))
+        return figure
+
+    def _words(self) -> str:
+        return (
+            f"{CLOCKS} clocks, each with a hand for the query and one for the key, which turn with "
+            "their positions; below, the score by distance."
+        )

@@ -1,0 +1,133 @@
+// Tiles to shuffle, and what self-attention makes of each; the kit stands before it.
+
+const KINDS = { none: "nothing", causal: "causal mask", sinusoidal: "sinusoidal", learned: "learned", rotary: "rotary", alibi: "ALiBi" };
+const LONGEST = 7, SLOPE = 0.5, BASE = 10000, SAME = 1e-5;
+
+// ---- What is computed.
+
+/** The matrices of each kind, as lists of rows. */
+function prepare({ words, deeds, width: wide, numbers }) {
+  const models = Object.fromEntries(Object.keys(KINDS).map((kind, n) => {
+    const flat = floats(numbers[n]);
+    let from = 0;
+    const take = (rows, cols) => Array.from({ length: rows }, () => [...flat.slice(from, from += cols)]);
+    const [own, query, key, value] = [words.length, wide, wide, wide].map((rows) => take(rows, wide));
+    const places = kind === "learned" ? take(LONGEST, wide) : [];
+    return [kind, { own, query, key, value, places, answers: take(wide, deeds.length), biases: take(1, deeds.length)[0] }];
+  }));
+  return { models };
+}
+
+const dot = (a, b) => a.reduce((sum, v, e) => sum + v * b[e], 0);
+const times = (row, matrix) => matrix[0].map((_, c) => row.reduce((sum, v, r) => sum + v * matrix[r][c], 0));
+const plus = (a, b) => a.map((v, e) => v + b[e]);
+
+/** A row, each pair of features turned by its angle. */
+const turned = (row, angles) => row.map((v, e) => {
+  const angle = angles[e >> 1];
+  return e % 2 ? row[e - 1] * Math.sin(angle) + v * Math.cos(angle) : v * Math.cos(angle) - row[e + 1] * Math.sin(angle);
+});
+
+/** Weights by position and outputs by tile, of the tiles in an order. */
+function layer({ own, query, key, value, places }, wide, kind, order) {
+  const angles = order.map((_, p) => Array.from({ length: wide / 2 }, (_, i) => p / BASE ** (2 * i / wide)));
+  const placed = order.map((tile, p) => (kind === "sinusoidal" ? own[tile].map((v, e) => v + (e % 2 ? Math.cos : Math.sin)(angles[p][e >> 1]))
+    : kind === "learned" ? plus(own[tile], places[p]) : own[tile]));
+  const made = (matrix) => placed.map((row, p) => (kind === "rotary" && matrix !== value ? turned(times(row, matrix), angles[p]) : times(row, matrix)));
+  const [queries, keys, values] = [query, key, value].map(made);
+  const weights = queries.map((q, i) => softmax(keys.map((k, j) => (kind === "causal" && j > i ? -Infinity
+    : dot(q, k) / Math.sqrt(wide) - (kind === "alibi" ? SLOPE * Math.abs(i - j) : 0)))));
+  const outputs = [];
+  order.forEach((tile, p) => { outputs[tile] = times(weights[p], values); });
+  return { weights, outputs };
+}
+
+function compute({ models, width, read }, { kind, order }) {
+  const model = models[kind], { weights, outputs } = layer(model, width, kind, order);
+  const before = layer(model, width, kind, [...order].sort((a, b) => a - b)).outputs;
+  const moved = outputs.map((row, tile) => Math.max(...row.map((v, e) => Math.abs(v - before[tile][e]))));
+  return { weights, outputs, before, moved, chances: softmax(plus(times(outputs[read], model.answers), model.biases)) };
+}
+
+// ---- The page.
+
+const PITCH = 58, CELL = 7, STRIP = 17, TOP = 50, BOX = 30, FOOT = 30;
+
+const stage = ({ words, width }) => `<div class="order-whole"><div class="order-plot"><svg class="order-area" viewBox="0 0 ${PITCH * words.length} ${TOP + width * CELL + FOOT}">
+<g class="order-tiles"></g></svg></div><div class="order-answers"><p class="machine-head"></p><ol class="order-bars machine-side"></ol></div></div>`;
+
+const moveTo = (order, tile, place) => {
+  const rest = order.filter((one) => one !== tile);
+  return [...rest.slice(0, place), tile, ...rest.slice(place)];
+};
+/** Another order: every second tile first, then the others. */
+const mixed = (order) => [...order.filter((_, p) => p % 2), ...order.filter((_, p) => p % 2 === 0)];
+/** What comes after a tile, the tile, and what comes before it. */
+const swapped = (order, tile) => {
+  const at = order.indexOf(tile);
+  return [...order.slice(at + 1), tile, ...order.slice(0, at)];
+};
+
+const controls = ({ read }) => [
+  ...Object.entries(KINDS).map(([kind, name]) => button(name, () => ({ kind }), (s) => s.kind === kind)),
+  button("Shuffle", ({ order }) => ({ order: mixed(order) })),
+  button("Reverse", ({ order }) => ({ order: [...order].reverse() })),
+  button("Swap sides", ({ order }) => ({ order: swapped(order, read) })),
+];
+const fits = {
+  kind: (v) => typeof v === "string" && Object.hasOwn(KINDS, v),
+  order: (v, s, { words }) => Array.isArray(v) && alike([...v].sort((a, b) => a - b), words.map((_, j) => j)),
+};
+
+function build({ page, data: { words, width, read }, on, take, settings }) {
+  page.tiles.append(...words.map((word, tile) => svg("g", { class: tile === read ? "order-tile order-read" : "order-tile", tabindex: 0, role: "button" },
+    rect("order-box", 2, 8, PITCH - 4, BOX, { rx: 6 }), text("order-word", PITCH / 2, 28, word, { text_anchor: "middle" }),
+    svg("g", { class: "order-before" }), svg("g", { class: "order-now" }),
+    text("order-moved", PITCH / 2, TOP + width * CELL + 20, "", { text_anchor: "middle" }))));
+  [...page.tiles.children].forEach((node, tile) => {
+    const to = (place) => ({ order: moveTo(settings().order, tile, clamp(place, 0, words.length - 1)) });
+    arrows(on, node, (right) => to(settings().order.indexOf(tile) + right), take);
+    const across = ({ clientX }) => {
+      const { left, width: wide } = page.area.getBoundingClientRect();
+      return Math.floor((clientX - left) / wide * words.length);
+    };
+    on(node, "pointerdown", (event) => {
+      if (event.button) return;
+      node.setPointerCapture(event.pointerId);
+      node.focus({ preventScroll: true });
+    });
+    on(node, "pointermove", (event) => {
+      if (node.hasPointerCapture(event.pointerId) && across(event) !== settings().order.indexOf(tile)) take(to(across(event)));
+    });
+  });
+}
+
+const tint = (v) => ({ class: v < 0 ? "order-less" : "order-more", fill_opacity: Math.min(Math.abs(v) / 2, 1) });
+const strip = (row, x) => row.map((v, e) => svg("rect", { x, y: TOP + e * CELL, width: STRIP, height: CELL - 0.6, ...tint(v) }));
+
+function show({ kind, order, outputs, before, moved, chances }, { page, data: { words, deeds, read } }) {
+  const changed = moved.filter((by) => by > SAME).length, first = order.every((tile, p) => tile === p);
+  const ranked = [...chances.keys()].sort((a, b) => chances[b] - chances[a]);
+  say(page.big, first ? "Move a tile" : changed ? `${changed} of ${words.length} outputs have changed` : "Not one output has changed");
+  say(page.say, `${order.map((tile) => words[tile]).join(" ")}. ${kind === "none" ? "No mask, no positions" : kind === "causal" ? "A causal mask, no positions"
+    : `Positions: ${KINDS[kind]}`}. Under each word its output in the first order, and now.`);
+  order.forEach((tile, place) => {
+    const node = page.tiles.children[tile], [, , was, now, by] = node.children;
+    put(node, { transform: `translate(${place * PITCH} 0)`, "aria-label": `${words[tile]}, position ${place} of 0 to ${words.length - 1}, output ${
+      moved[tile] > SAME ? `changed by ${fixed(moved[tile], 2)}` : "unchanged"}` });
+    was.replaceChildren(...strip(before[tile], PITCH / 2 - STRIP - 1.5));
+    now.replaceChildren(...strip(outputs[tile], PITCH / 2 + 1.5));
+    say(by, moved[tile] > SAME ? `± ${fixed(moved[tile], 2)}` : "same");
+    put(by, { class: moved[tile] > SAME ? "order-moved order-changed" : "order-moved" });
+  });
+  say(page.head, `At ${quoted(words[read])} it decides:`);
+  fill(page.bars, ranked.slice(0, 3).map((at) => [deeds[at], chances[at]]), bar, (item, [name, share]) => showBar(item, name, share, 2));
+}
+
+const tell = ({ chances }, { deeds }) => {
+  const best = chances.indexOf(Math.max(...chances));
+  return ` It does: ${deeds[best]}, ${fixed(chances[best], 2)}.`;
+};
+
+export default machine({ name: "order", label: "Tiles to shuffle", data: ["words", "deeds", "width", "read", "numbers"],
+  settings: ["kind", "order"], prepare, stage, controls, fits, build, compute, show, tell });
