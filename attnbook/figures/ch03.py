@@ -12,8 +12,8 @@ from attnlab.decoding.predictions import align
 from attnlab.tasks import Batches
 
 STYLE = {
-    "fixed GRU": {"color": "#D55E00", "marker": "o", "label": "one fixed vector"},
-    "additive": {"color": "#0072B2", "marker": "s", "label": "additive attention"},
+    "fixed GRU": {"color": "#2f7ebb", "marker": "o", "label": "one fixed vector"},
+    "additive": {"color": "#b34700", "marker": "s", "label": "additive attention"},
 }
 PANELS = {
     "reverse": ("words backwards, 1,200 updates", "letters of the source", (5, 10, 12, 14, 16)),
@@ -42,7 +42,7 @@ def accuracy_by_length() -> None:
             ax.set(ylim=(-0.03, 1.08), yticks=(0, 0.5, 1), xlabel=across)
             ax.set_title(title, loc="left", fontsize=10)
         axes[0].set_ylabel("exact answers")
-        axes[1].legend(loc="upper right")
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
         figure.suptitle("Attention reaches further, and falls beyond what it learned (dashed)")
         plt.show()
 
