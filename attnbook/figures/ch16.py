@@ -137,11 +137,10 @@ def quiz() -> list[Exhibit]:
            "new tensor that nobody kept."),
         of("decoder 2.3", DECODER, "a head that stays on two words", False,
            "Odd, and right: nothing above the diagonal, and every row sums to 1."),
-        of("no root", ENCODER, "no root", True,
-           "Divided by d, not by its root, so every row is too even. Nothing in the map is "
-           "impossible, so no eye can tell."),
-        of("encoder 1.3", ENCODER, "a head that looks broadly", False,
-           "As even as the one without a root, and right."),
+        of("no root", ENCODER, "divided by d, not by its root", True,
+           "Every row is too even. But nothing in the map is impossible, so no eye can tell."),
+        of("encoder 1.3", ENCODER, "a head that looks at several words", False,
+           "It spreads its rows, as some heads do, and nothing lies where it must not."),
         of("one place too far", DECODER, "a mask that is one place off", True,
            "Look above the diagonal: each word sees the one that it is about to write."),
         of("mask after the softmax", ENCODER, "the mask comes after the softmax", True,
@@ -150,9 +149,9 @@ def quiz() -> list[Exhibit]:
            "Nearly all of a row on one word looks like a forgotten scale. This head is like that."),
         of("softmax over the queries", ENCODER, "the softmax runs down the columns", True,
            "The columns sum to 1, the rows do not: the one of the full stop holds far too much."),
-        of("window of 3", "A head that may look one word to the left and one to the right. The "
-           "last two tokens are padding.", "a window", False,
-           "Empty corners are what a window looks like."),
+        of("window of 3", "A head that may look at its own word and at the two before it. The last "
+           "two tokens are padding.", "a window", False,
+           "A narrow band is what a window looks like."),
         of("heads averaged", ENCODER, "the mean of four heads, sold as one", True,
            "No head looks like this, and no eye can tell: an average of right maps is a map like "
            "any other."),
