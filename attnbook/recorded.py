@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from torch import nn
+from torch import Tensor, nn
 
 from attnkit.guard import checks
 from attnlab import files
@@ -127,6 +127,24 @@ def model(name: str) -> Recorded:
         FileNotFoundError: name: expected a file models/nothing.safetensors in ..., found none
     """
     return load_model(_find("models", f"{name}.safetensors"))
+
+
+def tensors(name: str) -> tuple[dict[str, Tensor], dict]:
+    """The tensors of a small model of an experiment's own, by name, and what its file says of them.
+
+    Args:
+        name: of the file, as in `models/NAME.safetensors`.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: the file is broken.
+
+    Example:
+        >>> weights, state = tensors("masked_writer_no_mask")
+        >>> state["about"]["writer"], len(state["vocab"]) == len(weights["word.weight"])
+        ('no mask', True)
+    """
+    return files.load_tensors(_find("models", f"{name}.safetensors"))
 
 
 def model_file(name: str) -> Path:

@@ -27,7 +27,6 @@ from experiments import _record as record
 CHAPTERS = {
     "04": 6,
     "05b": 3,
-    "06": 6,
 }
 """The number of seeds of each chapter."""
 

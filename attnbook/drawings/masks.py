@@ -198,6 +198,9 @@ def one_pass(narrow: bool) -> Sheet:
         for other in xs[: i + 1]:
             sheet.line([(other, 168), (x, 68)], "weight")
         sheet.arrow([(x, 72), (x, 58)], "weight")
+    for x, answer in zip(xs[1:], xs, strict=False):
+        sheet.arrow([(x + 22, 169), (answer + 28, 57)], style="d-dashed")
+        sheet.text((x + answer) / 2 + 31, 93, "✗", style="d-bold d-halo", size=16)
     return sheet
 
 
@@ -207,8 +210,47 @@ ONE_PASS = Drawing(
     description=(
         "Below, four words that the model reads: start, le, chat, noir. Above, the four that it "
         "must predict: le, chat, noir, end. Lines show who sees whom: the first prediction sees "
-        "start alone, the second start and le, and so on. No line leads from a word to a "
-        "prediction at its left, where it would be the answer."
+        "start alone, the second start and le, and so on. A dashed arrow, crossed out, leads from "
+        "each word to the prediction at its left, where it would be the answer."
     ),
     draw=one_pass,
+)
+
+
+def copying(narrow: bool) -> Sheet:
+    """The same four questions with the answers in view, and then one word that has none."""
+    sheet = Sheet(NARROW, 320, 14)
+    w, gap = 76, 12
+    xs = [place * (w + gap) + w / 2 for place in range(len(READ))]
+    sheet.text(0, 8, "in training: the answer is in view", anchor="start", style="d-bold")
+    for x, word, asked in zip(xs, READ, ASKED, strict=True):
+        sheet.item("state", x - w / 2, 118, w, 32, word)
+        sheet.item("value", x - w / 2, 26, w, 32, asked)
+    for x, answer in zip(xs[1:], xs, strict=False):
+        sheet.arrow([(x - 10, 115), (answer + 12, 62)], "weight", style="d-thick")
+        sheet.text((x + answer) / 2 - 22, 100, "copy", "weight", style="d-halo", size=12.5)
+    sheet.text(xs[-1], 78, "nothing", size=12.5)
+    sheet.text(xs[-1], 94, "after it", size=12.5)
+    sheet.text(0, 186, "when it writes: nothing is", anchor="start", style="d-bold")
+    sheet.item("state", xs[0] - w / 2, 286, w, 32, READ[0])
+    sheet.item("value", xs[0] - w / 2, 204, w, 32, ASKED[-1])
+    sheet.text(xs[0], 254, "nothing", size=12.5)
+    sheet.text(xs[0], 270, "after it", size=12.5)
+    for x in xs[1:]:
+        sheet.rect(x - w / 2, 286, w, 32, "d-ghost", 3)
+    sheet.text(xs[2], 254, "so the sentence is over", size=13)
+    return sheet
+
+
+COPYING = Drawing(
+    name="copy-or-stop",
+    title="Copy the next word; where there is none, the sentence is over.",
+    description=(
+        "Two panels. In training, four words are read, start, le, chat, noir, and four are to be "
+        "named, le, chat, noir, end. Thick arrows marked copy lead from le, chat and noir to the "
+        "same words among the answers. The last answer, end, has no arrow: nothing comes after "
+        "noir. When it writes, it has read start alone, and nothing comes after that either. Its "
+        "answer is end."
+    ),
+    draw=copying,
 )

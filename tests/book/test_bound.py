@@ -5,7 +5,6 @@ import math
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from attnlab.tasks import toy_french
 from booktools import bound, gates, normal_form
 
 # What no cell shows: by chapter, the number and the arithmetic that gives it, or a function if it
@@ -20,18 +19,14 @@ ARITHMETIC = {
     },
     "04": {"0.995": math.tanh(3) + math.tanh(0)},
     "05": {"512": 8 * 64, "22.6": (8 * 64) ** 0.5},
-    "06": {
-        "317": lambda: len({w for pair in toy_french(2400, max_words=8) for w in pair.target}),
-    },
     "07": {"82": 100 - 18},
     "10": {"78": 100 * math.exp(1 - 5 / 4)},
     "13": {"500,500": 1000 * 1001 / 2},
 }
-# What stands in the paper that the sentence before names, "about 200 English words", the largest
-# number of float16, and what an exercise states: its check, in `attnbook.checks`, knows it too.
+# What stands in the paper that the sentence before names, the largest number of float16, and what
+# an exercise states: its check, in `attnbook.checks`, knows it too.
 STATED = {
     "03": ("17.82", "26.75"),
-    "06": ("200",),
     "12": ("66.6", "40.3", "41.7", "75.2", "4.4"),
     "13": ("2,600",),
 }

@@ -548,7 +548,7 @@ def _full(sheet: Sheet) -> list[tuple[float, float]]:
 
 
 def test_causal_corners_are_those_of_the_chapter(capsys):
-    cells("06", "imports", "align-code")
+    cells("06b", "leaks-code", "leaks-try-code", "align-code")
     shown = re.findall(r"^(.+\S) +offset=(\d) +(\[\[.*\]\])", capsys.readouterr().out, re.MULTILINE)
     rules = [np.array(json.loads(rule)) for _, _, rule in shown]
     assert [rule.shape for rule in rules] == [(2, 5), (2, 5)]
@@ -559,6 +559,15 @@ def test_causal_corners_are_those_of_the_chapter(capsys):
     assert placed == np.argwhere(np.concatenate(rules)).tolist()
     drawn = words(DRAWINGS["causal-corners"])
     assert {f"{corner}: offset {offset}" for corner, offset, _ in shown} <= set(drawn)
+
+
+def test_every_answer_but_the_last_is_copied():
+    assert masks.READ[1:] == masks.ASKED[:-1]
+    drawn = words(DRAWINGS["copy-or-stop"])
+    assert drawn.count("copy") == len(masks.ASKED) - 1
+    assert drawn.count("nothing") == drawn.count(masks.ASKED[-1]) == 2
+    crosses = words(DRAWINGS["one-pass"]).count("✗")
+    assert crosses == len(masks.ASKED) - 1
 
 
 @pytest.mark.parametrize("layout", ["wide", "narrow"])

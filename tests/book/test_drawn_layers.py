@@ -1,4 +1,4 @@
-"""The drawings of chapters 06, 09, 12 and 14: their numbers are those of the chapter."""
+"""The drawings of chapters 09, 12 and 14: their numbers are those of the chapter."""
 
 import re
 from pathlib import Path
@@ -20,7 +20,6 @@ from attnbook.drawings import (
     tiles,
     transformer,
 )
-from attnbook.drawings.combined_masks import STEPS, WORDS
 from attnbook.drawings.sheet import number, vector
 from attnkit import masks, trace
 from attnkit.efficient import linear_attention_recurrent
@@ -38,18 +37,6 @@ def output(chapter: str, cell_id: str, folder: Path = gates.CHAPTERS) -> str:
     (path,) = folder.glob(f"{chapter}_*.ipynb")
     (cell,) = (cell for cell in normal_form.read(path).cells if cell.id == cell_id)
     return claims.printed(cell)
-
-
-def test_combined_masks_are_those_that_the_package_builds():
-    built = {
-        "padding": masks.padding([3], 5)[0].expand(5, 5),
-        "causal": masks.causal(5),
-        "causal & padding": masks.padding([3], 5)[0] & masks.causal(5),
-    }
-    for name, rule, _ in STEPS:
-        drawn = [[rule(i, j) for j in range(len(WORDS))] for i in range(len(WORDS))]
-        assert drawn == built[name].tolist()
-    assert built["causal & padding"].sum() == 12
 
 
 def test_layer_steps_end_where_the_class_ends():

@@ -41,7 +41,7 @@ def test_every_adam_takes_exact_square_roots(path):
 
 
 def test_some_chapters_train():
-    assert sum(len(list(adams(path))) for path in CHAPTERS) >= 8
+    assert sum(len(list(adams(path))) for path in CHAPTERS) >= 5
 
 
 def test_fit_takes_them_too():

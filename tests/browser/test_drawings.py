@@ -127,7 +127,7 @@ def test_a_page_of_the_book_has_the_colours_of_the_palette(open_page, site_url, 
     assert page.evaluate(property_) == (wanted.light if theme == "light" else wanted.dark)
 
 
-@pytest.mark.parametrize("chapter", ["04b_when_should_it_look", "06_masks"])
+@pytest.mark.parametrize("chapter", ["04b_when_should_it_look"])
 def test_a_dark_page_turns_plots_over_and_leaves_heat_maps_as_they_are(
     open_page, site_url, chapter
 ):

@@ -61,6 +61,7 @@ ROWS = {
     "live_translator": ("model", "steps"),
     "looking_back": looking_back.GROUP,
     "machine_models": ("task", "steps"),
+    "masked_writers": ("writer", "steps"),
     "negation": ("model",),
     "norms": ("norm", "warm_up", "rate"),
     "norms_deeper": ("layers", "norm", "warm_up"),

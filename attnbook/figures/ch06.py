@@ -1,0 +1,282 @@
+"""The figures and tables of 06 and 06b: writers and masks, and what libraries make of a mask."""
+
+from functools import cache
+
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+import attnkit
+from attnbook import recorded
+from attnbook.machines import LeakDetector, MaskPainter
+from attnbook.machines.leak_detector import LAYERS
+from attnbook.machines.mask_painter import PAD, START, look
+from attnbook.tables import Table
+from attnkit import masks
+
+FILES = {
+    "right": "masked_writer_right_way_up",
+    "upside": "masked_writer_upside_down",
+    "none": "masked_writer_no_mask",
+}
+"""The models behind the painter, by its names for them."""
+
+NAMES = {"right way up": "#0072B2", "upside down": "#D55E00", "no mask": "#009E73"}
+"""The writers of the results, and their colours."""
+
+SENTENCES = (
+    "ils ne sont pas venus",
+    "le chat noir",
+    "une fille étrange a dormi",
+    "je vais toujours à mon marché",
+)
+
+
+@cache
+def _writers() -> tuple[dict[str, dict[str, Tensor]], list[str]]:
+    kept = {name: recorded.tensors(file) for name, file in FILES.items()}
+    return {name: tensors for name, (tensors, _) in kept.items()}, kept["right"][1]["vocab"]
+
+
+def painter(**settings) -> MaskPainter:
+    """The mask painter with the three recorded writers."""
+    writers, words = _writers()
+    sentences = [sentence.split() for sentence in SENTENCES]
+    return MaskPainter(writers, words=words, sentences=sentences, **settings)
+
+
+def _rows() -> tuple[dict, dict[tuple[str, int], dict]]:
+    run = recorded.results("masked_writers")
+    return run, {(row["writer"], row["steps"]): row for row in run["rows"]}
+
+
+def _budgets(run: dict) -> list[int]:
+    return sorted({row["steps"] for row in run["rows"]})
+
+
+def two_scores() -> None:
+    """Draw the loss against the budget, in the usual test and without peeking."""
+    run, rows = _rows()
+    budgets = _budgets(run)
+    with plt.style.context("attnbook.style"):
+        figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.1), sharey=True, layout="constrained")
+        for ax, score in zip(axes, ("usual", "honest"), strict=True):
+            for (name, colour), marker in zip(NAMES.items(), "so^", strict=True):
+                found = [rows[name, steps][score] for steps in budgets]
+                ax.plot(budgets, [one["median"] for one in found], color=colour, marker=marker,
+                        label=name)  # fmt: skip
+                edges = [[one[edge] for one in found] for edge in ("low", "high")]
+                ax.fill_between(budgets, *edges, color=colour, alpha=0.2)
+            ax.axhline(np.log(run["words"]), color="grey", linestyle="--", linewidth=1,
+                       label="a guess among all words")  # fmt: skip
+            ax.set(xscale="log", yscale="log", xlabel="updates")
+            ax.set_xticks(budgets, [f"{steps:,}" for steps in budgets])
+            ax.minorticks_off()
+        ticks = [0.001, 0.01, 0.1, 1, 10, 100]
+        axes[0].set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+        axes[0].set_title("the usual test: a sentence at once", fontsize=10)
+        axes[1].set_title("without peeking: word by word", fontsize=10)
+        axes[0].set_ylabel("held-out loss, nats per word")
+        axes[1].legend(loc="lower center", fontsize=9)
+        figure.suptitle("A leak wins the usual test; without peeking, a guess is as good or better")
+        plt.show()
+
+
+def losses() -> None:
+    """Print the numbers of that figure."""
+    run, rows = _rows()
+    print(recorded.origin(run))
+    print(f"{run['held_out']} held-out sentences of {run['length']:.1f} words on average;")
+    numbers = run["training"][0]["parameters"]
+    print(f"{numbers:,} numbers a writer, {painter().width} features, {run['words']} words")
+    for steps in _budgets(run):
+        print(f"after {steps:,} updates:")
+        print("                usual                     without peeking           words written")
+        for name in NAMES:
+            row = rows[name, steps]
+            cells = [_interval(row[score]) for score in ("usual", "honest")]
+            print(f"  {name:13} {cells[0]:25} {cells[1]:25} {row['written']['median']:.1f}", end="")
+            print(f"   (rate {row['rate']:g})")
+    print(f"a guess among all {run['words']} words: {np.log(run['words']):.2f}")
+
+
+def _interval(found: dict) -> str:
+    return f"{found['median']:.2g} ({found['low']:.2g} to {found['high']:.2g})"
+
+
+def silence() -> None:
+    """Draw the chance that a writer ends a sentence of which a word is still to come."""
+    run, rows = _rows()
+    steps = _budgets(run)[-1]
+    with plt.style.context("attnbook.style"):
+        figure, ax = plt.subplots(figsize=(6.4, 2.5), layout="constrained")
+        for (name, colour), marker in zip(NAMES.items(), "so^", strict=True):
+            found = rows[name, steps]["ends"]
+            read = [int(n) for n in found]
+            ax.plot(read, [one["median"] for one in found.values()], color=colour, marker=marker,
+                    label=name)  # fmt: skip
+        ax.set(ylim=(-0.04, 1.08), xlabel="words read, <start> among them; another one follows")
+        ax.set_ylabel("chance of <end>")
+        ax.legend(loc="center right", fontsize=9)
+        figure.suptitle(f"With nothing after it, a writer that leaks stops ({steps:,} updates)")
+        plt.show()
+
+
+def silence_numbers() -> None:
+    """Print the numbers of that figure."""
+    run, rows = _rows()
+    for steps in _budgets(run)[-1:]:
+        print(f"chance of <end> after {steps:,} updates, by the words read; another word follows")
+        for name in NAMES:
+            shares = (f"{one['median']:.2f}" for one in rows[name, steps]["ends"].values())
+            print(f"  {name:13}", *shares, sep="  ")
+
+
+def negation() -> None:
+    """Print the chance of “pas” after “ils ne sont” with and without “ne” in view."""
+    place = 3  # of “sont”, the start among the words
+    for name, painted in (("causal", []), ("ne painted out", [2 * (8 * place + 2)])):
+        chance = painter(painted=painted).compute()["chance"][place]
+        print(f"{name:15} after “sont”, “pas”: {chance:.2f}")
+
+
+def one_cell() -> None:
+    """Print what the writer without a mask says with and without the one cell of an answer."""
+    now = painter(writer="none", rule="shifted").compute()
+    print(
+        f"no mask, one too far: {now['inView']} answers in view, usual {now['usual']:.2f},", end=" "
+    )
+    print(f"without peeking {now['peekless']:.1f}")
+    place = 3  # of “sont”
+    for name, painted in (("seen", []), ("painted out", [2 * (8 * place + 4)])):
+        shown = painter(writer="none", rule="shifted", painted=painted).compute()
+        word, share = shown["best"][place][0]
+        print(f"  its answer {name}: after “sont” {word} {share:.2f}")
+
+
+def two_ways() -> None:
+    """Draw one mask, and whom it lets look at whom in PyTorch's function and in its module."""
+    may = masks.causal(6)
+    ways = {
+        "the mask you made:\nTrue up to the diagonal": may.double(),
+        "F.scaled_dot_product_attention:\nwho looks at whom": _sdpa(may),
+        "nn.MultiheadAttention:\nwho looks at whom": _mha(may),
+    }
+    with plt.style.context("attnbook.style"):
+        figure, axes = plt.subplots(1, 3, figsize=(7.2, 3.1), layout="constrained")
+        for ax, (name, picture) in zip(axes, ways.items(), strict=True):
+            ax.imshow(picture.nan_to_num().numpy(), vmin=0, vmax=1, cmap="Blues")
+            for i in range(6):
+                for j in range(6):
+                    v = picture[i, j].item()
+                    if v:
+                        words = (
+                            "?" if np.isnan(v) else f"{v:.2f}".lstrip("0").rstrip("0").rstrip(".")
+                        )
+                        ax.text(j, i, words, ha="center", va="center", fontsize=8,
+                                color="white" if v > 0.6 else "black")  # fmt: skip
+            ax.set_title(name, fontsize=9)
+            ax.set_xticks(range(6))
+            ax.set_yticks(range(6))
+            ax.set_xlabel("key")
+        axes[0].set_ylabel("query")
+        figure.suptitle("One mask, one library, two opposite meanings (scores all equal)")
+        plt.show()
+
+
+def _sdpa(mask: Tensor) -> Tensor:
+    """The weights (L, L) among equal scores."""
+    zeros, eye = torch.zeros(1, *mask.shape), torch.eye(len(mask))[None]
+    return F.scaled_dot_product_attention(zeros, zeros, eye, attn_mask=mask)[0].double()
+
+
+def _mha(mask: Tensor) -> Tensor:
+    """The same; a row that sees nothing is NaN."""
+    layer = nn.MultiheadAttention(len(mask), 1, batch_first=True)
+    zeros = torch.zeros(1, *mask.shape)
+    return layer(zeros, zeros, zeros, attn_mask=mask)[1][0].detach().double()
+
+
+def padding_table() -> Table:
+    """Whether a sentence comes out the same alone, beside padding, and after another one."""
+    net = painter().network()
+    words = _writers()[1]
+    one = [START, *(words.index(word) for word in SENTENCES[1].split())]  # 4 places
+    n = len(one)
+    other = [START, words.index("ils")]
+
+    def chances(ids, mask, places=None):
+        return look(net, ids, mask, places)[1]
+
+    alone = chances(one, masks.causal(n).numpy())
+
+    def differs(ids, mask, first, places=None):
+        got = chances(ids, mask.numpy(), places)[first : first + n]
+        worst = float(np.abs(got - alone).max())
+        return "same" if worst < 1e-9 else f"off by {worst:.2f}"
+
+    pad, m = [PAD] * 3, len(other)
+    causal, real = masks.causal(n + 3), torch.tensor([True] * n + [False] * 3)
+    before = [0, 0, 0, *range(n)]
+    both, document = masks.causal(m + n), torch.tensor([0] * m + [1] * n)
+    again = [*range(m), *range(n)]
+    packed = [*other, *one]
+    rows = [
+        ["padding after", "causal", differs(one + pad, causal, 0)],
+        ["padding after", "causal & padding", differs(one + pad, causal & real, 0)],
+        ["padding before", "causal", differs(pad + one, causal, 3, before)],
+        ["padding before", "causal & padding",
+         differs(pad + one, causal & real.flip(0), 3, before)],
+        ["after another sentence", "causal", differs(packed, both, m, again)],
+        ["after another sentence", "causal & blocks",
+         differs(packed, both & masks.blocks(document), m, again)],
+        ["the same, positions run on", "causal & blocks",
+         differs(packed, both & masks.blocks(document), m)],
+    ]  # fmt: skip
+    return Table(["the sentence stands", "mask", "its next-word chances"], rows)
+
+
+def empty_rows() -> Table:
+    """What several ways of masking make of a row that sees nothing, and of the gradient."""
+    may = masks.causal(3) & (torch.arange(3)[:, None] > 0)  # row 0: nothing
+    ways = {
+        "fill with -1e9": lambda s: s.masked_fill(~may, -1e9).softmax(-1),
+        "fill with -inf": lambda s: s.masked_fill(~may, -torch.inf).softmax(-1),
+        "nn.MultiheadAttention": lambda s: nn.MultiheadAttention(3, 1, batch_first=True)(
+            s, s, s, attn_mask=~may
+        )[1][0],
+        "F.scaled_dot_product_attention": lambda s: F.scaled_dot_product_attention(
+            s, torch.eye(3)[None], torch.eye(3)[None], attn_mask=may, scale=1.0
+        )[0],
+        "attnkit": lambda s: attnkit.masked_softmax(s, may),
+    }
+    rows = []
+    for name, way in ways.items():
+        scores = torch.tensor([[[2.0, 1, 0]] * 3], requires_grad=True)
+        values = torch.ones(3, 2, requires_grad=True)
+        weights = way(scores).reshape(3, 3)
+        (weights @ values)[1:].pow(2).sum().backward()  # the loss leaves row 0 out
+        finite = all(bool(x.grad.isfinite().all()) for x in (scores, values))
+        shown = " ".join(f"{w:.2f}" for w in weights[0].tolist())
+        rows.append([name, shown, "finite" if finite else "NaN"])
+    return Table(["a row that sees nothing", "its weights", "gradient of the rest"], rows)
+
+
+def leaking_layers() -> Table:
+    """The detector's four layers: the largest weight on a hidden key, and the pairs that leak."""
+    hidden, rows = ~masks.causal(6).numpy(), []
+    for layer in LAYERS:
+        now = LeakDetector(library="attnkit", layer=layer).compute()
+        most = np.array(now["weights"])[hidden].max()
+        rows.append([LAYER_NAMES[layer], f"{most:.2f}", f"{now['leaks']} of {hidden.sum()}"])
+    return Table(["layer", "largest weight on a hidden key", "hidden pairs that leak"], rows)
+
+
+LAYER_NAMES = {
+    "before": "masked before the softmax",
+    "after": "masked after the softmax",
+    "first": "only the first of two layers masked",
+    "normed": "normed over the words",
+}

@@ -1,0 +1,143 @@
+// A layer to be found out: wiggle an input and see which outputs move; the kit stands before it.
+
+const LIBRARIES = { attnkit: "attnkit", sdpa: "PyTorch’s function", mha: "PyTorch’s module", keras: "Keras 3", transformers: "transformers, 1/0" };
+const GIVEN = { look: "True: may look", hide: "True: hidden", ones: "1.0 look, 0.0 hidden", added: "0 look, −∞ hidden" };
+const LAYERS = { before: "as it should be", after: "masked after the softmax", first: "two layers, the first masked", normed: "normed over the words" };
+const MOST = 10, LEAST_FLOAT = -3.4028234663852886e38, STILL = 1e-9;
+
+// ---- What is computed.
+
+const HANDED = { look: (may) => Number(may), hide: (may) => Number(!may), ones: (may) => Number(may), added: (may) => (may ? 0 : -Infinity) };
+const booleans = (given) => given === "look" || given === "hide";
+
+/** What a library adds to a score where it is given v. */
+const ADDS = {
+  attnkit: (v) => (v ? 0 : -Infinity),
+  sdpa: (v, given) => (booleans(given) ? (v ? 0 : -Infinity) : v),
+  mha: (v, given) => (booleans(given) ? (v ? -Infinity : 0) : v),
+  keras: (v) => (v ? 0 : -Infinity),
+  transformers: (v) => Math.fround((1 - v) * LEAST_FLOAT),
+};
+
+const dots = (a, b) => a.reduce((sum, v, e) => sum + v * b[e], 0);
+const through = (x, matrix) => x.map((row) => matrix[0].map((_, e) => row.reduce((sum, v, d) => sum + v * matrix[d][e], 0)));
+
+/** Weights over the keys for a row of scores; a row that sees nothing is what the library makes of it. */
+function weigh(scores, added, library) {
+  if (added.every((v) => v === -Infinity)) return scores.map(() => ({ mha: NaN, keras: 1 / scores.length })[library] ?? 0);
+  return softmax(scores.map((v, j) => (Math.abs(added[j]) > 1e30 && added[j] !== -Infinity ? added[j] : v + added[j])));
+}
+
+function attend(x, [query, key, value], added, library, after) {
+  const q = through(x, query), k = through(x, key), v = through(x, value);
+  const weights = q.map((one, i) => {
+    const scores = k.map((other) => dots(one, other) / Math.sqrt(one.length));
+    return after ? softmax(scores).map((w, j) => (added[i][j] > -1e4 ? w : 0)) : weigh(scores, added[i], library);
+  });
+  return { weights, output: weights.map((row) => v[0].map((_, e) => row.reduce((sum, w, j) => sum + w * v[j][e], 0))) };
+}
+
+const LAYER = {
+  before: (x, [first], added, library) => attend(x, first, added, library),
+  after: (x, [first], added, library) => attend(x, first, added, library, true),
+  first: (x, [first, second], added, library) => {
+    const { weights, output } = attend(x, first, added, library);
+    return { weights, output: attend(output, second, x.map(() => x.map(() => 0)), library).output };
+  },
+  normed: (x, [first], added, library) => {
+    const columns = x[0].map((_, e) => x.map((row) => row[e])), mean = columns.map((c) => c.reduce((a, b) => a + b, 0) / c.length);
+    const spread = columns.map((c, e) => Math.sqrt(c.reduce((sum, v) => sum + (v - mean[e]) ** 2, 0) / (c.length - 1)));
+    return attend(x.map((row) => row.map((v, e) => (v - mean[e]) / spread[e])), first, added, library);
+  },
+};
+
+const refuses = ({ library, given }) => library === "attnkit" && !booleans(given);
+const known = (v) => (Number.isFinite(v) ? v : null);
+
+function compute({ x, matrices }, settings) {
+  const { library, given, layer, word, by } = settings, n = x.length;
+  if (refuses(settings)) return { refused: true, seen: [], weights: [], before: [], output: [], reach: [], leaks: 0, broken: 0 };
+  const added = x.map((_, i) => x.map((_, j) => ADDS[library](HANDED[given](j <= i), given)));
+  const run = (given) => LAYER[layer](given, matrices, added, library), plain = run(x);
+  const wiggled = (at) => x.map((row, j) => (j === at ? row.map((v, e) => v + by / MOST * (e % 2 ? -1 : 1)) : row));
+  const moved = x.map((_, at) => run(wiggled(at)).output);
+  const reach = x.map((_, i) => x.map((_, j) => known(Math.hypot(...moved[j][i].map((v, e) => v - plain.output[i][e])))));
+  const leaks = reach.flatMap((row, i) => row.filter((v, j) => j > i && v > STILL)).length;
+  return { refused: false, seen: added.map((row) => row.map((v) => v > -1e4)), weights: plain.weights.map((row) => row.map(known)),
+    before: plain.output.map((row) => row.map(known)), output: moved[word].map((row) => row.map(known)), reach, leaks,
+    broken: plain.output.filter((row) => row.some(Number.isNaN)).length };
+}
+
+// ---- The page.
+
+const stage = `<div class="leak-whole"><svg class="leak-words" aria-hidden="true"></svg><svg class="leak-maps" aria-hidden="true"></svg></div>`;
+
+const controls = ({ names }) => [
+  chooser("Library", "library", Object.entries(LIBRARIES)),
+  chooser("You hand it", "given", Object.entries(GIVEN)),
+  chooser("The layer is", "layer", Object.entries(LAYERS)),
+  slider("Wiggle", "word", { max: names.length - 1, text: (v) => names[v] }),
+  slider("by", "by", { min: -MOST, max: MOST, text: (v) => fixed(v / MOST, 1) }),
+];
+
+const listed = (names) => names.map(quoted).join(", ").replace(/, (?=[^,]*$)/, " and ");
+
+function show(now, { page, data: { names, x } }) {
+  const { refused, reach, word, by, leaks, broken, given, library, layer } = now, n = names.length;
+  const early = refused ? [] : names.filter((_, i) => i < word && reach[i][word] > STILL);
+  say(page.big, refused ? "TypeError: mask: expected a boolean tensor" : early.length ? `${plural(early.length, "output")} before it ${early.length > 1 ? "move" : "moves"}: a leak`
+    : leaks ? "Nothing before it moves. But another word leaks" : broken ? "No leak, and a row that is not a number" : "Nothing before it moves, whichever word you wiggle");
+  say(page.say, refused ? "attnkit takes no numbers for a mask. Nothing was computed."
+    : `You hand ${LIBRARIES[library]} a causal mask (${GIVEN[given]}). ${by ? `You moved ${quoted(names[word])}. ` : "You moved nothing. "}${
+      early.length ? `The outputs for ${listed(early)} stand before it and must not know. ` : ""}${
+      by ? `Of ${n * (n - 1) / 2} hidden pairs, ${leaks} come through. ` : ""}${broken ? `${plural(broken, "row")} of the output ${broken > 1 ? "are" : "is"} not a number. ` : ""}`);
+  drawWords(page.words, now, names, x);
+  drawMaps(page.maps, now, names, heat(page.root));
+}
+
+const PITCH = 64, TALL = 44;
+
+/** Inputs above, outputs below: four bars each, before in grey. */
+function drawWords(picture, { refused, word, by, output, before, reach }, names, x) {
+  const parts = [text("leak-axis", 0, 12, "inputs"), text("leak-axis", 0, 124, "outputs")], wide = PITCH * names.length;
+  const strip = (left, top, vector, className) => vector.map((v, e) =>
+    rect(className, left + 8 + 11 * e, v > 0 ? top + TALL / 2 - Math.min(v, 2.2) * 9 : top + TALL / 2, 7, Math.max(Math.min(Math.abs(v), 2.2) * 9, 0.4)));
+  names.forEach((name, i) => {
+    const left = i * PITCH, wiggled = x[i].map((v, e) => (i === word ? v + by / MOST * (e % 2 ? -1 : 1) : v));
+    parts.push(rect(`leak-box${i === word ? " leak-wiggled" : ""}`, left + 2, 20, PITCH - 8, TALL, { rx: 4 }), ...strip(left, 20, x[i], "leak-before"),
+      ...strip(left, 20, wiggled, "leak-bar"), text("leak-name", left + PITCH / 2 - 2, 80, name, { text_anchor: "middle" }));
+    if (refused) return;
+    const nan = before[i].some((v) => v === null), moves = reach[i][word] > STILL, red = moves && i < word;
+    parts.push(rect(`leak-box${red ? " leak-red" : moves ? " leak-moved" : ""}`, left + 2, 132, PITCH - 8, TALL, { rx: 4 }));
+    if (nan) parts.push(text("leak-alarm", left + PITCH / 2 - 2, 158, "?", { text_anchor: "middle" }));
+    else parts.push(...strip(left, 132, before[i].map((v) => 2 * v), "leak-before"), ...strip(left, 132, output[i].map((v) => 2 * v), "leak-bar"));
+    parts.push(text(red ? "leak-alarm" : moves ? "leak-moves" : "leak-axis", left + PITCH / 2 - 2, 192, nan ? "no number" : red ? "leaks" : moves ? "moves" : "still", { text_anchor: "middle" }));
+  });
+  picture.setAttribute("viewBox", `0 0 ${wide} 200`);
+  picture.replaceChildren(...parts);
+}
+
+/** The weights, and which input moves which output, with the edge of the mask. */
+function drawMaps(picture, { refused, weights, reach }, names, shades) {
+  const n = names.length, cell = 21, parts = [], top = 34;
+  [["its weights", 0], ["what moves", n * cell + 24]].forEach(([title, left], which) => {
+    parts.push(text("leak-name", left, 12, title), text("leak-axis", left, 28, "input 0 to " + (n - 1)));
+    for (let i = 0; i < n; i++) {
+      for (let j = 0; j < n; j++) {
+        const at = [left + j * cell, top + i * cell, cell, cell], v = refused ? 0 : (which ? reach : weights)[i][j];
+        if (v === null) parts.push(rect("leak-none", ...at), text("leak-axis", at[0] + 6, at[1] + 15, "?"));
+        else if (which) parts.push(v > STILL ? rect(`leak-cell ${j > i ? "leak-illegal" : "leak-legal"}`, ...at) : rect("leak-none", ...at));
+        else parts.push(rect("leak-cell", ...at, { fill: shades(v).background }));
+      }
+    }
+    const steps = Array.from({ length: n }, (_, i) => `H${left + (i + 1) * cell}V${top + (i + 1) * cell}`);
+    parts.push(svg("path", { class: "leak-edge", d: `M${left} ${top}${steps.join("")}` }));
+  });
+  picture.setAttribute("viewBox", `0 0 ${2 * n * cell + 26} ${top + n * cell + 4}`);
+  picture.replaceChildren(...parts);
+}
+
+const tell = ({ refused, reach, word }, { names }) => (refused ? "" : ` Outputs that move: ${names.filter((_, i) => reach[i][word] > STILL).join(", ") || "none"}.`);
+
+export default machine({ name: "leak", label: "A leak detector", data: ["names", "x", "matrices"],
+  settings: ["library", "given", "layer", "word", "by"], stage, controls, compute, show, tell });

@@ -1,0 +1,162 @@
+"""A layer to be found out: wiggle one input, and see which outputs move, library by library."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+import traitlets as t
+from matplotlib.figure import Figure
+
+from attnbook.machines.base import Machine, softmax
+from attnkit.viz import arrays
+from attnkit.viz.heatmap import heatmap
+
+LIBRARIES = ("attnkit", "sdpa", "mha", "keras", "transformers")
+GIVEN = ("look", "hide", "ones", "added")
+LAYERS = ("before", "after", "first", "normed")
+FEATURES, MOST, STILL = 4, 10, 1e-9
+NAMES = ("the", "cat", "sat", "on", "a", "mat")
+LEAST_FLOAT = float(np.finfo(np.float32).min)
+
+
+class LeakDetector(Machine):
+    """A small causal attention, handed its mask in the form and to the library of one's choice.
+
+    Its inputs and projections are random and fixed. The mask is always the causal one; what a
+    library takes it for decides who sees whom. PyTorch's function, Keras and `attnkit` look where a
+    mask is true, PyTorch's modules hide there; PyTorch adds floats to the scores; Keras takes
+    whatever is not 0 for true; transformers adds (1 - mask) times the least float. A row that sees
+    nothing is NaN in PyTorch's module, as when it returns weights, the average of all values in
+    Keras and transformers, and zeros elsewhere.
+
+    Args:
+        names: of the inputs.
+        library: "attnkit", "sdpa", "mha", "keras" or "transformers". A trait, as are the next four:
+            set them and the page follows.
+        given: the mask as booleans that say "look" or "hide", as "ones" and zeros, or "added".
+        layer: "before" the softmax masked, "after" it, the "first" of two layers masked, or the
+            inputs "normed" over the words first.
+        word: the input that is wiggled.
+        by: how far, in tenths.
+        title, caption: plain text above and below.
+
+    Raises:
+        ValueError: a setting that is none of these.
+
+    Example:
+        >>> LeakDetector(library="sdpa", given="look").compute()["leaks"]
+        0
+        >>> LeakDetector(library="mha", given="look").compute()["leaks"]
+        15
+    """
+
+    _about = "A real attention of four features with random weights, which your browser computes."
+    _limits: ClassVar = {
+        "library": lambda _: list(LIBRARIES),
+        "given": lambda _: list(GIVEN),
+        "layer": lambda _: list(LAYERS),
+        "word": lambda m: (0, len(m.names) - 1),
+        "by": lambda _: (-MOST, MOST),
+    }
+
+    names = t.List(t.Unicode()).tag(sync=True)
+    x = t.List().tag(sync=True)  # (L, E)
+    matrices = t.List().tag(sync=True)  # of two layers query, key and value, (2, 3, E, E)
+    library = t.Unicode("sdpa").tag(sync=True)
+    given = t.Unicode("look").tag(sync=True)
+    layer = t.Unicode("before").tag(sync=True)
+    word = t.Int(0).tag(sync=True)
+    by = t.Int(8).tag(sync=True)
+
+    def __init__(self, names: Sequence[str] = NAMES, **rest):
+        names, draw = arrays.strings("names", names), np.random.default_rng(6)
+        x = draw.normal(size=(len(names), FEATURES)).round(2)
+        matrices = (1.2 * draw.normal(size=(2, 3, FEATURES, FEATURES)) / FEATURES**0.5).round(2)
+        rest = {"word": len(names) - 1} | rest
+        super().__init__(names=names, x=x.tolist(), matrices=matrices.tolist(), **rest)
+
+    def handed(self) -> np.ndarray:
+        """The causal mask (L, L) in the form that the library is given."""
+        may = np.tri(len(self.names), dtype=bool)
+        if self.given == "added":
+            return np.where(may, 0.0, -np.inf)
+        return {"look": may, "hide": ~may, "ones": may.astype(float)}[self.given]
+
+    def added(self) -> np.ndarray:
+        """What the library adds to the scores, (L, L)."""
+        mask = self.handed()
+        if self.library == "transformers":
+            with np.errstate(over="ignore"):
+                return ((1 - mask.astype(float)) * LEAST_FLOAT).astype(np.float32).astype(float)
+        if self.library in ("sdpa", "mha") and mask.dtype != bool:
+            return mask
+        seen = mask == 0 if self.library == "mha" else mask != 0
+        return np.where(seen, 0.0, -np.inf)
+
+    def run(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Weights (L, L) of the layer that has the mask, and the layer's outputs (L, E)."""
+        added, matrices = self.added(), np.array(self.matrices)
+        if self.layer == "normed":
+            x = (x - x.mean(0)) / x.std(0, ddof=1)
+        weights, output = self._attend(x, matrices[0], added, after=self.layer == "after")
+        if self.layer == "first":
+            output = self._attend(output, matrices[1], np.zeros_like(added))[1]
+        return weights, output
+
+    def _attend(self, x, matrices, added, *, after=False):
+        query, key, value = (x @ matrix for matrix in matrices)
+        scores = query @ key.T / FEATURES**0.5
+        if after:
+            weights = softmax(scores) * (added > -1e4)
+        else:
+            empty = np.isneginf(added).all(1, keepdims=True)
+            huge = np.isfinite(added) & (np.abs(added) > 1e30)  # nothing is left of a score there
+            summed = np.where(huge, added, scores + np.where(empty, 0.0, added))
+            nothing = {"mha": np.nan, "keras": 1 / len(x)}.get(self.library, 0.0)
+            weights = np.where(empty, nothing, softmax(summed))
+        return weights, weights @ value
+
+    def compute(self) -> dict:
+        none = {"seen": [], "weights": [], "before": [], "output": [], "reach": []}
+        if self.library == "attnkit" and self.handed().dtype != bool:
+            return {"refused": True, **none, "leaks": 0, "broken": 0}
+        x, n = np.array(self.x), len(self.names)
+        weights, before = self.run(x)
+        moved = []
+        for place in range(n):
+            wiggled = x.copy()
+            wiggled[place] += self.by / MOST * np.array([1, -1, 1, -1])
+            moved.append(self.run(wiggled)[1])
+        reach = np.linalg.norm(np.stack(moved, 1) - before[:, None], axis=-1)  # (L, S)
+        above = ~np.tri(n, dtype=bool)
+        return {
+            "refused": False,
+            "seen": (self.added() > -1e4).tolist(),
+            "weights": _known(weights),
+            "before": _known(before),
+            "output": _known(moved[self.word]),
+            "reach": _known(reach),
+            "leaks": int((reach[above] > STILL).sum()),
+            "broken": int(np.isnan(before).any(1).sum()),
+        }
+
+    def figure(self) -> Figure:
+        n = len(self.names)
+        reach = self.compute()["reach"] or [[0.0] * n] * n
+        values = np.array([[np.nan if v is None else v for v in row] for row in reach])
+        return heatmap(
+            values,
+            query_tokens=self.names,
+            key_tokens=self.names,
+            title=self.title or "Which input moves which output",
+        )
+
+    def _words(self) -> str:
+        return (
+            "Six inputs of a small causal attention; one of them is wiggled, and the outputs that "
+            "move are marked, those before it as leaks."
+        )
+
+
+def _known(array: np.ndarray) -> list:
+    return [[float(v) if np.isfinite(v) else None for v in row] for row in array]

@@ -1,0 +1,159 @@
+// A mask to paint, and three writers behind it; the kit and recurrent.js, for its arithmetic, stand before it.
+
+const PLACES = 8, PAD = 0, START = 1, FINISH = 2, DRAWS = 100, BEST = 3;
+const WRITERS = { right: "the right mask", upside: "the mask upside down", none: "no mask" };
+const RULES = { none: "none", causal: "causal", shifted: "one too far", upside: "upside down" };
+const ALLOWS = { none: () => true, causal: (i, j) => j <= i, shifted: (i, j) => j <= i + 1, upside: (i, j) => j > i };
+
+// ---- What is computed.
+
+function prepare({ weights, words, width }) {
+  const numbers = Array.from(new Uint16Array(bytesOf(weights).buffer), fromHalf);
+  let at = 0;
+  const vector = (size) => numbers.slice(at, at += size), matrix = (rows) => Array.from({ length: rows }, () => vector(width));
+  const nets = Object.fromEntries(Object.keys(WRITERS).map((name) => [name, { word: matrix(words.length), position: matrix(PLACES),
+    query: matrix(width), key: matrix(width), value: matrix(width), mix: matrix(width), bias: vector(words.length) }]));
+  return { nets };
+}
+
+/** Weights of one query over the keys that it may look at, and the chances of the word that follows. */
+function readRow(net, ids, place, allowed) {
+  const x = ids.map((id, i) => plus(net.word[id], net.position[i])), asked = times(net.query, x[place]);
+  const scores = x.map((one, j) => (allowed[j] ? dot(asked, times(net.key, one)) / Math.sqrt(asked.length) : -Infinity));
+  const weights = allowed.some(Boolean) ? softmax(scores) : scores.map(() => 0);
+  const seen = averaged(weights, x.map((one) => times(net.value, one))), out = plus(x[place], times(net.mix, seen));
+  return { weights, chances: softmax(net.word.map((one, id) => dot(one, out) + net.bias[id])) };
+}
+
+/** Whether a query may look at a key, before padding: the rules, and what was painted over them. */
+const allowsOf = ({ rule, window, painted }) => (i, j) => {
+  const cell = 2 * (PLACES * i + j);
+  return painted.includes(cell + 1) || !painted.includes(cell) && ALLOWS[rule](i, j) && (!window || j > i - window);
+};
+
+const chanceOf = (seed, n) => ((97 * seed + 31 * n + 17) * 0.6180339887498949) % 1;
+
+function written(net, allows, seed) {
+  const ids = [START];
+  while (ids.length <= PLACES && ids.at(-1) !== FINISH) {
+    const place = ids.length - 1, { chances } = readRow(net, ids, place, ids.map((_, j) => allows(place, j)));
+    const chance = chanceOf(seed, place);
+    let sum = 0;
+    const id = chances.findIndex((share) => (sum += share) > chance);
+    ids.push(id < 0 ? chances.length - 1 : id);
+  }
+  return ids.slice(1);
+}
+
+function compute({ nets, words, sentences }, settings) {
+  const { writer, sentence, padding, seed } = settings, net = nets[writer], allows = allowsOf(settings);
+  const read = [START, ...sentences[sentence].map((word) => words.indexOf(word))], n = read.length;
+  const ids = Array.from({ length: PLACES }, (_, i) => read[i] ?? PAD), places = [...ids.keys()], answers = [...read.slice(1), FINISH];
+  const hidden = (i, j) => padding && j >= n && !settings.painted.includes(2 * (PLACES * i + j) + 1);
+  const mask = places.map((i) => places.map((j) => allows(i, j) && !hidden(i, j)));
+  const rows = places.map((i) => readRow(net, ids, i, mask[i]));
+  const honest = read.map((_, i) => readRow(net, ids, i, mask[i].map((may, j) => may && j <= i)).chances[answers[i]]);
+  const chance = read.map((_, i) => rows[i].chances[answers[i]]), mean = (list) => list.reduce((a, b) => a + b, 0) / n;
+  const best = ({ chances }) => [...chances.keys()].sort((a, b) => chances[b] - chances[a] || a - b).slice(0, BEST);
+  const lamps = read.map((_, i) => (i + 1 < n && mask[i][i + 1] ? 2 : Number(mask[i].some((may, j) => may && j > i))));
+  return { mask, weights: rows.map((row) => row.weights), lamps, inView: lamps.filter((lamp) => lamp === 2).length,
+    best: rows.slice(0, n).map((row) => best(row).map((id) => [words[id], row.chances[id]])),
+    chance, honest, usual: mean(chance.map((v) => -Math.log(v))), peekless: mean(honest.map((v) => -Math.log(v))),
+    written: written(net, allows, seed).map((id) => words[id]) };
+}
+
+// ---- The page.
+
+const CELL = 23, LEFT = 66, TOP = 66, WIDE = 400, LAMP = LEFT + PLACES * CELL + 14;
+const stage = `<div class="machine-body"><svg class="painter-picture" viewBox="0 0 ${WIDE} ${TOP + PLACES * CELL + 6}"><g class="painter-under" aria-hidden="true"></g>
+<rect class="painter-grid" x="${LEFT}" y="${TOP}" width="${PLACES * CELL}" height="${PLACES * CELL}" fill="transparent" tabindex="0" role="slider"
+aria-label="Cells of the mask: arrows move, space paints" aria-valuemin="0" aria-valuemax="${PLACES ** 2 - 1}"/></svg>
+<div class="machine-side"><p class="painter-asked machine-head"></p><ol class="machine-top"></ol>
+<p class="machine-head">It writes, by itself</p><p class="painter-writes"></p></div></div>`;
+
+const controls = ({ sentences }) => [
+  chooser("Trained with", "writer", Object.entries(WRITERS)),
+  chooser("Mask now", "rule", Object.entries(RULES)),
+  chooser("Sentence", "sentence", sentences.map((words, place) => [place, words.join(" ")])),
+  slider("Window", "window", { max: PLACES, text: (v) => (v ? plural(v, "key") : "off") }),
+  toggle("Hide the padding", "padding"),
+  button("Write another", ({ seed }) => ({ seed: (seed + 1) % DRAWS })),
+];
+
+const fits = {
+  painted: (v) => Array.isArray(v) && v.every((one, k) => Number.isInteger(one) && one >= 0 && one < 2 * PLACES ** 2 && (!k || one >> 1 > v[k - 1] >> 1)),
+  at: (v) => Number.isInteger(v) && v >= 0 && v < PLACES ** 2,
+  seed: (v) => Number.isInteger(v) && v >= 0 && v < DRAWS,
+};
+
+/** The painted cells, with one more. */
+const paintedWith = (painted, cell, may) => [...painted.filter((one) => one >> 1 !== cell), 2 * cell + Number(may)].sort((a, b) => a - b);
+
+function build({ page, on, take, now }) {
+  const node = page.grid, held = { may: null };
+  const seenAt = (cell) => now().mask[Math.floor(cell / PLACES)][cell % PLACES];
+  const paint = (cell) => { if (seenAt(cell) !== held.may) take({ at: cell, painted: paintedWith(now().painted, cell, held.may) }); };
+  drag(on, node, (x, y) => Math.min(PLACES - 1, Math.floor(PLACES * y)) * PLACES + Math.min(PLACES - 1, Math.floor(PLACES * x)), (cell) => {
+    held.may ??= !seenAt(cell);
+    paint(cell);
+  });
+  for (const name of ["pointerup", "pointercancel"]) on(node, name, () => { held.may = null; });
+  arrows(on, node, (right, up) => {
+    const { at } = now();
+    return { at: clamp(Math.floor(at / PLACES) - up, 0, PLACES - 1) * PLACES + clamp(at % PLACES + right, 0, PLACES - 1) };
+  }, take);
+  on(node, "keydown", (event) => {
+    if (event.key !== " " && event.key !== "Enter") return;
+    event.preventDefault();
+    const { at, painted } = now();
+    take({ painted: paintedWith(painted, at, !seenAt(at)) });
+  });
+}
+
+const lossOf = (v) => fixed(v, v < 0.1 ? 4 : 2);
+const shown = (word) => ({ "<pad>": "(padding)", "<start>": "(start)", "<end>": "(end)" })[word] ?? word;
+const readOf = ({ sentences }, { sentence }) => ["<start>", ...sentences[sentence]];
+
+function show(now, { page, data }) {
+  const { lamps, inView, usual, peekless, at, best, chance } = now, read = readOf(data, now), n = read.length, row = Math.floor(at / PLACES);
+  const later = lamps.filter((lamp) => lamp === 1).length;
+  say(page.big, inView ? `${inView} of ${n} answers ${inView === 1 ? "is" : "are"} in view` : later ? `No answer is in view, but what comes later is, in ${plural(later, "row")}` : "No answer is in view");
+  say(page.say, `Loss of this sentence, all words at once under this mask: ${lossOf(usual)}. Word by word, without peeking: ${lossOf(peekless)}.`);
+  draw(page.under, now, read, heat(page.root));
+  const column = at % PLACES, name = (place) => shown(read[place] ?? "<pad>"), may = now.mask[row][column] ? "seen" : "hidden";
+  page.grid.setAttribute("aria-valuenow", at);
+  page.grid.setAttribute("aria-valuetext", `${name(row)} looks at ${name(column)}: ${may}`);
+  say(page.asked, row < n ? `After ${quoted(name(row))}: ${quoted(row + 1 < n ? name(row + 1) : "(end)")} is right, chance ${fixed(chance[row], 2)}` : "A row of padding: nobody asks it");
+  fill(page.top, best[row] ?? [], bar, (item, [word, share]) => showBar(item, shown(word), share, 2));
+  const words = now.written.map(shown), ended = words.at(-1) === "(end)";
+  say(page.writes, words.join(" ") + (ended ? "" : " …"));
+}
+
+/** The mask with weights as shades; lamps and the likeliest word at the right of each row. */
+function draw(group, { mask, weights, lamps, best, at }, read, shades) {
+  const parts = [], row = Math.floor(at / PLACES), name = (place) => shown(read[place] ?? "<pad>"), n = read.length;
+  const short = (word, most) => (word.length > most ? `${word.slice(0, most - 1)}…` : word), y = (i) => TOP + i * CELL;
+  parts.push(text("painter-axis", 0, TOP - 8, "reads ↓"), text("painter-axis", LAMP + 12, TOP - 8, "says next"));
+  for (let i = 0; i < PLACES; i++) {
+    const x = LEFT + (i + 0.5) * CELL, kind = i < n ? "" : " painter-axis";
+    parts.push(text(`painter-word${i === at % PLACES ? " painter-row" : ""}${kind}`, x, TOP - 6, short(name(i), 10), { transform: `rotate(-45 ${x} ${TOP - 6})` }),
+      text(`painter-word${i === row ? " painter-row" : ""}${kind}`, LEFT - 6, y(i) + 16, short(name(i), 9), { text_anchor: "end" }));
+    for (let j = 0; j < PLACES; j++) {
+      const left = LEFT + j * CELL;
+      parts.push(rect(mask[i][j] ? "painter-seen" : "painter-hidden", left, y(i), CELL, CELL, mask[i][j] ? { fill: shades(0.12 + 0.88 * weights[i][j]).background } : {}));
+      if (!mask[i][j]) parts.push(rule("painter-cross", left + 3, y(i) + CELL - 3, left + CELL - 3, y(i) + 3));
+      if (mask[i][j] && j === i + 1 && j < n) parts.push(rect("painter-answer", left + 1.5, y(i) + 1.5, CELL - 3, CELL - 3));
+    }
+    if (i >= n) continue;
+    const [word, share] = best[i][0], right = word === (read[i + 1] ?? "<end>");
+    parts.push(svg("circle", { class: `painter-lamp ${["", "painter-later", "painter-red"][lamps[i]]}`, cx: LAMP, cy: y(i) + CELL / 2, r: 6 }),
+      text(right ? "painter-good" : "painter-bad", LAMP + 12, y(i) + 16, `${short(shown(word), 13)} ${fixed(share, 2)}${right ? " ✓" : ""}`));
+  }
+  parts.push(rect("painter-cursor", LEFT + at % PLACES * CELL, y(row), CELL, CELL));
+  group.replaceChildren(...parts);
+}
+
+const tell = (now, data) => ` ${readOf(data, now).map((word, i) => `After ${shown(word)} ${shown(now.best[i][0][0])}`).join(", ")}. It writes ${now.written.map(shown).join(" ")}.`;
+
+export default machine({ name: "painter", label: "A mask to paint", data: ["words", "weights", "width", "sentences"],
+  settings: ["writer", "rule", "sentence", "window", "padding", "painted", "at", "seed"], prepare, stage, controls, fits, build, compute, show, tell });

@@ -1,0 +1,78 @@
+"""The figures and tables of 06 and 06b show what the results and the machines hold."""
+
+import matplotlib.pyplot as plt
+import pytest
+import torch
+
+from attnbook import recorded
+from attnbook.figures import ch06
+from attnbook.machines.mask_painter import look
+from attnkit import masks
+from experiments import masked_writers
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """The figures that were shown, which are closed at the end."""
+    found = []
+    monkeypatch.setattr(plt, "show", lambda: found.append(plt.gcf()))
+    yield found
+    plt.close("all")
+
+
+def test_both_scores_and_the_ends_are_the_recorded_ones(shown):
+    ch06.two_scores()
+    ch06.silence()
+    rows = recorded.results("masked_writers")["rows"]
+    for ax, score in zip(shown[0].axes, ("usual", "honest"), strict=True):
+        lines = {line.get_label(): line.get_ydata() for line in ax.lines}
+        for name in ch06.NAMES:
+            found = [row[score]["median"] for row in rows if row["writer"] == name]
+            assert list(lines[name]) == found
+    lines = {line.get_label(): line.get_ydata() for line in shown[1].axes[0].lines}
+    for row in rows[-3:]:
+        assert list(lines[row["writer"]]) == [one["median"] for one in row["ends"].values()]
+
+
+@torch.no_grad()
+def test_the_recorded_writers_are_torchs():
+    painter = ch06.painter()
+    for writer, (name, file) in zip(ch06.FILES, masked_writers.FILES.items(), strict=True):
+        assert ch06.FILES[writer] == file
+        weights, state = recorded.tensors(file)
+        assert (state["about"]["writer"], state["vocab"]) == (name, painter.words)
+        model = masked_writers.Writer(len(state["vocab"]))
+        model.load_state_dict({key: value.float() for key, value in weights.items()})
+        painter.writer = writer
+        ids = torch.tensor([[1, 40, 50, 60, 70, 80, 90, 100]])
+        expected = model.double()(ids, masked_writers.MASKS[name])[0].softmax(-1)
+        _, found = look(painter.network(), ids[0].tolist(), masked_writers.MASKS[name].numpy())
+        assert torch.tensor(found).allclose(expected, atol=1e-9)
+
+
+def test_one_mask_means_two_opposite_things(shown):
+    ch06.two_ways()
+    made, function, module = (ax.images[0].get_array() > 0 for ax in shown[0].axes)
+    assert (made == masks.causal(6).numpy()).all()
+    assert (function == made).all()
+    assert (module == ~made).all()  # the last row, NaN, is drawn as nothing
+
+
+def test_the_tables_say_what_masks_promise():
+    padding = {(row[0][0], row[1][0]): row[2][0] for row in ch06.padding_table().rows}
+    right = {"padding after": "causal & padding", "padding before": "causal & padding",
+             "after another sentence": "causal & blocks"}  # fmt: skip
+    for place, mask in right.items():
+        assert padding[place, mask] == "same"
+    assert padding["padding after", "causal"] == "same"
+    assert [said for said in padding.values() if said != "same"] == [
+        padding["padding before", "causal"],
+        padding["after another sentence", "causal"],
+        padding["the same, positions run on", "causal & blocks"],
+    ]
+    empty = {row[0][0]: (row[1][0], row[2][0]) for row in ch06.empty_rows().rows}
+    assert empty["fill with -inf"] == ("nan nan nan", "NaN")
+    for name in ("attnkit", "F.scaled_dot_product_attention"):
+        assert empty[name] == ("0.00 0.00 0.00", "finite")
+    leaks = [row[2][0] for row in ch06.leaking_layers().rows]
+    assert leaks == ["0 of 15", *["15 of 15"] * 3]

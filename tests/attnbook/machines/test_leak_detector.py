@@ -1,0 +1,133 @@
+"""The leak detector: each library is taken at its word, by running it."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from traitlets import TraitError
+
+import attnkit
+from attnbook.machines import LeakDetector
+from attnbook.machines.leak_detector import GIVEN, LAYERS, LIBRARIES
+from tests import keras_on_torch as keras
+
+
+def make(*, text: str = "the", **settings) -> LeakDetector:
+    names = [text, "cat", "sat", "on", "a", "mat"]
+    return LeakDetector(names, **{"title": "A title"} | settings)
+
+
+SETTINGS = [
+    {"library": "mha", "given": "look", "word": 5},
+    {"library": "sdpa", "given": "ones", "word": 3, "by": -10},
+    {"library": "attnkit", "given": "added"},
+    {"library": "transformers", "given": "hide", "by": 3, "layer": "first"},
+    {"library": "keras", "given": "added", "word": 2, "layer": "normed"},
+    {"layer": "after", "word": 4},
+]
+
+
+def with_mha(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+    layer = nn.MultiheadAttention(4, 1, bias=False, batch_first=True).double()
+    with torch.no_grad():  # nothing is projected
+        layer.in_proj_weight.copy_(torch.eye(4).repeat(3, 1))
+        layer.out_proj.weight.copy_(torch.eye(4))
+        return layer(query, key, value, attn_mask=mask)[0]
+
+
+def with_keras(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+    layer = keras.layers.MultiHeadAttention(1, 4, use_bias=False, dtype="float64")
+    layer.build(query.shape, value.shape, key.shape)
+    shapes = [(4, 1, 4)] * 3 + [(1, 4, 4)]
+    layer.set_weights([torch.eye(4).reshape(shape) for shape in shapes])
+    with torch.no_grad():
+        return layer(query, value, key, attention_mask=mask[None]).cpu()
+
+
+def with_transformers(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+    """As its `get_extended_attention_mask` has it, in float32."""
+    added = (1.0 - mask.float()) * torch.finfo(torch.float32).min
+    scores = (query @ key.mT / 2).float() + added
+    return (scores.softmax(-1).double()) @ value
+
+
+CALLS: dict[str, Callable] = {
+    "attnkit": lambda q, k, v, m: attnkit.scaled_dot_product_attention(q, k, v, mask=m).output,
+    "sdpa": lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m),
+    "mha": with_mha,
+    "keras": with_keras,
+    "transformers": with_transformers,
+}
+
+
+@pytest.mark.parametrize("given", GIVEN)
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_librarys_output_is_what_the_library_gives(library, given):
+    machine = make(library=library, given=given)
+    x, matrices = torch.tensor(machine.x).double(), torch.tensor(machine.matrices).double()[0]
+    given_to = (*((x @ matrix)[None] for matrix in matrices), torch.tensor(machine.handed()))
+    if machine.compute()["refused"]:
+        with pytest.raises(TypeError, match="mask: expected a boolean tensor"):
+            CALLS[library](*given_to)
+        return
+    expected = CALLS[library](*given_to)[0]
+    _, output = machine.run(np.array(machine.x))
+    assert output == pytest.approx(expected.numpy(), abs=1e-6, nan_ok=True)
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_an_output_moves_just_where_its_gradient_is(settings):
+    machine = make(**settings)
+    now = machine.compute()
+    if now["refused"]:
+        return
+    matrices = torch.tensor(machine.matrices).double()
+    added = torch.tensor(machine.added())
+    huge = added.isfinite() & (added.abs() > 1e30)
+
+    def attend(x, matrices, added, huge):
+        query, key, value = (x @ matrix for matrix in matrices)
+        scores = query @ key.mT / 2
+        if machine.layer == "after":
+            return scores.softmax(-1) * (added > -1e4) @ value
+        summed = torch.where(huge, added, scores + added)
+        return attnkit.masked_softmax(summed, ~added.isneginf()) @ value
+
+    def layer(x):
+        if machine.layer == "normed":
+            x = (x - x.mean(0)) / x.std(0)
+        out = attend(x, matrices[0], added, huge)
+        if machine.layer == "first":
+            out = attend(out, matrices[1], torch.zeros_like(added), torch.zeros_like(huge))
+        return out
+
+    slopes = torch.autograd.functional.jacobian(layer, torch.tensor(machine.x).double())
+    reached = slopes.abs().sum((1, 3)) > 1e-12  # (L, S)
+    kept = [i for i, row in enumerate(now["before"]) if None not in row]
+    shown = [[v > 1e-9 for v in now["reach"][i]] for i in kept]
+    assert shown == reached[kept].tolist()
+    above = reached & ~torch.ones(6, 6).tril().bool()
+    assert now["leaks"] == int(above[kept].sum())
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_one_layer_of_four_is_causal_and_three_look_it(layer):
+    now = make(layer=layer, library="attnkit").compute()
+    assert (now["leaks"] == 0) == (layer == "before")
+    weights = np.array(now["weights"])
+    assert (weights[~np.tri(6, dtype=bool)] == 0).all()
+
+
+def test_without_a_wiggle_nothing_moves():
+    assert make(by=0, library="mha").compute()["leaks"] == 0
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"library": "jax"}, {"given": "1"}, {"layer": "third"}, {"word": 6}, {"by": 11}]
+)
+def test_what_does_not_fit_is_refused(wrong):
+    with pytest.raises(TraitError, match=next(iter(wrong))):
+        make(**wrong)
