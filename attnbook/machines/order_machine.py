@@ -31,7 +31,7 @@ class OrderMachine(Machine):
 
     and an answer read at one word. "none" has neither positions nor a mask, "causal" only the mask;
     "sinusoidal" and "learned" add a vector to the embeddings, "rotary" turns queries and keys,
-    "alibi" has b = -|i - j| / 2. Each kind has a model of its own. Beside the output of each word
+    "alibi" has b = -`|i - j|` / 2. Each kind has a model of its own. Beside the output of each word
     stands what it was before any tile was moved.
 
     Args:
