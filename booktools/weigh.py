@@ -26,7 +26,15 @@ from booktools.serve import make_server
 COVER = "index.html"
 COVER_LIMIT, PAGE_LIMIT = 400_000, 700_000
 """Compressed bytes that a first visit may cost."""
-MODULE_LIMITS = {"AttentionExplorer": 75_000, "LiveTranslator": 60_000, "AskModel": 25_000}
+MODULE_LIMITS = {
+    "AttentionExplorer": 75_000,
+    "LiveTranslator": 60_000,
+    "AskModel": 25_000,
+    # Machines that hold a model of their own, with its arithmetic.
+    "Towers": 10_000,
+    "MaskPainter": 10_000,
+    "LeakDetector": 9_000,
+}
 """Bytes of a widget's module beyond the kits, as it is delivered."""
 MACHINE_LIMIT = 8_000
 """The same, of a machine."""

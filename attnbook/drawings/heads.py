@@ -133,7 +133,7 @@ def whole_heads(narrow: bool) -> Sheet:
             sheet.item("state", 276, 466 + 30 * i, 60, 28, number(value))
         return sheet
 
-    middle, x, tops = 152, 42, (34, 208)
+    middle, x, tops = 152, 48, (34, 208)
     sheet.text(x + 2 * w, middle - 62, "whole words", "state", style="d-bold")
     words(x, middle - 42)
     both(188, tops, (46, 62, 46, 50, 64), 8)

@@ -61,7 +61,7 @@ def two_scores() -> None:
     run, rows = _rows()
     budgets = _budgets(run)
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.1), sharey=True, layout="constrained")
+        figure, axes = plt.subplots(1, 2, figsize=(7.2, 2.8), sharey=True, layout="constrained")
         for ax, score in zip(axes, ("usual", "honest"), strict=True):
             for (name, colour), marker in zip(NAMES.items(), "so^", strict=True):
                 found = [rows[name, steps][score] for steps in budgets]
@@ -111,7 +111,7 @@ def silence() -> None:
     run, rows = _rows()
     steps = _budgets(run)[-1]
     with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(6.4, 2.5), layout="constrained")
+        figure, ax = plt.subplots(figsize=(6.4, 2.3), layout="constrained")
         for (name, colour), marker in zip(NAMES.items(), "so^", strict=True):
             found = rows[name, steps]["ends"]
             read = [int(n) for n in found]

@@ -1,15 +1,12 @@
 // Seven days to drag, each of which should look at the next; the kit stands before it.
 
-const SIZE = 340, MIDDLE = 170, REACH = 2.25, EDGE = 2, STEP = 0.1, MOST = 60, AT_ONCE = 20, RATE = 0.5, DIAL = 0.1;
+const SIZE = 340, MIDDLE = 170, REACH = 2.25, EDGE = 2, STEP = 0.1, MOST = 60, LEAP = 20, RATE = 0.5, DIAL = 0.1;
 const SCORES = { dot: "One table", general: "One matrix", two: "Two tables" };
 
 // ---- What is computed.
 
 const dot = (a, b) => a.reduce((sum, v, e) => sum + v * b[e], 0);
-const held = (vector) => {
-  const far = Math.max(Math.hypot(...vector) / EDGE, 1);
-  return vector.map((v) => v / far);
-};
+const held = (vector) => vector.map((v) => v / Math.max(Math.hypot(...vector) / EDGE, 1));
 /** A vector turned clockwise, as a matrix does it. */
 const spin = ([x, y], angle) => {
   const [c, s] = [Math.cos(angle), Math.sin(angle)];
@@ -25,7 +22,7 @@ function look(score, keys, own, angle) {
 /** One step of gradient descent on the cross-entropy, averaged over the week. */
 function learn(score, keys, own, angle) {
   const { asked, weights } = look(score, keys, own, angle);
-  const pull = weights.map((row, i) => row.map((w, j) => (w - Number(j === (i + 1) % 7)) / 7));
+  const pull = weights.map((row, i) => row.map((w, j) => (w - (j === (i + 1) % 7)) / 7));
   const ofQuery = pull.map((row) => [0, 1].map((d) => row.reduce((sum, p, j) => sum + p * keys[j][d], 0)));
   const ofKey = keys.map((_, j) => [0, 1].map((d) => pull.reduce((sum, row, i) => sum + row[j] * asked[i][d], 0)));
   const back = { dot: ofQuery, two: ofQuery.map(() => [0, 0]), general: ofQuery.map((one) => spin(one, -angle)) }[score];
@@ -67,7 +64,7 @@ const controls = ({ six }) => [
   dial(),
   slider("Training", "learned", { max: MOST, text: (n) => plural(n, "update") }),
   ...Object.entries(SCORES).map(([score, name]) => button(name, (s) => (s.score === score ? {} : { ...placed(s), score }), (s) => s.score === score)),
-  button("Let training try", ({ learned }) => ({ learned: learned < MOST ? Math.min(learned + AT_ONCE, MOST) : 0 })),
+  button("Let training try", ({ learned }) => ({ learned: learned < MOST ? Math.min(learned + LEAP, MOST) : 0 })),
   button("Show six", () => ({ score: "dot", days: six, learned: 0 })),
 ];
 
@@ -100,36 +97,36 @@ function build({ page, data: { names }, on, take, now }) {
 
 function show({ score, keys, own, weights, served, loss, turned, learned }, { page, data: { names } }) {
   const two = score === "two", shades = heat(page.root), centre = { text_anchor: "middle" }, tips = keys.map(at), origin = [MIDDLE, MIDDLE];
-  const turns = score === "general" ? keys.map((key) => spin(key, turned * Math.PI / 180)) : [];
+  const asks = two ? own : score === "general" ? keys.map((key) => spin(key, turned * Math.PI / 180)) : [];
   const outside = ([x, y], by) => {
     const far = Math.hypot(x - MIDDLE, y - MIDDLE) || 1;
     return [x + (x - MIDDLE) / far * (by + 9), y + (y - MIDDLE) / far * by + 4];
   };
   page.arrows.replaceChildren(svg("circle", { class: "canteen-edge", cx: MIDDLE, cy: MIDDLE, r: EDGE / REACH * MIDDLE }),
-    ...(two ? own : turns).flatMap((one) => arrow("canteen-asks", origin, at(one), 1.5)),
+    ...asks.flatMap((one) => arrow("canteen-asks", origin, at(one), 1.5)),
     ...tips.flatMap((tip) => arrow("canteen-key", origin, tip, 3)),
     ...tips.map((tip, i) => text("canteen-key", ...outside(tip, 22), names[i], centre)),
-    ...(two ? own : turns).map((one, i) => text("canteen-asks", ...outside(at(one), two ? 20 : 10), `${names[i]}?`, centre)));
+    ...asks.map((one, i) => text("canteen-asks", ...outside(at(one), two ? 20 : 10), `${names[i]}?`, centre)));
   [...page.hands.children].forEach((node, n) => {
-    const vector = (n < 7 ? own : keys)[n % 7], [cx, cy] = at(vector), away = n < 7 && !two;
-    put(node, { cx, cy, visibility: away ? "hidden" : "visible", "aria-valuenow": Math.round(Math.atan2(vector[1], vector[0]) * 180 / Math.PI),
+    const vector = (n < 7 ? own : keys)[n % 7], [cx, cy] = at(vector);
+    put(node, { cx, cy, visibility: n < 7 && !two ? "hidden" : "visible", "aria-valuenow": Math.round(Math.atan2(vector[1], vector[0]) * 180 / Math.PI),
       "aria-valuetext": vector.map((v) => fixed(v, 2)).join(", ") });
   });
   page.week.replaceChildren(...names.map((name, j) => text("canteen-key", LEFT + (j + 0.5) * CELL, 32, name, centre)),
     ...weights.flatMap((row, i) => {
-      const y = TOP + i * CELL, best = row.indexOf(Math.max(...row)), wanted = (i + 1) % 7;
+      const y = TOP + i * CELL, best = row.indexOf(Math.max(...row));
       return [text("canteen-asks", 0, y + 25, `${names[i]}?`), ...row.flatMap((w, j) => {
         const { background, color } = shades(w);
         return [rect("canteen-cell", LEFT + j * CELL, y, CELL - 2, CELL - 2, { fill: background }),
           text(j === best ? "canteen-best" : "", LEFT + (j + 0.5) * CELL - 1, y + 24, fixed(w, 2).replace(/^0/, ""), { ...centre, style: `fill:${color}` })];
-      }), rect(served[i] ? "canteen-wanted canteen-served" : "canteen-wanted", LEFT + wanted * CELL + 1, y + 1, CELL - 4, CELL - 4),
+      }), rect(`canteen-wanted${served[i] ? " canteen-served" : ""}`, LEFT + (i + 1) % 7 * CELL + 1, y + 1, CELL - 4, CELL - 4),
       text("canteen-tick", LEFT + 7 * CELL + 1, y + 25, served[i] ? "✓" : "")];
     }));
   const right = served.filter(Boolean).length, hungry = names.filter((_, i) => !served[i]);
   say(page.big, `Days served: ${right} of 7`);
   const how = { dot: "the arrow that is listed also asks", general: `each arrow is turned by ${fixed(turned, 0)}° before it asks`, two: "each day has a second arrow, for asking" }[score];
   say(page.say, `${SCORES[score]}: ${how}. Loss ${fixed(loss, 2)} after ${plural(learned, "update")}. ` +
-    (right === 7 ? "Everybody gets tomorrow's dish." : right ? `Still wrong: ${hungry.join(", ")}.` : "Nobody gets tomorrow's dish."));
+    (right === 7 ? "Everybody gets tomorrow's dish." : right ? `Still wrong: ${hungry.join(", ")}.` : "Nobody gets the right dish."));
 }
 
 export default machine({ name: "canteen", label: "The canteen", data: ["names", "six"], settings: ["score", "days", "asking", "turn", "learned"],

@@ -27,9 +27,9 @@ function arrow(className, [x1, y1], [x2, y2], width) {
   const far = Math.hypot(x2 - x1, y2 - y1);
   if (far < 1) return [];
   const ux = (x2 - x1) / far, uy = (y2 - y1) / far, long = Math.min(far, 9 + width), half = long * 0.45;
-  const [fx, fy] = [x2 - ux * long, y2 - uy * long], n = (v) => v.toFixed(1);
+  const [fx, fy] = [x2 - ux * long, y2 - uy * long];
   return [rule(className, x1, y1, fx, fy, { stroke_width: width }), svg("path", { class: className,
-    d: `M${n(x2)} ${n(y2)}L${n(fx - uy * half)} ${n(fy + ux * half)}L${n(fx + uy * half)} ${n(fy - ux * half)}Z` })];
+    d: `M${x2} ${y2}L${fx - uy * half} ${fy + ux * half}L${fx + uy * half} ${fy - ux * half}Z` })];
 }
 
 /** Attributes of a node of SVG that stays, numbers rounded. */
