@@ -2,22 +2,12 @@
 
 import statistics
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from attnbook import recorded
 from attnbook.figures import ch04, ch04b
 from experiments import by_length, score_rates
-
-
-@pytest.fixture
-def shown(monkeypatch):
-    """The figures that were shown, which are closed at the end."""
-    found = []
-    monkeypatch.setattr(plt, "show", lambda: found.append(plt.gcf()))
-    yield found
-    plt.close("all")
 
 
 def test_every_model_has_every_rate_of_the_grid_in_three_seeds():

@@ -1,20 +1,10 @@
 """The figures of chapter 05 show what the machine and the results file hold."""
 
-import matplotlib.pyplot as plt
 import pytest
 
 from attnbook import recorded
 from attnbook.figures import ch05
 from attnbook.machines import DMachine
-
-
-@pytest.fixture
-def shown(monkeypatch):
-    """The figures that were shown, which are closed at the end."""
-    found = []
-    monkeypatch.setattr(plt, "show", lambda: found.append(plt.gcf()))
-    yield found
-    plt.close("all")
 
 
 @pytest.mark.parametrize("d", [4, 1024])

@@ -1,7 +1,5 @@
 """The figures and tables of 06 and 06b show what the results and the machines hold."""
 
-import matplotlib.pyplot as plt
-import pytest
 import torch
 
 from attnbook import recorded
@@ -9,15 +7,6 @@ from attnbook.figures import ch06
 from attnbook.machines.mask_painter import look
 from attnkit import masks
 from experiments import masked_writers
-
-
-@pytest.fixture
-def shown(monkeypatch):
-    """The figures that were shown, which are closed at the end."""
-    found = []
-    monkeypatch.setattr(plt, "show", lambda: found.append(plt.gcf()))
-    yield found
-    plt.close("all")
 
 
 def test_both_scores_and_the_ends_are_the_recorded_ones(shown):

@@ -1,20 +1,10 @@
 """The figures of chapters 07 and 07b show what the results files hold."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from attnbook import recorded
 from attnbook.figures import ch07, ch07b
-
-
-@pytest.fixture
-def shown(monkeypatch):
-    """The figures that were shown, which are closed at the end."""
-    found = []
-    monkeypatch.setattr(plt, "show", lambda: found.append(plt.gcf()))
-    yield found
-    plt.close("all")
 
 
 def test_the_bars_are_the_recorded_shares(shown):

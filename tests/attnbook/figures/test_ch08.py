@@ -1,20 +1,10 @@
 """The figures of page 08 show what the results files hold."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from attnbook import recorded
 from attnbook.figures import ch08
-
-
-@pytest.fixture
-def shown(monkeypatch):
-    """The figures that were shown, which are closed at the end."""
-    found = []
-    monkeypatch.setattr(plt, "show", lambda: found.append(plt.gcf()))
-    yield found
-    plt.close("all")
 
 
 def test_the_dots_are_the_recorded_medians_and_the_lines_their_ranges(shown):

@@ -2,7 +2,6 @@
 
 import math
 
-import matplotlib.pyplot as plt
 import pytest
 import torch
 from torch import nn
@@ -11,15 +10,6 @@ from attnbook import recorded
 from attnbook.figures import ch09, ch09b
 from attnbook.machines.towers import SWITCHES
 from attnlab.transformer import EncoderLayer
-
-
-@pytest.fixture
-def shown(monkeypatch):
-    """The figures that were shown, which are closed at the end."""
-    found = []
-    monkeypatch.setattr(plt, "show", lambda: found.append(plt.gcf()))
-    yield found
-    plt.close("all")
 
 
 def test_every_switch_has_a_bar_as_long_as_what_is_left(shown):

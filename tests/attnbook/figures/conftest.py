@@ -1,0 +1,13 @@
+"""What every test of figures needs: the figures that a function shows."""
+
+import matplotlib.pyplot as plt
+import pytest
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """The figures that were shown, which are closed at the end."""
+    found = []
+    monkeypatch.setattr(plt, "show", lambda: found.append(plt.gcf()))
+    yield found
+    plt.close("all")
