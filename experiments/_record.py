@@ -114,6 +114,12 @@ def options(
     return chosen
 
 
+def keeping(measure: Callable[..., dict], chosen: argparse.Namespace) -> Callable[..., dict]:
+    """A `measure` told to keep its model, unless --quick, and the command that makes it again."""
+    command = chosen.command.partition(" --part")[0]
+    return partial(measure, command=command, save=not chosen.quick)
+
+
 def _part(text: str) -> tuple[int, int]:
     part, parts = map(int, text.split("/"))
     if not 1 <= part <= parts:

@@ -9,7 +9,6 @@ tested and kept in `models/`.
 """
 
 from collections.abc import Sequence
-from functools import partial
 
 import torch
 
@@ -108,9 +107,7 @@ def main(argv: list[str] | None = None) -> dict:
     return record.run(
         chosen,
         settings=settings,
-        measure=partial(
-            measure, command=chosen.command.partition(" --part")[0], save=not chosen.quick
-        ),
+        measure=record.keeping(measure, chosen),
         results=lambda runs: {
             "training": record.training(
                 [run | {"rate": RATE} for run in runs],

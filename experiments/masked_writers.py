@@ -14,7 +14,7 @@ tested. Those of seed 0 and `SHIPPED` are kept in `models/`.
 
 import time
 from collections.abc import Sequence
-from functools import cache, partial
+from functools import cache
 
 import torch
 import torch.nn.functional as F
@@ -200,9 +200,7 @@ def main(argv: list[str] | None = None) -> dict:
     return record.run(
         chosen,
         settings=settings,
-        measure=partial(
-            measure, command=chosen.command.partition(" --part")[0], save=not chosen.quick
-        ),
+        measure=record.keeping(measure, chosen),
         results=lambda runs: {
             "words": runs[0]["words"],
             "held_out": runs[0]["held_out"],

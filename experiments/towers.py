@@ -10,7 +10,6 @@ float16, which is what a page gets; seed 0 of the longer training is kept in `mo
 """
 
 from collections.abc import Sequence
-from functools import partial
 
 import torch
 
@@ -90,9 +89,7 @@ def main(argv: list[str] | None = None) -> dict:
     return record.run(
         chosen,
         settings=settings,
-        measure=partial(
-            measure, command=chosen.command.partition(" --part")[0], save=not chosen.quick
-        ),
+        measure=record.keeping(measure, chosen),
         results=lambda runs: {
             "training": record.training(
                 [run | {"rate": RATE, "layers": MODEL["num_layers"]} for run in runs],
