@@ -38,7 +38,13 @@ MODULE_LIMITS = {
 """Bytes of a widget's module beyond the kits, as it is delivered."""
 MACHINE_LIMIT = 8_000
 """The same, of a machine."""
-KIT_LIMITS = {"kit": 11_000, "machines": 6_000, "recurrent": 4_000, "picture": 7_000}
+KIT_LIMITS = {
+    "kit": 11_000,
+    "machines": 6_000,
+    "layers": 2_000,
+    "recurrent": 3_000,
+    "picture": 7_000,
+}
 """Bytes of what the modules of several widgets begin with; a page carries each once."""
 HOST_LIMIT = 3_072
 """Bytes of the script that brings the widgets of a built page to life."""

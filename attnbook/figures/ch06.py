@@ -90,7 +90,8 @@ def losses() -> None:
     print(recorded.origin(run))
     print(f"{run['held_out']} held-out sentences of {run['length']:.1f} words on average;")
     numbers = run["training"][0]["parameters"]
-    print(f"{numbers:,} numbers a writer, {painter().width} features, {run['words']} words")
+    width = len(painter().network()["query"])
+    print(f"{numbers:,} numbers a writer, {width} features, {run['words']} words")
     for steps in _budgets(run):
         print(f"after {steps:,} updates:")
         print("                usual                     without peeking           words written")

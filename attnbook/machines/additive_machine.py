@@ -55,7 +55,7 @@ class AdditiveMachine(Machine):
         (['le', 'chat', 'noir'], 'black')
     """
 
-    _kits = (*Machine._kits, "recurrent")
+    _kits = (*Machine._kits, "layers", "recurrent")
     _about = (
         "A model of its own, small enough to be shown whole; all of its numbers are computed in "
         "your browser."

@@ -58,7 +58,7 @@ class Backwards(Machine):
         8
     """
 
-    _kits = (*Machine._kits, "recurrent")
+    _kits = (*Machine._kits, "layers", "recurrent")
     _about = "Trained on random words of 1 to 8 letters. Everything is computed in your browser."
     _limits: ClassVar = {
         "model": lambda m: (0, len(m.names) - 1),

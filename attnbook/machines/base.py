@@ -11,6 +11,7 @@ from attnkit.viz import arrays
 from attnkit.viz.widget import KITS, WIDGETS, Widget, anchor_of, expect
 
 KITS["machines"] = (Path(__file__).with_name("kit.js"),)
+KITS["layers"] = (Path(__file__).with_name("layers.js"),)
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:

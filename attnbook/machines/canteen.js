@@ -1,11 +1,10 @@
-// Seven days to drag, each of which should look at the next; the kit stands before it.
+// Seven days to drag, each of which should look at the next; the kit and layers.js stand before it.
 
 const SIZE = 340, MIDDLE = 170, REACH = 2.25, EDGE = 2, STEP = 0.1, MOST = 60, LEAP = 20, RATE = 0.5, DIAL = 0.1;
 const SCORES = { dot: "One table", general: "One matrix", two: "Two tables" };
 
 // ---- What is computed.
 
-const dot = (a, b) => a.reduce((sum, v, e) => sum + v * b[e], 0);
 const held = (vector) => vector.map((v) => v / Math.max(Math.hypot(...vector) / EDGE, 1));
 /** A vector turned clockwise, as a matrix does it. */
 const spin = ([x, y], angle) => {

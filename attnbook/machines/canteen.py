@@ -74,6 +74,7 @@ class Canteen(Machine):
         7
     """
 
+    _kits = (*Machine._kits, "layers")
     _about = "Scores, weights and training are computed in your browser."
     _limits: ClassVar = {
         "score": lambda _: list(SCORES),

@@ -1,12 +1,10 @@
-// Heads to aim, two read-outs fitted at every move, and a lamp for each command that is named; the kit
-// stands before it.
+// Heads to aim, two read-outs fitted at every move, and a lamp for each command that is named; the kit and
+// layers.js stand before it.
 
 const SIDES = ["left", "right", "absent"], DECAY = 0.001, STEPS = 60, FAR = 30, SAME = 1e-6, TINY = 1e-12;
 const PAIRS = [[0, 1], [1, 0], [0, 2], [2, 0], [1, 2], [2, 1]];
 
 // ---- What is computed.
-
-const dot = (a, b) => a.reduce((sum, v, e) => sum + v * b[e], 0);
 
 /** The strength of each head for which the command on a side is likeliest, by Newton's method: `heard`
  *  has for each of SIDES what the heads bring of it. */

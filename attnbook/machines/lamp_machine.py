@@ -55,6 +55,7 @@ class LampMachine(Machine):
         12
     """
 
+    _kits = (*Machine._kits, "layers")
     _about = (
         "Nothing here is recorded: your browser computes the weights, fits both read-outs anew at "
         "every move, and lights a lamp for each command that is named correctly."

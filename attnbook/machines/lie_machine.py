@@ -55,7 +55,7 @@ class LieMachine(Machine):
         ('d', 'd', 'e')
     """
 
-    _kits = (*Machine._kits, "recurrent")
+    _kits = (*Machine._kits, "layers", "recurrent")
     _about = (
         "A model of its own, small enough for your browser, which computes everything but the "
         "counts of the hundred words; those were computed when the page was made."

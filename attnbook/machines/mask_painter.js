@@ -1,4 +1,4 @@
-// A mask to paint, and three writers behind it; the kit and recurrent.js, for its arithmetic, stand before it.
+// A mask to paint, and three writers behind it; the kit and layers.js stand before it.
 
 const PLACES = 8, PAD = 0, START = 1, FINISH = 2, DRAWS = 100, BEST = 3;
 const WRITERS = { right: "the right mask", upside: "the mask upside down", none: "no mask" };
@@ -7,22 +7,15 @@ const ALLOWS = { none: () => true, causal: (i, j) => j <= i, shifted: (i, j) => 
 
 // ---- What is computed.
 
-function prepare({ weights, words, width }) {
-  const numbers = Array.from(new Uint16Array(bytesOf(weights).buffer), fromHalf);
-  let at = 0;
-  const vector = (size) => numbers.slice(at, at += size), matrix = (rows) => Array.from({ length: rows }, () => vector(width));
-  const nets = Object.fromEntries(Object.keys(WRITERS).map((name) => [name, { word: matrix(words.length), position: matrix(PLACES),
-    query: matrix(width), key: matrix(width), value: matrix(width), mix: matrix(width), bias: vector(words.length) }]));
-  return { nets };
-}
+const prepare = (data) => ({ net: unpacked(data) });
 
 /** Weights of one query over the keys that it may look at, and the chances of the word that follows. */
 function readRow(net, ids, place, allowed) {
-  const x = ids.map((id, i) => plus(net.word[id], net.position[i])), asked = times(net.query, x[place]);
-  const scores = x.map((one, j) => (allowed[j] ? dot(asked, times(net.key, one)) / Math.sqrt(asked.length) : -Infinity));
-  const weights = allowed.some(Boolean) ? softmax(scores) : scores.map(() => 0);
-  const seen = averaged(weights, x.map((one) => times(net.value, one))), out = plus(x[place], times(net.mix, seen));
-  return { weights, chances: softmax(net.word.map((one, id) => dot(one, out) + net.bias[id])) };
+  const x = ids.map((id, i) => plus(net("word")[id], net("position")[i])), made = (part) => x.map((one) => times(net(part), one));
+  const { weights: [weights], output: [seen] } = attention([times(net("query"), x[place])], made("key"), made("value"),
+    (_, j) => (allowed[j] ? 0 : -Infinity), allowed.some(Boolean) ? softmax : (scores) => scores.map(() => 0));
+  const out = plus(x[place], times(net("mix"), seen));
+  return { weights, chances: softmax(plus(times(net("word"), out), net("bias"))) };
 }
 
 /** Whether a query may look at a key, before padding: the rules, and what was painted over them. */
@@ -45,8 +38,8 @@ function written(net, allows, seed) {
   return ids.slice(1);
 }
 
-function compute({ nets, words, sentences }, settings) {
-  const { writer, sentence, padding, seed } = settings, net = nets[writer], allows = allowsOf(settings);
+function compute({ net: all, words, sentences }, settings) {
+  const { writer, sentence, padding, seed } = settings, net = (part) => all[`${writer}.${part}`], allows = allowsOf(settings);
   const read = [START, ...sentences[sentence].map((word) => words.indexOf(word))], n = read.length;
   const ids = Array.from({ length: PLACES }, (_, i) => read[i] ?? PAD), places = [...ids.keys()], answers = [...read.slice(1), FINISH];
   const hidden = (i, j) => padding && j >= n && !settings.painted.includes(2 * (PLACES * i + j) + 1);
@@ -155,5 +148,5 @@ function draw(group, { mask, weights, lamps, best, at }, read, shades) {
 
 const tell = (now, data) => ` ${readOf(data, now).map((word, i) => `After ${shown(word)} ${shown(now.best[i][0][0])}`).join(", ")}. It writes ${now.written.map(shown).join(" ")}.`;
 
-export default machine({ name: "painter", label: "A mask to paint", data: ["words", "weights", "width", "sentences"],
+export default machine({ name: "painter", label: "A mask to paint", data: ["words", "shapes", "weights", "sentences"],
   settings: ["writer", "rule", "sentence", "window", "padding", "painted", "at", "seed"], prepare, stage, controls, fits, build, compute, show, tell });

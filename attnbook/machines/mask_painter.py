@@ -8,6 +8,7 @@ import traitlets as t
 from matplotlib.figure import Figure
 from torch import Tensor
 
+from attnbook.machines import recurrent
 from attnbook.machines.base import Machine, softmax
 from attnkit.guard import checks
 from attnkit.viz.heatmap import heatmap
@@ -65,7 +66,7 @@ class MaskPainter(Machine):
         (5, ['<end>'])
     """
 
-    _kits = (*Machine._kits, "recurrent")
+    _kits = (*Machine._kits, "layers")
     _about = "Three models of one layer each, which your browser runs."
     _limits: ClassVar = {
         "writer": lambda _: list(WRITERS),
@@ -79,8 +80,8 @@ class MaskPainter(Machine):
     }
 
     words = t.List(t.Unicode()).tag(sync=True)
-    weights = t.Bytes().tag(sync=True)  # float16: of each writer its PARTS
-    width = t.Int().tag(sync=True)
+    shapes = t.List().tag(sync=True)  # [name, shape] of each tensor: "right.word" and so on
+    weights = t.Bytes().tag(sync=True)  # all of them, float16
     sentences = t.List().tag(sync=True)
     writer = t.Unicode("right").tag(sync=True)
     rule = t.Unicode("causal").tag(sync=True)
@@ -99,19 +100,21 @@ class MaskPainter(Machine):
         sentences: Sequence[Sequence[str]],
         **rest,
     ):
-        nets = [{part: _array(writers[name], part) for part in PARTS} for name in WRITERS]
-        width = nets[0]["query"].shape[0]
-        for net in nets:
-            shape = (len(words), width)
-            if net["word"].shape != shape:
-                checks.fail("writers", f"a table of words {shape}", f"{net['word'].shape}")
+        tensors = {
+            f"{name}.{part}": writers[name][part if part == "bias" else f"{part}.weight"]
+            for name in WRITERS
+            for part in PARTS
+        }
+        for name in WRITERS:
+            shape = (len(words), len(tensors["right.query"]))
+            if (found := tuple(tensors[f"{name}.word"].shape)) != shape:
+                checks.fail("writers", f"a table of words {shape}", f"{found}")
         for each in sentences:
             if not 0 < len(each) < PLACES or not set(each) <= set(words):
                 checks.fail("sentences", f"1 to {PLACES - 1} known words", " ".join(each))
         super().__init__(
             words=list(words),
-            weights=b"".join(net[part].astype("<f2").tobytes() for net in nets for part in PARTS),
-            width=width,
+            **recurrent.halves(tensors),
             sentences=[list(each) for each in sentences],
             **rest,
         )
@@ -124,15 +127,8 @@ class MaskPainter(Machine):
 
     def network(self) -> Network:
         """The writer that reads: tensors by name, float64."""
-        n, e = len(self.words), self.width
-        shapes = {"word": (n, e), "position": (PLACES, e), "bias": (n,)}
-        shapes |= dict.fromkeys(("query", "key", "value", "mix"), (e, e))
-        numbers, found = np.frombuffer(self.weights, "<f2").astype(float), {}
-        at = WRITERS.index(self.writer) * len(numbers) // len(WRITERS)
-        for part in PARTS:
-            size = int(np.prod(shapes[part]))
-            found[part], at = numbers[at : at + size].reshape(shapes[part]), at + size
-        return found
+        every = recurrent.unpacked(self.shapes, self.weights)
+        return {part: every[f"{self.writer}.{part}"] for part in PARTS}
 
     def allowed(self) -> np.ndarray:
         """The mask (L, L) of the rules and of what was painted, before padding."""
@@ -219,7 +215,3 @@ def look(
     weights = np.where(empty, 0.0, softmax(scores))
     out = x + weights @ value @ net["mix"].T
     return weights, softmax(out @ net["word"].T + net["bias"])
-
-
-def _array(tensors: Mapping[str, Tensor], part: str) -> np.ndarray:
-    return tensors[part if part == "bias" else f"{part}.weight"].detach().cpu().numpy()

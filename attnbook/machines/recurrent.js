@@ -1,26 +1,6 @@
 // attnlab.rnn's encoder, in one direction or both, and the decoder with Bahdanau's attention or one
-// vector, small: recurrent.py has the same functions, and a machine stands after them.
+// vector, small: recurrent.py has the same functions. layers.js stands before them, and a machine after.
 
-const BOS = 1, EOS = 2;
-
-function fromHalf(bits) {
-  const sign = bits & 0x8000 ? -1 : 1, exponent = (bits >> 10) & 31, fraction = bits & 1023;
-  return exponent ? sign * (1 + fraction / 1024) * 2 ** (exponent - 15) : sign * fraction * 2 ** -24;
-}
-
-/** The tensors by name: a list, or rows. */
-function unpacked({ shapes, weights }) {
-  const numbers = Array.from(new Uint16Array(bytesOf(weights).buffer), fromHalf), found = {};
-  let at = 0;
-  for (const [name, [high, wide]] of shapes) {
-    found[name] = wide ? Array.from({ length: high }, () => numbers.slice(at, at += wide)) : numbers.slice(at, at += high);
-  }
-  return found;
-}
-
-const dot = (a, b) => { let sum = 0; for (let i = 0; i < a.length; i++) sum += a[i] * b[i]; return sum; };
-const times = (matrix, x) => matrix.map((row) => dot(row, x));
-const plus = (a, b) => a.map((v, i) => v + b[i]);
 const sigmoid = (x) => 1 / (1 + Math.exp(-x));
 
 /** One step of nn.GRU. */
@@ -59,8 +39,6 @@ function look(net, state, states, mask, squash = Math.tanh) {
   const weights = softmax(scores.map((score, j) => (mask[j] ? score : -Infinity)));
   return { asked, keys, scores, weights, context: averaged(weights, states) };
 }
-
-const averaged = (weights, states) => states[0].map((_, f) => weights.reduce((sum, w, j) => sum + w * states[j][f], 0));
 
 /** The decoder's step: the next state, and the chances of the next token; without a context by the state alone. */
 function advance(net, token, state, context) {

@@ -1,5 +1,5 @@
 // A small Transformer whose every box is a switch, and whose every sum says its words; the kit and
-// recurrent.js stand before it.
+// layers.js stand before it.
 
 const WRITTEN = 8, UNREAD = [0, 1, 3]; // padding, begin, unknown: no words
 const SWITCHES = {
@@ -11,35 +11,26 @@ const NAMES = Object.keys(SWITCHES), NORMS = NAMES.filter((name) => name.include
 
 // ---- What is computed.
 
-const rowsOf = (rows, one) => rows.map(one), sumOf = (a, b) => a.map((row, i) => plus(row, b[i]));
+const sumOf = (a, b) => a.map((row, i) => plus(row, b[i]));
 const largest = (list) => list.indexOf(Math.max(...list));
 
-function normed({ net, off }, rows, name, from) {
-  if (off.has(name)) return rows;
-  return rowsOf(rows, (row) => {
-    const mean = row.reduce((a, b) => a + b, 0) / row.length, centred = row.map((v) => v - mean);
-    const by = 1 / Math.sqrt(dot(centred, centred) / row.length + 1e-5);
-    return centred.map((v, i) => v * by * net[`${from}.weight`][i] + net[`${from}.bias`][i]);
-  });
-}
+const norm = ({ net, off }, rows, name, from) => (off.has(name) ? rows : rows.map((row) => normed(row, net[`${from}.weight`], net[`${from}.bias`])));
 
-const linear = ({ net }, rows, name) => rowsOf(rows, (row) => plus(times(net[`${name}.weight`], row), net[`${name}.bias`]));
+const linear = ({ net }, rows, name) => rows.map((row) => plus(times(net[`${name}.weight`], row), net[`${name}.bias`]));
 /** Queries, keys or values: one third of the inner projection. */
-const third = ({ net }, rows, name, which) => rowsOf(rows, (row) => {
+const third = ({ net }, rows, name, which) => rows.map((row) => {
   const [from, to] = [which * row.length, (which + 1) * row.length];
   return plus(times(net[`${name}.in_proj.weight`].slice(from, to), row), net[`${name}.in_proj.bias`].slice(from, to));
 });
 
 function attend(it, name, rows, given, causal = false) {
   const [q, k, v] = [rows, given, given].map((side, which) => third(it, side, name, which));
-  const size = rows[0].length / it.heads, looks = rows.map(() => given.map(() => 0));
-  const mixed = q.map((query, i) => Array.from({ length: it.heads }, (_, h) => {
+  const size = rows[0].length / it.heads, found = Array.from({ length: it.heads }, (_, h) => {
     const part = (row) => row.slice(h * size, (h + 1) * size);
-    const weights = softmax(k.map((key, j) => (causal && j > i ? -Infinity : dot(part(query), part(key)) / Math.sqrt(size))));
-    weights.forEach((w, j) => { looks[i][j] += w / it.heads; });
-    return averaged(weights, v.map(part));
-  }).flat());
-  return { made: linear(it, mixed, `${name}.out_proj`), looks };
+    return attention(q.map(part), k.map(part), v.map(part), (i, j) => (causal && j > i ? -Infinity : 0));
+  });
+  return { made: linear(it, rows.map((_, i) => found.flatMap(({ output }) => output[i])), `${name}.out_proj`),
+    looks: rows.map((_, i) => given.map((_, j) => found.reduce((sum, { weights }) => sum + weights[i][j] / it.heads, 0))) };
 }
 
 /** The sum after a part: what comes along the line, and what the part makes of it. */
@@ -58,21 +49,21 @@ function begun({ net, off }, side, ids) {
 }
 
 function encoded(it, ids) {
-  const name = "encoder.layers.0", first = begun(it, "source", ids), y = normed(it, first, "eNorm1", `${name}.norm1`);
+  const name = "encoder.layers.0", first = begun(it, "source", ids), y = norm(it, first, "eNorm1", `${name}.norm1`);
   const second = added(it, first, attend(it, `${name}.attention`, y, y).made, "eAttention", "eLine1");
-  return [first, second, added(it, second, fed(it, normed(it, second, "eNorm2", `${name}.norm2`), name), "eForward", "eLine2")];
+  return [first, second, added(it, second, fed(it, norm(it, second, "eNorm2", `${name}.norm2`), name), "eForward", "eLine2")];
 }
 
 function decoded(it, ids, memory) {
-  const name = "decoder.layers.0", first = begun(it, "target", ids), y = normed(it, first, "dNorm1", `${name}.norm1`);
+  const name = "decoder.layers.0", first = begun(it, "target", ids), y = norm(it, first, "dNorm1", `${name}.norm1`);
   const second = added(it, first, attend(it, `${name}.self_attention`, y, y, true).made, "dSelf", "dLine1");
-  const { made, looks } = attend(it, `${name}.cross_attention`, normed(it, second, "dNorm2", `${name}.norm2`), memory);
+  const { made, looks } = attend(it, `${name}.cross_attention`, norm(it, second, "dNorm2", `${name}.norm2`), memory);
   const third = added(it, second, made, "dCross", "dLine2");
-  return { sums: [first, second, third, added(it, third, fed(it, normed(it, third, "dNorm3", `${name}.norm3`), name), "dForward", "dLine3")], looks };
+  return { sums: [first, second, third, added(it, third, fed(it, norm(it, third, "dNorm3", `${name}.norm3`), name), "dForward", "dLine3")], looks };
 }
 
-const memoryOf = (it, rows) => normed(it, rows, "eNorm3", "encoder.norm");
-const readout = (it, rows) => linear(it, normed(it, rows, "dNorm4", "decoder.norm"), "output")
+const memoryOf = (it, rows) => norm(it, rows, "eNorm3", "encoder.norm");
+const readout = (it, rows) => linear(it, norm(it, rows, "dNorm4", "decoder.norm"), "output")
   .map((row) => row.map((v, id) => (UNREAD.includes(id) ? -Infinity : v)));
 /** A sum of the encoder, as a decoder hears it that looks there alone and holds nothing else. */
 const heard = (it, rows) => readout(it, linear(it, third(it, memoryOf(it, rows), "decoder.layers.0.cross_attention", 2), "decoder.layers.0.cross_attention.out_proj"));

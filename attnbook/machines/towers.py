@@ -63,7 +63,7 @@ class Towers(Machine):
         ['le', 'chat', 'noir']
     """
 
-    _kits = (*Machine._kits, "recurrent")
+    _kits = (*Machine._kits, "layers")
     _about = "A model of its own, small enough for your browser, which computes everything."
     _limits: ClassVar = {"sentence": lambda m: (0, len(m.sentences) - 1), "off": None}
 

@@ -1,0 +1,36 @@
+// What the small models of the machines are made of; a machine, or another kit, stands after it.
+
+const BOS = 1, EOS = 2;
+
+function fromHalf(bits) {
+  const sign = bits & 0x8000 ? -1 : 1, exponent = (bits >> 10) & 31, fraction = bits & 1023;
+  return exponent ? sign * (1 + fraction / 1024) * 2 ** (exponent - 15) : sign * fraction * 2 ** -24;
+}
+
+/** The tensors by name: a list, or rows. */
+function unpacked({ shapes, weights }) {
+  const numbers = Array.from(new Uint16Array(bytesOf(weights).buffer), fromHalf), found = {};
+  let at = 0;
+  for (const [name, [high, wide]] of shapes) {
+    found[name] = wide ? Array.from({ length: high }, () => numbers.slice(at, at += wide)) : numbers.slice(at, at += high);
+  }
+  return found;
+}
+
+const dot = (a, b) => { let sum = 0; for (let i = 0; i < a.length; i++) sum += a[i] * b[i]; return sum; };
+const times = (matrix, x) => matrix.map((row) => dot(row, x));
+const plus = (a, b) => a.map((v, i) => v + b[i]);
+const averaged = (weights, states) => states[0].map((_, f) => weights.reduce((sum, w, j) => sum + w * states[j][f], 0));
+
+/** Weights of each query over the keys, with what is added to a score, and the averages of the values; `shares` makes weights of scores. */
+function attention(queries, keys, values, added = () => 0, shares = softmax) {
+  const weights = queries.map((query, i) => shares(keys.map((key, j) => dot(query, key) / Math.sqrt(query.length) + added(i, j)), i));
+  return { weights, output: weights.map((row) => averaged(row, values)) };
+}
+
+/** nn.LayerNorm of a vector. */
+function normed(x, weight, bias) {
+  const mean = x.reduce((a, b) => a + b, 0) / x.length, centred = x.map((v) => v - mean);
+  const by = 1 / Math.sqrt(dot(centred, centred) / x.length + 1e-5);
+  return centred.map((v, i) => v * by * weight[i] + bias[i]);
+}
