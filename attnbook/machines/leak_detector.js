@@ -1,8 +1,5 @@
-// A layer to be found out: wiggle an input and see which outputs move; the kit stands before it.
+// A layer to be found out: wiggle an input and see which outputs move; the kit and layers.js stand before it.
 
-const LIBRARIES = { attnkit: "attnkit", sdpa: "PyTorch’s function", mha: "PyTorch’s module", keras: "Keras 3", transformers: "transformers, 1/0" };
-const GIVEN = { look: "True: may look", hide: "True: hidden", ones: "1.0 look, 0.0 hidden", added: "0 look, −∞ hidden" };
-const LAYERS = { before: "as it should be", after: "masked after the softmax", first: "two layers, the first masked", normed: "normed over the words" };
 const MOST = 10, LEAST_FLOAT = -3.4028234663852886e38, STILL = 1e-9;
 
 // ---- What is computed.
@@ -19,9 +16,6 @@ const ADDS = {
   transformers: (v) => Math.fround((1 - v) * LEAST_FLOAT),
 };
 
-const dots = (a, b) => a.reduce((sum, v, e) => sum + v * b[e], 0);
-const through = (x, matrix) => x.map((row) => matrix[0].map((_, e) => row.reduce((sum, v, d) => sum + v * matrix[d][e], 0)));
-
 /** Weights over the keys for a row of scores; a row that sees nothing is what the library makes of it. */
 function weigh(scores, added, library) {
   if (added.every((v) => v === -Infinity)) return scores.map(() => ({ mha: NaN, keras: 1 / scores.length })[library] ?? 0);
@@ -29,12 +23,9 @@ function weigh(scores, added, library) {
 }
 
 function attend(x, [query, key, value], added, library, after) {
-  const q = through(x, query), k = through(x, key), v = through(x, value);
-  const weights = q.map((one, i) => {
-    const scores = k.map((other) => dots(one, other) / Math.sqrt(one.length));
-    return after ? softmax(scores).map((w, j) => (added[i][j] > -1e4 ? w : 0)) : weigh(scores, added[i], library);
-  });
-  return { weights, output: weights.map((row) => v[0].map((_, e) => row.reduce((sum, w, j) => sum + w * v[j][e], 0))) };
+  const made = (matrix) => x.map((row) => times(matrix, row));
+  return attention(made(query), made(key), made(value), undefined, (scores, i) =>
+    (after ? softmax(scores).map((w, j) => (added[i][j] > -1e4 ? w : 0)) : weigh(scores, added[i], library)));
 }
 
 const LAYER = {
@@ -51,12 +42,11 @@ const LAYER = {
   },
 };
 
-const refuses = ({ library, given }) => library === "attnkit" && !booleans(given);
 const known = (v) => (Number.isFinite(v) ? v : null);
 
 function compute({ x, matrices }, settings) {
   const { library, given, layer, word, by } = settings, n = x.length;
-  if (refuses(settings)) return { refused: true, seen: [], weights: [], before: [], output: [], reach: [], leaks: 0, broken: 0 };
+  if (library === "attnkit" && !booleans(given)) return { refused: true, seen: [], weights: [], before: [], output: [], reach: [], leaks: 0, broken: 0 };
   const added = x.map((_, i) => x.map((_, j) => ADDS[library](HANDED[given](j <= i), given)));
   const run = (given) => LAYER[layer](given, matrices, added, library), plain = run(x);
   const wiggled = (at) => x.map((row, j) => (j === at ? row.map((v, e) => v + by / MOST * (e % 2 ? -1 : 1)) : row));
@@ -72,24 +62,24 @@ function compute({ x, matrices }, settings) {
 
 const stage = `<div class="leak-whole"><svg class="leak-words" aria-hidden="true"></svg><svg class="leak-maps" aria-hidden="true"></svg></div>`;
 
-const controls = ({ names }) => [
-  chooser("Library", "library", Object.entries(LIBRARIES)),
-  chooser("You hand it", "given", Object.entries(GIVEN)),
-  chooser("The layer is", "layer", Object.entries(LAYERS)),
+const controls = ({ names, choices: [libraries, forms, layers] }) => [
+  chooser("Library", "library", libraries),
+  chooser("You hand it", "given", forms),
+  chooser("The layer is", "layer", layers),
   slider("Wiggle", "word", { max: names.length - 1, text: (v) => names[v] }),
   slider("by", "by", { min: -MOST, max: MOST, text: (v) => fixed(v / MOST, 1) }),
 ];
 
-const listed = (names) => names.map(quoted).join(", ").replace(/, (?=[^,]*$)/, " and ");
+const called = (list, name) => list.find(([one]) => one === name)[1];
 
-function show(now, { page, data: { names, x } }) {
+function show(now, { page, data: { names, x, choices } }) {
   const { refused, reach, word, by, leaks, broken, given, library, layer } = now, n = names.length;
   const early = refused ? [] : names.filter((_, i) => i < word && reach[i][word] > STILL);
   say(page.big, refused ? "TypeError: mask: expected a boolean tensor" : early.length ? `${plural(early.length, "output")} before it ${early.length > 1 ? "move" : "moves"}: a leak`
     : leaks ? "Nothing before it moves. But another word leaks" : broken ? "No leak, and a row that is not a number" : "Nothing before it moves, whichever word you wiggle");
-  say(page.say, refused ? "attnkit takes no numbers for a mask. Nothing was computed."
-    : `You hand ${LIBRARIES[library]} a causal mask (${GIVEN[given]}). ${by ? `You moved ${quoted(names[word])}. ` : "You moved nothing. "}${
-      early.length ? `The outputs for ${listed(early)} stand before it and must not know. ` : ""}${
+  say(page.say, refused ? "attnkit takes no numbers for a mask."
+    : `You hand ${called(choices[0], library)} a causal mask (${called(choices[1], given)}). ${by ? `You moved ${quoted(names[word])}. ` : ""}${
+      early.length ? `The outputs for ${early.map(quoted).join(", ")} stand before it and must not know. ` : ""}${
       by ? `Of ${n * (n - 1) / 2} hidden pairs, ${leaks} come through. ` : ""}${broken ? `${plural(broken, "row")} of the output ${broken > 1 ? "are" : "is"} not a number. ` : ""}`);
   drawWords(page.words, now, names, x);
   drawMaps(page.maps, now, names, heat(page.root));
@@ -100,18 +90,20 @@ const PITCH = 64, TALL = 44;
 /** Inputs above, outputs below: four bars each, before in grey. */
 function drawWords(picture, { refused, word, by, output, before, reach }, names, x) {
   const parts = [text("leak-axis", 0, 12, "inputs"), text("leak-axis", 0, 124, "outputs")], wide = PITCH * names.length;
-  const strip = (left, top, vector, className) => vector.map((v, e) =>
-    rect(className, left + 8 + 11 * e, v > 0 ? top + TALL / 2 - Math.min(v, 2.2) * 9 : top + TALL / 2, 7, Math.max(Math.min(Math.abs(v), 2.2) * 9, 0.4)));
+  const centre = { text_anchor: "middle" }, strip = (left, top, vector, className) => vector.map((v, e) => {
+    const tall = Math.min(Math.abs(v), 2.2) * 9;
+    return rect(className, left + 8 + 11 * e, top + TALL / 2 - (v > 0 ? tall : 0), 7, Math.max(tall, 0.4));
+  });
   names.forEach((name, i) => {
     const left = i * PITCH, wiggled = x[i].map((v, e) => (i === word ? v + by / MOST * (e % 2 ? -1 : 1) : v));
     parts.push(rect(`leak-box${i === word ? " leak-wiggled" : ""}`, left + 2, 20, PITCH - 8, TALL, { rx: 4 }), ...strip(left, 20, x[i], "leak-before"),
-      ...strip(left, 20, wiggled, "leak-bar"), text("leak-name", left + PITCH / 2 - 2, 80, name, { text_anchor: "middle" }));
+      ...strip(left, 20, wiggled, "leak-bar"), text("leak-name", left + PITCH / 2 - 2, 80, name, centre));
     if (refused) return;
     const nan = before[i].some((v) => v === null), moves = reach[i][word] > STILL, red = moves && i < word;
     parts.push(rect(`leak-box${red ? " leak-red" : moves ? " leak-moved" : ""}`, left + 2, 132, PITCH - 8, TALL, { rx: 4 }));
-    if (nan) parts.push(text("leak-alarm", left + PITCH / 2 - 2, 158, "?", { text_anchor: "middle" }));
+    if (nan) parts.push(text("leak-alarm", left + PITCH / 2 - 2, 158, "?", centre));
     else parts.push(...strip(left, 132, before[i].map((v) => 2 * v), "leak-before"), ...strip(left, 132, output[i].map((v) => 2 * v), "leak-bar"));
-    parts.push(text(red ? "leak-alarm" : moves ? "leak-moves" : "leak-axis", left + PITCH / 2 - 2, 192, nan ? "no number" : red ? "leaks" : moves ? "moves" : "still", { text_anchor: "middle" }));
+    parts.push(text(red ? "leak-alarm" : moves ? "leak-moves" : "leak-axis", left + PITCH / 2 - 2, 192, nan ? "no number" : red ? "leaks" : moves ? "moves" : "still", centre));
   });
   picture.setAttribute("viewBox", `0 0 ${wide} 200`);
   picture.replaceChildren(...parts);
@@ -139,5 +131,5 @@ function drawMaps(picture, { refused, weights, reach }, names, shades) {
 
 const tell = ({ refused, reach, word }, { names }) => (refused ? "" : ` Outputs that move: ${names.filter((_, i) => reach[i][word] > STILL).join(", ") || "none"}.`);
 
-export default machine({ name: "leak", label: "A leak detector", data: ["names", "x", "matrices"],
+export default machine({ name: "leak", label: "A leak detector", data: ["names", "choices", "x", "matrices"],
   settings: ["library", "given", "layer", "word", "by"], stage, controls, compute, show, tell });

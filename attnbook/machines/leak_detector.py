@@ -11,9 +11,27 @@ from attnbook.machines.base import Machine, softmax
 from attnkit.viz import arrays
 from attnkit.viz.heatmap import heatmap
 
-LIBRARIES = ("attnkit", "sdpa", "mha", "keras", "transformers")
-GIVEN = ("look", "hide", "ones", "added")
-LAYERS = ("before", "after", "first", "normed")
+LIBRARIES = {
+    "attnkit": "attnkit",
+    "sdpa": "PyTorch’s function",
+    "mha": "PyTorch’s module",
+    "keras": "Keras 3",
+    "transformers": "transformers, 1/0",
+}
+GIVEN = {
+    "look": "True: may look",
+    "hide": "True: hidden",
+    "ones": "1.0 look, 0.0 hidden",
+    "added": "0 look, −∞ hidden",
+}
+LAYERS = {
+    "before": "as it should be",
+    "after": "masked after the softmax",
+    "first": "two layers, the first masked",
+    "normed": "normed over the words",
+}
+"""What a reader may choose, and what the page calls it."""
+
 FEATURES, MOST, STILL = 4, 10, 1e-9
 NAMES = ("the", "cat", "sat", "on", "a", "mat")
 LEAST_FLOAT = float(np.finfo(np.float32).min)
@@ -50,6 +68,7 @@ class LeakDetector(Machine):
         15
     """
 
+    _kits = (*Machine._kits, "layers")
     _about = "A real attention of four features with random weights, which your browser computes."
     _limits: ClassVar = {
         "library": lambda _: list(LIBRARIES),
@@ -60,6 +79,7 @@ class LeakDetector(Machine):
     }
 
     names = t.List(t.Unicode()).tag(sync=True)
+    choices = t.List().tag(sync=True)  # of libraries, forms and layers: [name, what it is called]
     x = t.List().tag(sync=True)  # (L, E)
     matrices = t.List().tag(sync=True)  # of two layers query, key and value, (2, 3, E, E)
     library = t.Unicode("sdpa").tag(sync=True)
@@ -72,8 +92,15 @@ class LeakDetector(Machine):
         names, draw = arrays.strings("names", names), np.random.default_rng(6)
         x = draw.normal(size=(len(names), FEATURES)).round(2)
         matrices = (1.2 * draw.normal(size=(2, 3, FEATURES, FEATURES)) / FEATURES**0.5).round(2)
+        matrices = matrices.swapaxes(-1, -2)  # a row makes a feature, as in nn.Linear
         rest = {"word": len(names) - 1} | rest
-        super().__init__(names=names, x=x.tolist(), matrices=matrices.tolist(), **rest)
+        super().__init__(
+            names=names,
+            choices=[[*map(list, each.items())] for each in (LIBRARIES, GIVEN, LAYERS)],
+            x=x.tolist(),
+            matrices=matrices.tolist(),
+            **rest,
+        )
 
     def handed(self) -> np.ndarray:
         """The causal mask (L, L) in the form that the library is given."""
@@ -104,7 +131,7 @@ class LeakDetector(Machine):
         return weights, output
 
     def _attend(self, x, matrices, added, *, after=False):
-        query, key, value = (x @ matrix for matrix in matrices)
+        query, key, value = (x @ matrix.T for matrix in matrices)
         scores = query @ key.T / FEATURES**0.5
         if after:
             weights = softmax(scores) * (added > -1e4)

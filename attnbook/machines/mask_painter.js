@@ -1,13 +1,10 @@
 // A mask to paint, and three writers behind it; the kit and layers.js stand before it.
 
 const PLACES = 8, PAD = 0, START = 1, FINISH = 2, DRAWS = 100, BEST = 3;
-const WRITERS = { right: "the right mask", upside: "the mask upside down", none: "no mask" };
-const RULES = { none: "none", causal: "causal", shifted: "one too far", upside: "upside down" };
-const ALLOWS = { none: () => true, causal: (i, j) => j <= i, shifted: (i, j) => j <= i + 1, upside: (i, j) => j > i };
 
 // ---- What is computed.
 
-const prepare = (data) => ({ net: unpacked(data) });
+const prepare = (data) => ({ net: unpacked(data), masks: Object.fromEntries(data.rules.map(([name, , mask]) => [name, mask])) });
 
 /** Weights of one query over the keys that it may look at, and the chances of the word that follows. */
 function readRow(net, ids, place, allowed) {
@@ -19,9 +16,9 @@ function readRow(net, ids, place, allowed) {
 }
 
 /** Whether a query may look at a key, before padding: the rules, and what was painted over them. */
-const allowsOf = ({ rule, window, painted }) => (i, j) => {
+const allowsOf = (mask, { window, painted }) => (i, j) => {
   const cell = 2 * (PLACES * i + j);
-  return painted.includes(cell + 1) || !painted.includes(cell) && ALLOWS[rule](i, j) && (!window || j > i - window);
+  return painted.includes(cell + 1) || !painted.includes(cell) && mask[i][j] && (!window || j > i - window);
 };
 
 const chanceOf = (seed, n) => ((97 * seed + 31 * n + 17) * 0.6180339887498949) % 1;
@@ -38,8 +35,8 @@ function written(net, allows, seed) {
   return ids.slice(1);
 }
 
-function compute({ net: all, words, sentences }, settings) {
-  const { writer, sentence, padding, seed } = settings, net = (part) => all[`${writer}.${part}`], allows = allowsOf(settings);
+function compute({ net: all, masks, words, sentences }, settings) {
+  const { writer, sentence, padding, seed } = settings, net = (part) => all[`${writer}.${part}`], allows = allowsOf(masks[settings.rule], settings);
   const read = [START, ...sentences[sentence].map((word) => words.indexOf(word))], n = read.length;
   const ids = Array.from({ length: PLACES }, (_, i) => read[i] ?? PAD), places = [...ids.keys()], answers = [...read.slice(1), FINISH];
   const hidden = (i, j) => padding && j >= n && !settings.painted.includes(2 * (PLACES * i + j) + 1);
@@ -64,9 +61,9 @@ aria-label="Cells of the mask: arrows move, space paints" aria-valuemin="0" aria
 <div class="machine-side"><p class="painter-asked machine-head"></p><ol class="machine-top"></ol>
 <p class="machine-head">It writes, by itself</p><p class="painter-writes"></p></div></div>`;
 
-const controls = ({ sentences }) => [
-  chooser("Trained with", "writer", Object.entries(WRITERS)),
-  chooser("Mask now", "rule", Object.entries(RULES)),
+const controls = ({ sentences, writers, rules }) => [
+  chooser("Trained with", "writer", writers),
+  chooser("Mask now", "rule", rules.map(([name, called]) => [name, called])),
   chooser("Sentence", "sentence", sentences.map((words, place) => [place, words.join(" ")])),
   slider("Window", "window", { max: PLACES, text: (v) => (v ? plural(v, "key") : "off") }),
   toggle("Hide the padding", "padding"),
@@ -148,5 +145,5 @@ function draw(group, { mask, weights, lamps, best, at }, read, shades) {
 
 const tell = (now, data) => ` ${readOf(data, now).map((word, i) => `After ${shown(word)} ${shown(now.best[i][0][0])}`).join(", ")}. It writes ${now.written.map(shown).join(" ")}.`;
 
-export default machine({ name: "painter", label: "A mask to paint", data: ["words", "shapes", "weights", "sentences"],
+export default machine({ name: "painter", label: "A mask to paint", data: ["words", "shapes", "weights", "writers", "rules", "sentences"],
   settings: ["writer", "rule", "sentence", "window", "padding", "painted", "at", "seed"], prepare, stage, controls, fits, build, compute, show, tell });

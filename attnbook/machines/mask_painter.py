@@ -17,14 +17,18 @@ from attnkit.viz.widget import expect
 PLACES, DRAWS = 8, 100
 PAD, START, END = range(3)
 SPECIAL = ("<pad>", "<start>", "<end>")
-WRITERS = ("right", "upside", "none")
-RULES = {
-    "none": np.ones((PLACES, PLACES), bool),
-    "causal": np.tri(PLACES, dtype=bool),
-    "shifted": np.tri(PLACES, k=1, dtype=bool),
-    "upside": ~np.tri(PLACES, dtype=bool),
+WRITERS = {
+    "right": "the right mask",
+    "upside": "the mask upside down",
+    "none": "no mask",
 }
-"""By name: (L, L), True where a query may look at a key."""
+RULES = {
+    "none": ("none", np.ones((PLACES, PLACES), bool)),
+    "causal": ("causal", np.tri(PLACES, dtype=bool)),
+    "shifted": ("one too far", np.tri(PLACES, k=1, dtype=bool)),
+    "upside": ("upside down", ~np.tri(PLACES, dtype=bool)),
+}
+"""What the page calls each, and its mask (L, L), True where a query may look at a key."""
 
 PARTS = ("word", "position", "query", "key", "value", "mix", "bias")
 
@@ -82,6 +86,8 @@ class MaskPainter(Machine):
     words = t.List(t.Unicode()).tag(sync=True)
     shapes = t.List().tag(sync=True)  # [name, shape] of each tensor: "right.word" and so on
     weights = t.Bytes().tag(sync=True)  # all of them, float16
+    writers = t.List().tag(sync=True)  # WRITERS: name, what it is called
+    rules = t.List().tag(sync=True)  # RULES: name, what it is called, mask
     sentences = t.List().tag(sync=True)
     writer = t.Unicode("right").tag(sync=True)
     rule = t.Unicode("causal").tag(sync=True)
@@ -115,6 +121,8 @@ class MaskPainter(Machine):
         super().__init__(
             words=list(words),
             **recurrent.halves(tensors),
+            writers=[list(each) for each in WRITERS.items()],
+            rules=[[name, called, mask.tolist()] for name, (called, mask) in RULES.items()],
             sentences=[list(each) for each in sentences],
             **rest,
         )
@@ -132,7 +140,7 @@ class MaskPainter(Machine):
 
     def allowed(self) -> np.ndarray:
         """The mask (L, L) of the rules and of what was painted, before padding."""
-        mask = RULES[self.rule].copy()
+        mask = RULES[self.rule][1].copy()
         if self.window:
             mask &= ~np.tri(PLACES, k=-self.window, dtype=bool)
         for one in self.painted:
@@ -150,7 +158,7 @@ class MaskPainter(Machine):
             for one in self.painted:
                 mask.flat[one // 2] = one % 2
         weights, chances = look(net, ids, mask)
-        _, honest = look(net, ids, mask & RULES["causal"])
+        _, honest = look(net, ids, mask & RULES["causal"][1])
         rows = range(n)
         lamps = [2 if i + 1 < n and mask[i, i + 1] else int(mask[i, i + 1 :].any()) for i in rows]
         best = np.argsort(-chances[:n], axis=1, kind="stable")[:, :3]

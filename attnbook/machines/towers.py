@@ -20,13 +20,45 @@ from attnlab.transformer import Transformer
 LONGEST, WRITTEN = 6, 8
 """The most words of a sentence, and the most that is written."""
 
-SWITCHES = (
-    *("ePlaces", "eNorm1", "eAttention", "eLine1", "eNorm2", "eForward", "eLine2", "eNorm3"),
-    *("dPlaces", "dNorm1", "dSelf", "dLine1", "dNorm2", "dCross", "dLine2"),
-    *("dNorm3", "dForward", "dLine3", "dNorm4"),
-)
-"""What can be off, in the order of the way: of the encoder, then of the decoder. A line is the
-stream beside a part, which a residual connection keeps."""
+SWITCHES = {
+    "ePlaces": ("position", "position, encoder"),
+    "eNorm1": ("norm", "norm before the attention, encoder"),
+    "eAttention": ("attention", "attention, encoder"),
+    "eLine1": ("+", "stream past the attention, encoder"),
+    "eNorm2": ("norm", "norm before the feed-forward, encoder"),
+    "eForward": ("feed-forward", "feed-forward, encoder"),
+    "eLine2": ("+", "stream past the feed-forward, encoder"),
+    "eNorm3": ("norm", "norm after the encoder"),
+    "dPlaces": ("position", "position, decoder"),
+    "dNorm1": ("norm", "norm before the attention to itself"),
+    "dSelf": ("attention to itself", "attention to itself"),
+    "dLine1": ("+", "stream past the attention to itself"),
+    "dNorm2": ("norm", "norm before the attention to the English"),
+    "dCross": ("attention to the English", "attention to the English"),
+    "dLine2": ("+", "stream past the attention to the English"),
+    "dNorm3": ("norm", "norm before the feed-forward"),
+    "dForward": ("feed-forward", "feed-forward"),
+    "dLine3": ("+", "stream past the feed-forward"),
+    "dNorm4": ("norm", "norm before the readout"),
+}
+"""What can be off, in the order of the way: of the encoder, then of the decoder; what its box says,
+and what is heard. A line is the stream beside a part, which a residual connection keeps."""
+
+ROWS = [
+    (["english"], "English", "", 0),
+    (["ePlaces"], "", "encoder", 0),
+    (["eNorm1", "eAttention", "eLine1"], "", "encoder", 1),
+    (["eNorm2", "eForward", "eLine2"], "", "encoder", 2),
+    (["eNorm3"], "→ to the decoder", "", 0),
+    (["french"], "written so far", "", 0),
+    (["dPlaces"], "", "decoder", 0),
+    (["dNorm1", "dSelf", "dLine1"], "", "decoder", 1),
+    (["dNorm2", "dCross", "dLine2"], "", "decoder", 2),
+    (["dNorm3", "dForward", "dLine3"], "", "decoder", 3),
+    (["dNorm4"], "→ read out: the next word", "", 0),
+]
+"""From the English down to the French: the switches that lead to a row, or its name; its title; the
+sum whose words it has."""
 
 
 class Towers(Machine):
@@ -70,6 +102,8 @@ class Towers(Machine):
     shapes = t.List().tag(sync=True)  # [name, shape] of each tensor
     weights = t.Bytes().tag(sync=True)  # all of them, float16
     heads = t.Int(1).tag(sync=True)
+    switches = t.List().tag(sync=True)  # SWITCHES: name, what its box says, what is heard
+    rows = t.List().tag(sync=True)  # ROWS
     source = t.List(t.Unicode()).tag(sync=True)  # the words of both sides, by id
     target = t.List(t.Unicode()).tag(sync=True)
     sentences = t.List(t.Unicode()).tag(sync=True)
@@ -89,6 +123,8 @@ class Towers(Machine):
         super().__init__(
             **recurrent.halves(model.state_dict()),
             heads=layers[0].attention.num_heads,
+            switches=[[name, *said] for name, said in SWITCHES.items()],
+            rows=[list(row) for row in ROWS],
             source=list(recorded.source_vocab.tokens),
             target=list(recorded.target_vocab.tokens),
             sentences=list(sentences),
@@ -101,10 +137,13 @@ class Towers(Machine):
         fits = given == [name for name in SWITCHES if name in given]
         return expect(proposal, f"some of {','.join(SWITCHES)}, in that order", fits)
 
-    def compute(self) -> dict:
+    def _run(self) -> tuple["Net", "Said"]:
         net = Net(recurrent.unpacked(self.shapes, self.weights), self.heads, self.off.split(","))
         words = self.sentences[self.sentence].split()
-        said = translate(net, [self.source.index(word) for word in words])
+        return net, translate(net, [self.source.index(word) for word in words])
+
+    def compute(self) -> dict:
+        words, (net, said) = self.sentences[self.sentence].split(), self._run()
         whole = said
         if self.off:
             whole = translate(net._replace(off=()), [self.source.index(word) for word in words])
@@ -124,14 +163,13 @@ class Towers(Machine):
             "whole": spell(whole.written),
             "encoder": [read(heard(net, x)) for x in said.encoder],
             "decoder": [read(readout(net, x)) for x in said.decoder],
-            "looks": said.looks.tolist(),
         }
 
     def figure(self) -> Figure:
-        now = self.compute()
+        now, looks = self.compute(), self._run()[1].looks
         return heatmap(
-            np.array(now["looks"]),
-            query_tokens=[*now["written"], "(end)"][: len(now["looks"])],
+            looks,
+            query_tokens=[*now["written"], "(end)"][: len(looks)],
             key_tokens=now["read"],
             title=self.title or "Where the cross-attention looks, mean over heads",
             vmax=1.0,

@@ -68,7 +68,7 @@ CALLS: dict[str, Callable] = {
 def test_a_librarys_output_is_what_the_library_gives(library, given):
     machine = make(library=library, given=given)
     x, matrices = torch.tensor(machine.x).double(), torch.tensor(machine.matrices).double()[0]
-    given_to = (*((x @ matrix)[None] for matrix in matrices), torch.tensor(machine.handed()))
+    given_to = (*((x @ matrix.T)[None] for matrix in matrices), torch.tensor(machine.handed()))
     if machine.compute()["refused"]:
         with pytest.raises(TypeError, match="mask: expected a boolean tensor"):
             CALLS[library](*given_to)
@@ -89,7 +89,7 @@ def test_an_output_moves_just_where_its_gradient_is(settings):
     huge = added.isfinite() & (added.abs() > 1e30)
 
     def attend(x, matrices, added, huge):
-        query, key, value = (x @ matrix for matrix in matrices)
+        query, key, value = (x @ matrix.T for matrix in matrices)
         scores = query @ key.mT / 2
         if machine.layer == "after":
             return scores.softmax(-1) * (added > -1e4) @ value
