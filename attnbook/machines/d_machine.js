@@ -1,5 +1,5 @@
-// Random queries and keys of d features, and what becomes of scores, weights and gradient; the kit stands
-// before it.
+// Random queries and keys of d features, and what becomes of scores, weights and gradient; the kit and
+// layers.js stand before it.
 
 const ROWS = 200, KEYS = 10, MOST = 1024, SHOWN = 20, SEEDS = 1000;
 const SIZES = Array.from({ length: 11 }, (_, power) => 2 ** power), POWERS = { none: 0, root: 0.5, full: 1 };
@@ -25,7 +25,6 @@ function drawn(seed) {
   return (at, d) => draw.vectors.subarray(at * MOST, at * MOST + d);
 }
 
-const dot = (a, b) => a.reduce((sum, v, e) => sum + v * b[e], 0);
 const mean = (list) => list.reduce((sum, v) => sum + v, 0) / list.length;
 
 function compute(_, { d, scale, seed }) {

@@ -45,6 +45,7 @@ class DMachine(Machine):
         (1, False)
     """
 
+    _kits = (*Machine._kits, "layers")
     _about = (
         f"Nothing here is trained: {ROWS} queries and {KEYS} keys of random features, drawn and "
         "computed in your browser."

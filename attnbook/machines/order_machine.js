@@ -1,26 +1,24 @@
-// Tiles to shuffle, and what self-attention makes of each; the kit stands before it.
+// Tiles to shuffle, and what self-attention makes of each; the kit and layers.js stand before it.
 
 const KINDS = { none: "nothing", causal: "causal mask", sinusoidal: "sinusoidal", learned: "learned", rotary: "rotary", alibi: "ALiBi" };
 const LONGEST = 7, SLOPE = 0.5, BASE = 10000, SAME = 1e-5;
 
 // ---- What is computed.
 
-/** The matrices of each kind, as lists of rows. */
+const columnsOf = (matrix) => matrix[0].map((_, c) => matrix.map((row) => row[c]));
+
+/** The matrices of each kind, a row for each feature that they make. */
 function prepare({ words, deeds, width: wide, numbers }) {
   const models = Object.fromEntries(Object.keys(KINDS).map((kind, n) => {
     const flat = floats(numbers[n]);
     let from = 0;
     const take = (rows, cols) => Array.from({ length: rows }, () => [...flat.slice(from, from += cols)]);
-    const [own, query, key, value] = [words.length, wide, wide, wide].map((rows) => take(rows, wide));
+    const [own, ...made] = [words.length, wide, wide, wide].map((rows) => take(rows, wide)), [query, key, value] = made.map(columnsOf);
     const places = kind === "learned" ? take(LONGEST, wide) : [];
-    return [kind, { own, query, key, value, places, answers: take(wide, deeds.length), biases: take(1, deeds.length)[0] }];
+    return [kind, { own, query, key, value, places, answers: columnsOf(take(wide, deeds.length)), biases: take(1, deeds.length)[0] }];
   }));
   return { models };
 }
-
-const dot = (a, b) => a.reduce((sum, v, e) => sum + v * b[e], 0);
-const times = (row, matrix) => matrix[0].map((_, c) => row.reduce((sum, v, r) => sum + v * matrix[r][c], 0));
-const plus = (a, b) => a.map((v, e) => v + b[e]);
 
 /** A row, each pair of features turned by its angle. */
 const turned = (row, angles) => row.map((v, e) => {
@@ -33,12 +31,12 @@ function layer({ own, query, key, value, places }, wide, kind, order) {
   const angles = order.map((_, p) => Array.from({ length: wide / 2 }, (_, i) => p / BASE ** (2 * i / wide)));
   const placed = order.map((tile, p) => (kind === "sinusoidal" ? own[tile].map((v, e) => v + (e % 2 ? Math.cos : Math.sin)(angles[p][e >> 1]))
     : kind === "learned" ? plus(own[tile], places[p]) : own[tile]));
-  const made = (matrix) => placed.map((row, p) => (kind === "rotary" && matrix !== value ? turned(times(row, matrix), angles[p]) : times(row, matrix)));
+  const made = (matrix) => placed.map((row, p) => (kind === "rotary" && matrix !== value ? turned(times(matrix, row), angles[p]) : times(matrix, row)));
   const [queries, keys, values] = [query, key, value].map(made);
-  const weights = queries.map((q, i) => softmax(keys.map((k, j) => (kind === "causal" && j > i ? -Infinity
-    : dot(q, k) / Math.sqrt(wide) - (kind === "alibi" ? SLOPE * Math.abs(i - j) : 0)))));
+  const { weights, output } = attention(queries, keys, values,
+    (i, j) => (kind === "causal" && j > i ? -Infinity : kind === "alibi" ? -SLOPE * Math.abs(i - j) : 0));
   const outputs = [];
-  order.forEach((tile, p) => { outputs[tile] = times(weights[p], values); });
+  order.forEach((tile, p) => { outputs[tile] = output[p]; });
   return { weights, outputs };
 }
 
@@ -46,7 +44,7 @@ function compute({ models, width, read }, { kind, order }) {
   const model = models[kind], { weights, outputs } = layer(model, width, kind, order);
   const before = layer(model, width, kind, [...order].sort((a, b) => a - b)).outputs;
   const moved = outputs.map((row, tile) => Math.max(...row.map((v, e) => Math.abs(v - before[tile][e]))));
-  return { weights, outputs, before, moved, chances: softmax(plus(times(outputs[read], model.answers), model.biases)) };
+  return { weights, outputs, before, moved, chances: softmax(plus(times(model.answers, outputs[read]), model.biases)) };
 }
 
 // ---- The page.

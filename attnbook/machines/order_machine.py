@@ -54,6 +54,7 @@ class OrderMachine(Machine):
         True
     """
 
+    _kits = (*Machine._kits, "layers")
     _about = "Six small trained models, one for each button; your browser computes all of it."
     _limits: ClassVar = {"kind": lambda _: list(KINDS), "order": None}
 

@@ -1,10 +1,9 @@
-// A query to drag among its keys; the kit stands before it.
+// A query to drag among its keys; the kit and layers.js stand before it.
 
 const SIZE = 340, MIDDLE = 170, BELOW = 64, CENTRE = [MIDDLE, MIDDLE], STEP = 0.1, STEPS = 40, RATE = 2, EDGE = 2;
 
 // ---- What is computed.
 
-const dot = (a, b) => a.reduce((sum, v, e) => sum + v * b[e], 0);
 const columnOf = (rows, d) => rows.map((row) => row[d]);
 
 /** How far the next step takes each key: gradient descent on the squared distance of output and target. */

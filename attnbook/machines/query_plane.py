@@ -57,6 +57,7 @@ class QueryPlane(Machine):
         (array([0.5, 0.5]), array([15.]))
     """
 
+    _kits = (*Machine._kits, "layers")
     _about = "Weights and output are computed in your browser: softmax of the dot products."
     _limits: ClassVar = {
         "query": None,
