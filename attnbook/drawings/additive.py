@@ -77,9 +77,10 @@ def draw_whole(narrow: bool) -> Sheet:
     sheet.arrow([(right, 372), (right, 346)], "query")
     sheet.text(right + 15, 359, "W", "query", **small)
     sheet.text(right, 334, vector(QUERY), "query")
-    sheet.arrow([(right, 322), (right, 286), (xs[2] + 20, 286)], "query")
-    for left in xs[:-1]:
-        sheet.arrow([(left + 64, 286), (left + 20, 286)], "query")
+    sheet.line([(right, 322), (right, 313), (xs[0] + 34, 313)], "query")
+    for x in xs:  # one query for all of them
+        sheet.arrow([(x + 34, 313), (x + 34, 286), (x + 20, 286)], "query")
+        sheet.text(x - 25, 286, "+")
     sheet.text(right - 36, 238, "score", anchor="middle", **small)
     sheet.text(right - 36, 200, "weight", "weight", anchor="middle", **small)
     sheet.text(xs[0] - 36, 124, "context", "value", anchor="start", **small)

@@ -49,10 +49,17 @@ def draw(narrow: bool) -> Sheet:
         word, state, made = 60, (140, 90), ((320, 96), (446, 96), (572, 72))
         tables, cell = ((96, 262), (460, 262)), (68, 34)
     heads = zip(("query", "key", "value"), made, strict=True)
-    middle = (state[0] + state[1] + made[0][0]) / 2
-    sheet.text(state[0] + state[1] / 2, 12, "word", "state", style="d-bold")
-    for role, (x, w) in heads:
-        sheet.text(x + w / 2, 12, role, role, style="d-bold")
+    sheet.text(
+        state[0] + state[1] / 2,
+        12,
+        "word" if narrow else "word x",
+        "state",
+        style="d-bold",
+        size=13,
+    )
+    for (role, (x, w)), matrix in zip(heads, "QKV", strict=True):
+        made_by = role if narrow else f"{role} = x W{matrix.lower()}"
+        sheet.text(x + w / 2, 12, made_by, role, style="d-bold", size=13)
     for i, name in enumerate(WORDS):
         y = 32 + i * row
         sheet.text(word, y + high / 2, name, anchor="start")
@@ -62,8 +69,6 @@ def draw(narrow: bool) -> Sheet:
             ("query", "key", "value"), (W_Q, W_K, W_V), made, strict=True
         ):
             sheet.item(role, x, y, w, high, vector(product([X[i]], weight)[0]))
-    if not narrow:
-        sheet.text(middle, 12, "× W", style="d-muted")
     mutual, asked = scores(X, X), scores(product(X, W_Q), product(X, W_K))
     says = ("word · word: the same both ways", "query · key: one-sided")
     for (x, y), found, text in zip(tables, (mutual, asked), says, strict=True):
@@ -75,7 +80,7 @@ def draw(narrow: bool) -> Sheet:
 
 DRAWING = Drawing(
     name="word-projections",
-    title="Words look at each other: each makes a query, a key and a value of itself.",
+    title="Words look at each other: each makes a query, a key and a value from itself.",
     description=(
         "Three words of two features: black 0, 1; cat 1, 0; sleeps 0, 1. Three matrices make of "
         "each a query (2, 0; 0, 0; 2, 0), a key (0, 1; 1, 0; 0, 1) and a value (1; 5; 1). Below "
