@@ -2,6 +2,8 @@
 
 from attnkit.efficient.block_sparse import block_sparse_attention, local_and_global_blocks
 from attnkit.efficient.cache import KVCache
+from attnkit.efficient.chosen import best_keys, index_scores
+from attnkit.efficient.delta import gated_delta_recurrent, gated_delta_segment
 from attnkit.efficient.flash import Flash, flash_attention, flash_with_logsumexp
 from attnkit.efficient.linear import (
     LinearState,
@@ -18,10 +20,14 @@ __all__ = [
     "Flash",
     "KVCache",
     "LinearState",
+    "best_keys",
     "block_sparse_attention",
     "elu_features",
     "flash_attention",
     "flash_with_logsumexp",
+    "gated_delta_recurrent",
+    "gated_delta_segment",
+    "index_scores",
     "linear_attention",
     "linear_attention_recurrent",
     "linear_attention_segment",

@@ -110,7 +110,7 @@ def linear_attention(
             order, causal = masks.causal(query.shape[-2], device=query.device), False
             mask = order if mask is None else mask & order
         else:
-            ranges = _causal_ranges(query)
+            ranges = causal_ranges(query)
     call = Call(query, key, value, mask, lead=target[:-2], ranges=ranges)
     weights = None
     with without_autocast(query):
@@ -210,7 +210,7 @@ def _segment(
     checks.function("feature_map", feature_map, "a callable")
     target, _, _ = check(query, key, value)
     checks.size("key", key, -2, query.shape[-2], "L: a segment has one key for each query")
-    ranges = _causal_ranges(query)
+    ranges = causal_ranges(query)
     if state is not None:
         checks.instance("state", state, LinearState, "a LinearState or None")
         # Nothing hides a NaN from the next segment, so the state keeps what it holds.
@@ -295,7 +295,8 @@ def _no_state(key: Tensor, value: Tensor) -> LinearState:
     )
 
 
-def _causal_ranges(query: Tensor) -> KeyRanges:
+def causal_ranges(query: Tensor) -> KeyRanges:
+    """The keys up to each query's own, of as many keys as queries."""
     length = query.shape[-2]
     return key_ranges(length, length, causal=True, window=None, offset=0, device=query.device)
 

@@ -1,4 +1,4 @@
-"""Wrong calls of the floor: masks, functional, trace, device."""
+"""Wrong calls of the floor: masks, functional, trace, device; and of two efficient forms."""
 
 # ruff: noqa: F401 (names that the table's calls use)
 
@@ -11,6 +11,7 @@ import torch
 
 import attnkit
 from attnkit import device, functional, masks, trace
+from attnkit.efficient import best_keys, gated_delta_segment, index_scores
 from tests.refusals.wrong_calls import assert_line_refused, table
 
 Q, K, V = torch.randn(2, 3, 5, 8), torch.randn(2, 3, 7, 8), torch.randn(2, 3, 7, 4)
@@ -24,6 +25,10 @@ def sdpa(query=Q, key=K, value=V, **options):
 
 def softmax(scores, mask=None):
     return attnkit.masked_softmax(scores, mask)
+
+
+def delta(query=V, key=V, value=V, write=V[..., 0], **options):
+    return gated_delta_segment(query, key, value, write, **options)
 
 
 @pytest.mark.parametrize("line", [*chain(*table("functions").values())])
