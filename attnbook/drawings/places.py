@@ -41,7 +41,8 @@ def clocks(narrow: bool) -> Sheet:
 
 CLOCKS = Drawing(
     name="clock-hands",
-    title="Each position turns its hand further; the angle between two hands is the distance.",
+    title="Each position turns its hand further; the angle between two hands is the distance, in "
+    "radians.",
     description=(
         "Three clocks for positions 0, 1 and 2. The hand, the same at the start, is turned by 0, 1 "
         "and 2 radians. Below, the weights that follow: query 0 puts 0.53, 0.34 and 0.13 on keys "

@@ -68,8 +68,8 @@ def beyond() -> None:
             top.set_title(title, fontsize=9.5, loc="left")
             top.set_xlabel("length (trained: shaded)", fontsize=10)
             bottom.set_xlabel("updates", fontsize=10)
-        axes[0, 0].set_ylabel(f"right, {counts[-1]:,} updates", fontsize=10)
-        axes[1, 0].set_ylabel(f"right at length {lengths[-1]}", fontsize=10)
+        axes[0, 0].set_ylabel(f"share right, {counts[-1]:,} updates", fontsize=10)
+        axes[1, 0].set_ylabel(f"share right at length {lengths[-1]}", fontsize=10)
         figure.suptitle("Which kind carries furthest depends on what is asked")
         figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center",
                       ncols=5, fontsize=10)  # fmt: skip
@@ -143,9 +143,9 @@ def sizes() -> None:
         ax.set_xticks([8, 16, 32, 64], ["8", "16", "32", "64"])
         ax.minorticks_off()
         ax.grid(alpha=0.3)
-        ax.set_ylabel(f"right, {most:,} updates")
+        ax.set_ylabel(f"share right, {most:,} updates")
         ax.legend(loc="lower left", frameon=False, fontsize=10)
-        figure.suptitle("Same kind, same task: wide heads carry further")
+        figure.suptitle("One wide head carries further than four narrow ones")
         plt.show()
 
 

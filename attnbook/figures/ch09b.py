@@ -133,9 +133,7 @@ def depth() -> None:
                   ylim=(0, 3.6), xticks=depths)  # fmt: skip
         right.set_title("it learns", loc="left", fontsize=11)
         right.legend(fontsize=9, loc="upper left", bbox_to_anchor=(0, 0.88))
-        figure.suptitle(
-            "A deep stack grows without a norm, and starts badly with it after the sums"
-        )
+        figure.suptitle("Without norms a deep stack grows; with post-norm it starts badly")
         plt.show()
 
 

@@ -56,7 +56,7 @@ function show(now, { page }) {
   const { query, key, shift, base, squeeze, forget, score, curve } = now, far = query - key, count = now.new.filter(Boolean).length;
   say(page.big, `Score ${fixed(score, 2)}, ${Math.abs(far)} apart`);
   say(page.say, `Query at ${whole(query + shift)}, key at ${whole(key + shift)}${forget ? ", which is not turned" : ""}. ${
-    count ? `${count} of ${CLOCKS} clocks show an angle that no text of ${TRAINED} tokens has shown` : `No clock shows an angle that is new to a model of ${TRAINED} tokens`}. ` +
+    count ? `${count} of ${CLOCKS} clocks ${count > 1 ? "are" : "is"} more than ${SLACK} radians beyond all that a text of ${TRAINED} tokens shows` : `No clock is far from what a text of ${TRAINED} tokens shows`}. ` +
     `The slowest takes ${whole(+significantly(ROUND * squeeze * base ** ((CLOCKS - 1) / CLOCKS)))} positions to go round.`);
   page.clocks.replaceChildren(...Array.from({ length: CLOCKS }, (_, i) => clock(i, now)).flat());
   const x = (d) => LEFT + (WIDE - LEFT - 6) * d / FARTHEST, y = (v) => HIGH / 2 - v / CLOCKS * (HIGH / 2 - 6);

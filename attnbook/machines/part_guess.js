@@ -17,10 +17,13 @@ function compute({ curves, asked }, { part, guess }) {
 
 // ---- The page.
 
+const without = (name) => (name === "nothing" ? "The whole model" : `Without ${name}`);
+
 const stage = `<svg class="guess-plot" viewBox="0 0 ${WIDE} ${LOW + 44}" aria-hidden="true"></svg>`;
 
 const controls = ({ names, asked }) => [
-  chooser("Take out", "part", names.map((name, place) => [place, name])),
+  // Another part is another guess: what was shown of the last one would give it away.
+  ...names.map((name, place) => button(without(name), () => ({ part: place, shown: false }), ({ part }) => part === place)),
   slider(`After ${whole(asked)}`, "guess", { min: 0, max: 100, text: (v) => `${v}%` }),
   button("Show", ({ shown }) => ({ shown: !shown }), ({ shown }) => shown),
 ];
@@ -35,13 +38,13 @@ function show(now, { page, data: { names, curves, asked, luck } }) {
   const x = (updates) => LEFT + 16 + (Math.log(updates) - least) / (most - least) * (WIDE - LEFT - 36), y = (share) => LOW - share / 100 * TALL;
   const name = names[part], end = { text_anchor: "end" }, centre = { text_anchor: "middle" };
   say(page.big, words(now, { asked }));
-  say(page.say, `${name === "nothing" ? "The whole model" : `Without ${name}`}: ${shown
+  say(page.say, `${without(name)}: ${shown
     ? medians.map(([updates, share]) => `${Math.round(share)}% after ${whole(updates)}`).join(", ") + " updates. Dots are seeds."
     : "move the slider or press in the picture, then Show."}`);
   const parts = [0, 50, 100].flatMap((share) => [rule("guess-grid", LEFT, y(share), WIDE, y(share)), text("", LEFT - 6, y(share) + 4, `${share}%`, end)]);
   parts.push(...ticks.flatMap((updates) => [rule("guess-grid", x(updates), TOP, x(updates), LOW), text("", x(updates), LOW + 17, whole(updates), centre)]),
     text("guess-name", WIDE, LOW + 38, "updates, each time from the start", end), rule("guess-luck", LEFT, y(100 * luck), WIDE, y(100 * luck)),
-    text("guess-name", WIDE, y(100 * luck) + 14, "guessing", end));
+    text("guess-name", WIDE, y(100 * luck) + 14, "knowing only its own digit", end));
   if (shown) {
     parts.push(svg("path", { class: "guess-curve", d: `M${medians.map(([updates, share]) => `${x(updates)},${y(share)}`).join("L")}` }),
       ...curves[part].flatMap(([updates, seeds]) => seeds.map((share) => svg("circle", { class: "guess-seed", cx: x(updates), cy: y(100 * share), r: 4 }))));

@@ -60,3 +60,9 @@ def test_two_slopes_peak_at_three_and_one_at_nothing():
     share = 0.25 * np.exp(3 / 4 - 3 / 16)
     assert wide[(flat - share * steep).argmax()] == pytest.approx(3, abs=0.002)
     assert share == pytest.approx(0.44, abs=0.005)
+
+
+@pytest.mark.parametrize("keys, peak", [(16, 3), (64, 5)])
+def test_the_mix_that_prefers_three_of_sixteen_keys_prefers_five_of_sixty_four(keys, peak):
+    flat, steep = (np.exp(-slope * np.arange(keys)) for slope in (1 / 16, 1 / 4))
+    assert (flat / flat.sum() - 0.185 * steep / steep.sum()).argmax() == peak
