@@ -245,9 +245,9 @@ def empty_rows() -> Table:
     ways = {
         "fill with -1e9": lambda s: s.masked_fill(~may, -1e9).softmax(-1),
         "fill with -inf": lambda s: s.masked_fill(~may, -torch.inf).softmax(-1),
-        "nn.MultiheadAttention": lambda s: nn.MultiheadAttention(3, 1, batch_first=True)(
-            s, s, s, attn_mask=~may
-        )[1][0],
+        "nn.MultiheadAttention, with weights": lambda s: nn.MultiheadAttention(
+            3, 1, batch_first=True
+        )(s, s, s, attn_mask=~may)[1][0],
         "F.scaled_dot_product_attention": lambda s: F.scaled_dot_product_attention(
             s, torch.eye(3)[None], torch.eye(3)[None], attn_mask=may, scale=1.0
         )[0],

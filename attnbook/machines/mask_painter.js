@@ -61,10 +61,13 @@ aria-label="Cells of the mask: arrows move, space paints" aria-valuemin="0" aria
 <div class="machine-side"><p class="painter-asked machine-head"></p><ol class="machine-top"></ol>
 <p class="machine-head">It writes, by itself</p><p class="painter-writes"></p></div></div>`;
 
+/** Another mask or sentence is not the one that was painted. */
+const unpainted = (one) => ({ ...one, read: (now) => ({ ...one.read(now), painted: [] }) });
+
 const controls = ({ sentences, writers, rules }) => [
   chooser("Trained with", "writer", writers),
-  chooser("Mask now", "rule", rules.map(([name, called]) => [name, called])),
-  chooser("Sentence", "sentence", sentences.map((words, place) => [place, words.join(" ")])),
+  unpainted(chooser("Mask now", "rule", rules.map(([name, called]) => [name, called]))),
+  unpainted(chooser("Sentence", "sentence", sentences.map((words, place) => [place, words.join(" ")]))),
   slider("Window", "window", { max: PLACES, text: (v) => (v ? plural(v, "key") : "off") }),
   toggle("Hide the padding", "padding"),
   button("Write another", ({ seed }) => ({ seed: (seed + 1) % DRAWS })),

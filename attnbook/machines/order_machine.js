@@ -115,7 +115,7 @@ function show({ kind, order, outputs, before, moved, chances }, { page, data: { 
       moved[tile] > SAME ? `changed by ${fixed(moved[tile], 2)}` : "unchanged"}` });
     was.replaceChildren(...strip(before[tile], PITCH / 2 - STRIP - 1.5));
     now.replaceChildren(...strip(outputs[tile], PITCH / 2 + 1.5));
-    say(by, moved[tile] > SAME ? `± ${fixed(moved[tile], 2)}` : "same");
+    say(by, moved[tile] > SAME ? `by ${fixed(moved[tile], 2)}` : "same");
     put(by, { class: moved[tile] > SAME ? "order-moved order-changed" : "order-moved" });
   });
   say(page.head, `At ${quoted(words[read])} it decides:`);

@@ -21,9 +21,11 @@ const without = (name) => (name === "nothing" ? "The whole model" : `Without ${n
 
 const stage = `<svg class="guess-plot" viewBox="0 0 ${WIDE} ${LOW + 44}" aria-hidden="true"></svg>`;
 
+/** Another part is another guess, which what was shown of the last one must not give away. */
+const anew = (one) => ({ ...one, read: (now) => ({ ...one.read(now), shown: false }) });
+
 const controls = ({ names, asked }) => [
-  // Another part is another guess: what was shown of the last one would give it away.
-  ...names.map((name, place) => button(without(name), () => ({ part: place, shown: false }), ({ part }) => part === place)),
+  anew(chooser("Take out", "part", names.map((name, place) => [place, name]))),
   slider(`After ${whole(asked)}`, "guess", { min: 0, max: 100, text: (v) => `${v}%` }),
   button("Show", ({ shown }) => ({ shown: !shown }), ({ shown }) => shown),
 ];
