@@ -76,7 +76,7 @@ function show(now, { page, data: { names, x, choices } }) {
   const { refused, reach, word, by, leaks, broken, given, library, layer } = now, n = names.length;
   const early = refused ? [] : names.filter((_, i) => i < word && reach[i][word] > STILL);
   say(page.big, refused ? "TypeError: mask: expected a boolean tensor" : early.length ? `${plural(early.length, "output")} before it ${early.length > 1 ? "move" : "moves"}: a leak`
-    : leaks ? "Nothing before it moves. But another word leaks" : broken ? "No leak, and a row that is not a number" : by ? "Nothing before it moves, whichever word you wiggle" : "You have not moved it");
+    : leaks ? "Nothing before it moves. But another word leaks" : broken ? "No leak, but a row is not a number" : by ? "Nothing before it moves, whichever word you wiggle" : "Not moved yet");
   say(page.say, refused ? "attnkit takes no numbers for a mask."
     : `You hand ${called(choices[0], library)} a causal mask (${called(choices[1], given)}). ${by ? `You moved ${quoted(names[word])}. ` : ""}${
       early.length ? `The outputs for ${early.map(quoted).join(", ")} stand before it and must not know. ` : ""}${
