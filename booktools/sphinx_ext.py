@@ -114,6 +114,12 @@ def name_first_widget(
         )
 
 
+def name_once(app: Sphinx, page: str, template: str, context: dict, doctree: object) -> None:
+    """Leave the book's name out behind the cover's own, which is the same."""
+    if page == app.config.root_doc:
+        context["docstitle"] = ""
+
+
 SOURCE_KEYS = ("sourcename", "page_source_suffix")
 
 
@@ -168,6 +174,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         app.add_js_file(None, body=script.read_text("utf-8"))
     app.connect("html-page-context", fix_roles)
     app.connect("html-page-context", name_first_widget)
+    app.connect("html-page-context", name_once)
     app.connect("html-page-context", remember_source, priority=1)
     # Connected late, it comes after its peers of priority 500 and before the buttons at 501.
     app.connect(

@@ -26,10 +26,13 @@ from booktools.serve import make_server
 COVER = "index.html"
 COVER_LIMIT, PAGE_LIMIT = 400_000, 700_000
 """Compressed bytes that a first visit may cost."""
+LATER, LATER_LIMIT = "/live-translator/", 2_000_000
+"""Where the files lie that a page fetches when it has nothing else to do, and their bytes."""
 MODULE_LIMITS = {
     "AttentionExplorer": 75_000,
-    "LiveTranslator": 60_000,
+    "LiveTranslator": 38_000,
     "AskModel": 25_000,
+    "HideAWord": 11_600,
     "MaskPainter": 9_500,
 }
 """Bytes of a widget's module beyond the kits, as it is delivered."""
@@ -40,6 +43,7 @@ KIT_LIMITS = {
     "machines": 6_000,
     "layers": 2_000,
     "recurrent": 3_000,
+    "translator": 23_000,
     "picture": 7_000,
 }
 """Bytes of what the modules of several widgets begin with; a page carries each once."""
@@ -138,6 +142,12 @@ def median(visits: Iterable[Times]) -> Times:
     return Times(*(statistics.median(column) for column in zip(*visits, strict=True)))
 
 
+def bytes_of(parts: Iterable[Part]) -> tuple[int, int]:
+    """The bytes that a page needs at first, and those that it fetches when it is idle."""
+    later = sum(part.sent for part in parts if LATER in part.address)
+    return sum(part.sent for part in parts) - later, later
+
+
 def limit(page: str) -> int:
     """The bytes that a first visit to this page may cost."""
     return COVER_LIMIT if page == COVER else PAGE_LIMIT
@@ -186,10 +196,10 @@ def main(argv: list[str] | None = None) -> int:
                 _print_times(browser, url, name, options.times)
                 continue
             parts = first_visit(browser, url + name)
-            total = sum(part.sent for part in parts)
-            heavy += total > limit(name)
-            mark = "TOO HEAVY" if total > limit(name) else ""
-            print(f"{total / 1000:7.0f} kB  of {limit(name) / 1000:4.0f}  {name}  {mark}")
+            first, later = bytes_of(parts)
+            heavy += (too := first > limit(name) or later > LATER_LIMIT)
+            mark = f"{f', {later / 1000:.0f} later' if later else ''}{'  TOO HEAVY' if too else ''}"
+            print(f"{first / 1000:7.0f} kB  of {limit(name) / 1000:4.0f}  {name}{mark}")
             if options.parts:
                 for part in parts:
                     print(f"   {part.sent / 1000:7.1f} kB  {part.raw / 1000:8.1f}  {part.address}")

@@ -84,9 +84,10 @@ def test_page_is_sound(visit):
 
 
 def test_a_first_visit_is_light(visit):
-    total = sum(part.sent for part in visit.parts)
+    first, later = weigh.bytes_of(visit.parts)
     heaviest = [f"{part.sent} {part.address}" for part in visit.parts[:4]]
-    assert 0 < total <= weigh.limit(visit.name), (total, heaviest)
+    assert 0 < first <= weigh.limit(visit.name), (first, heaviest)
+    assert later <= weigh.LATER_LIMIT, heaviest
 
 
 CARRIED = """[...document.querySelectorAll('script[data-widget]')].map(s => s.dataset.widget)

@@ -12,7 +12,7 @@ from attnbook.machines.live_translator.shown import Shown
 from attnbook.machines.live_translator.weights import PRECISIONS, description, payload
 from attnkit.guard import checks
 from attnkit.viz import arrays as inputs
-from attnkit.viz.widget import Widget, anchor_of, expect
+from attnkit.viz.widget import KITS, Widget, anchor_of, expect
 from attnlab.applications import Translator
 from attnlab.tasks.vocab import EOS
 
@@ -22,6 +22,7 @@ ENGINE = ("tensors.js", "gru.js", "transformer.js", "words.js", "engine.js")
 """The files that translate, without a page."""
 
 HERE = Path(__file__).parent
+KITS["translator"] = tuple(HERE / name for name in (*ENGINE, "changes.js", "lines.js", "files.js"))
 _PROVENANCE = (
     "Computed here, at every key stroke, by a model of {count} trained numbers: the translation, "
     "the weights, and what else could have been written."
@@ -85,13 +86,9 @@ class LiveTranslator(Widget):
         0.0
     """
 
+    _kits = (*Widget._kits, "translator")
     _modules = tuple(
-        HERE / name
-        for name in (
-            *ENGINE,
-            *("changes.js", "files.js", "map.js", "read.js", "stage.js", "beam.js", "why.js"),
-            "translator.js",
-        )
+        HERE / f"{name}.js" for name in ("map", "read", "stage", "beam", "why", "translator")
     )
     _styles = (HERE / "translator.css",)
 

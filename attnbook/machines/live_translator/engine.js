@@ -27,7 +27,7 @@ function* translating(model, { tokens, spans }, { hidden, forced = [], longest, 
   let { state } = begun, sum = 0, ended = false;
   for (let id = BOS; steps.length < longest;) {
     yield;
-    const { logits, weights, state: next } = begun.step(id, state), chances = softmax(logits);
+    const { logits, weights, state: next } = begun.step(id, state), chances = shares(logits);
     const best = likeliest(chances, BEST), at = steps.length;
     [id, state] = [path[at] ?? best[0], next];
     if (at >= forced.length) sum += Math.log(chances[id]);
@@ -53,7 +53,7 @@ function* searching({ step, state }, { forced, longest, size }) {
     const longer = [];
     for (const one of kept.filter(({ ended }) => !ended)) {
       yield;
-      const { logits, state } = step(one.ids.at(-1) ?? BOS, one.state), chances = softmax(logits);
+      const { logits, state } = step(one.ids.at(-1) ?? BOS, one.state), chances = shares(logits);
       const ids = at < forced.length ? [forced[at]] : likeliest(chances, size);
       longer.push(...ids.map((id) => ({ ids: [...one.ids, id], state, ended: id === EOS,
         sum: one.sum + (at < forced.length ? 0 : Math.log(chances[id])) })));

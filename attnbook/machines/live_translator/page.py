@@ -160,8 +160,8 @@ def view(widget: Widget) -> tuple[str, str, str]:
     alt = html.escape(widget.description(), quote=True)
     picture = f'<img alt="{alt}" src="data:image/png;base64,{png(widget.figure())}">'
     # Room is kept for what comes by itself; what the reader asks for may push the page down.
-    live = isinstance(widget, LiveTranslator) and not widget.on_demand
-    room = " attnkit-live" if live else ""
+    kind = widget._anywidget_id.split(".")[-2].replace("_", "-")
+    room = "" if getattr(widget, "on_demand", False) else f" attnkit-{kind}"
     return (
         f'<div class="attnkit-view{room}">',
         f'<script type="{VIEW_MIME}">{data}</script>',

@@ -80,7 +80,8 @@ function dot(a, b) {
   return sum;
 }
 
-function softmax(scores) {
+/** Softmax; the kit of the machines has that name. */
+function shares(scores) {
   let most = -Infinity, sum = 0;
   for (const score of scores) most = Math.max(most, score);
   const parts = [];
@@ -91,7 +92,7 @@ function softmax(scores) {
 /** attnkit.masked_softmax of one row: weights 0 where `mask` is false, and everywhere if it all is. */
 function maskedSoftmax(scores, mask) {
   if (!mask.includes(true)) return Array(scores.length).fill(0);
-  return softmax(scores.map((score, j) => (mask[j] ? score : -Infinity)));
+  return shares(scores.map((score, j) => (mask[j] ? score : -Infinity)));
 }
 
 /** The sum of the values, each times its weight. */

@@ -1,6 +1,5 @@
 // A sentence, its translation, and the attention between them; the engine's files stand before it.
 
-const LEAST = 0.04; // a line for every weight from here on
 const SURE = 0.995; // shown as 1.00
 const STEP_TIME = 800; // ms, while playing
 const SETTLED = 700; // ms without typing until a translation is spoken
@@ -419,24 +418,6 @@ function drawPieces(parts, mark) {
 
 const spokenPieces = (parts) => (parts.length > 1 && parts[0].startsWith(START)
   ? `, ${parts.length} pieces: ${parts.map((part) => wholeWord([part])).filter(Boolean).join(", ")}` : "");
-
-/** From the middle of a source word's edge to that of a target word. */
-function curve(from, to, tall) {
-  const [x0, y0] = tall
-    ? [from.left + from.width, from.top + from.height / 2]
-    : [from.left + from.width / 2, from.top + from.height];
-  const [x1, y1] = tall
-    ? [to.left, to.top + to.height / 2] : [to.left + to.width / 2, to.top];
-  const [dx, dy] = tall ? [(x1 - x0) / 2, 0] : [0, (y1 - y0) / 2];
-  const points = [x0, y0, x0 + dx, y0 + dy, x1 - dx, y1 - dy, x1, y1].map((v) => v.toFixed(1));
-  return `M${points.slice(0, 2)}C${points.slice(2)}`;
-}
-
-function flash(node) {
-  if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
-  node.animate([{ transform: "translateY(-6px)", opacity: 0.2 }, { transform: "none", opacity: 1 }],
-    { duration: 260, easing: "ease-out" });
-}
 
 Object.assign(View.prototype, READ, STAGE, BEAM, WHY);
 

@@ -1,0 +1,201 @@
+"""The cover's experiment runs by itself once, and a sentence of the reader's own is translated."""
+
+import pytest
+
+from attnbook import translators, widgets
+from attnbook.machines.live_translator import page as book_page
+from attnbook.machines.live_translator import shown
+from attnlab import Translator
+from booktools.widget_page import write_page
+from tests.browser.conftest import Record, listen, serving
+from tests.browser.explorer_page import snapshot
+
+pytestmark = pytest.mark.browser
+
+HURRY = "const wait = setTimeout; window.setTimeout = (act, ms) => wait(act, ms / 3);"
+"""All waiting takes a third of its time."""
+HEARD = """
+[window.heard, window.seen] = [[], []];
+new MutationObserver((all) => {
+    for (const [list, name] of [[heard, "machine-live"], [seen, "machine-big"]]) {
+        const found = all.filter(({ target }) => target.className === name);
+        list.push(...found.map(({ target }) => target.textContent));
+    }
+}).observe(document, { subtree: true, childList: true });
+"""
+"""What is said aloud, and what stands in large type, one after another."""
+OVER = 4000
+"""Milliseconds after which the hurried experiment has ended."""
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    """A page with the cover's machine, and the model that it fetches."""
+    folder = tmp_path_factory.mktemp("cover")
+    write_page(folder, widgets.hide_a_word())
+    book_page.write_models(folder, {"tatoeba": "attnbook.translators:real_translator"})
+    with serving(folder) as url:
+        yield f"{url}index.html"
+
+
+@pytest.fixture
+def visit(browser, address):
+    """`visit(rest, route=None, **options)`: a page at the machine's address, hurried."""
+    contexts, record = [], Record()
+
+    def visit_(rest: str = "", route=None, **options):
+        contexts.append(browser.new_context(viewport={"width": 1280, "height": 900}, **options))
+        page = contexts[-1].new_page()
+        page.add_init_script(HURRY + HEARD)
+        if route:
+            page.route("**/live-translator/**", route)
+        else:
+            listen(page, record)
+        page.goto(address + rest, wait_until="load")
+        page.locator(".machine-word").wait_for()
+        return page, page.locator(".machine-word")
+
+    yield visit_
+    for context in contexts:
+        context.close()
+    assert record.console == []
+
+
+def state(root) -> tuple[int, bool]:
+    now = snapshot(root)
+    return now["word"], now["left"]
+
+
+def test_it_runs_by_itself_once_and_is_heard_once(visit):
+    page, root = visit()
+    page.wait_for_function("heard.length")
+    assert state(root) == (4, True)
+    assert root.get_by_role("button", name="3 Leave").get_attribute("aria-pressed") == "true"
+    assert page.evaluate("seen.slice(-3)") == [
+        "“black” hidden: “noir” is gone",
+        "“not” hidden: nothing changes",
+        "“not” left out: “n'”, “pas” are gone",
+    ]
+    page.wait_for_timeout(OVER)
+    (heard,) = page.evaluate("heard")
+    assert all(because in heard for *_, because in widgets.STEPS)
+    assert state(root) == (4, True)
+    assert "#" not in page.url
+    assert root.get_by_role("button", name="▶ Play").is_visible()
+
+
+def test_with_reduced_motion_it_waits_for_a_press(visit):
+    page, root = visit(reduced_motion="reduce")
+    page.wait_for_timeout(OVER)
+    assert state(root) == (-1, False)
+    root.get_by_role("button", name="▶ Play").press("Enter")
+    page.wait_for_function("heard.length > 1")
+    assert page.evaluate("seen.slice(-3)")[0].startswith("“black” hidden")
+    assert state(root) == (4, True)
+    assert page.evaluate("document.getAnimations().length") == 0
+
+
+@pytest.mark.parametrize("begun", [False, True])
+@pytest.mark.parametrize("touch", ["press", "key", "wheel", "focus"])
+def test_a_touch_of_anything_stops_it_for_good(visit, touch, begun):
+    page, root = visit()
+    if begun:
+        page.wait_for_function("document.querySelector('.word-hidden')")
+    if touch == "press":
+        page.locator("h1").click()
+    elif touch == "key":
+        page.keyboard.press("Shift")
+    elif touch == "focus":
+        root.get_by_label("Now a sentence of yours").focus()
+    else:
+        page.mouse.wheel(0, 1)
+        page.wait_for_timeout(50)
+    before = state(root)
+    page.wait_for_timeout(OVER)
+    assert state(root) == before
+    assert page.evaluate("heard") == []
+
+
+def test_an_address_with_a_setting_keeps_it_still(visit):
+    page, root = visit("#hide-a-word=word:2")
+    page.wait_for_timeout(OVER)
+    assert state(root) == (2, False)
+
+
+def test_a_word_is_hidden_then_left_out_then_back(visit):
+    page, root = visit(reduced_motion="reduce")
+    word = root.get_by_role("button", name="not, hide")
+    word.focus()
+    states = []
+    for key in ("Enter", "Space", "Enter"):
+        page.keyboard.press(key)
+        states.append(
+            (*state(root), root.locator(".word-source > g").nth(4).get_attribute("aria-label"))
+        )
+    assert states == [
+        (4, False, "not, hidden, leave it out"),
+        (4, True, "not, left out, put it back"),
+        (-1, False, "not, hide"),
+    ]
+    assert len(page.evaluate("heard")) == 3
+
+
+def words(root, side: str) -> list[str]:
+    """What is read or written, without what is gone."""
+    return root.locator(f".word-{side} > g:not(.word-gone) text").all_text_contents()
+
+
+def test_a_sentence_of_ones_own_is_what_torch_writes(visit):
+    translator = Translator.load(translators.REAL_MODELS["Transformer"])
+    page, root = visit(reduced_motion="reduce")
+    root.get_by_label("Now a sentence of yours").fill("My brother does not eat meat")
+    read = ["my", "brother", "does", "not", "eat", "meat", "."]
+    for hidden, source in (([], read), ([3], read), ([], [*read[:3], *read[4:]])):
+        want = shown.translate(translator, source, hidden).by_word()[1]
+        page.wait_for_function(
+            "want => [...document.querySelectorAll('.word-target > g:not(.word-gone) text')]"
+            ".map(e => e.textContent).join(' ') === want",
+            arg=" ".join(want),
+        )
+        assert words(root, "source") == read
+        root.locator(".word-source > g").nth(3).click()
+    page.wait_for_function("location.hash.startsWith('#hide-a-word=own:My%20brother')")
+    assert "brother" not in "".join(page.evaluate("heard.slice(0, 1)"))
+    assert all("One moment" not in text for text in page.evaluate("heard"))
+
+
+def test_until_the_model_is_there_the_page_says_so_and_the_first_sentence_answers(visit):
+    held = []
+    page, root = visit(route=lambda one: held.append(one), reduced_motion="reduce")
+    state_line = root.locator(".word-state")
+    page.wait_for_function(
+        "document.querySelector('.word-state').textContent.includes('on its way')"
+    )
+    assert "1.8 MB" in state_line.inner_text()
+    root.get_by_label("Now a sentence of yours").fill("I love you")
+    assert words(root, "source") == ["i", "love", "you"]
+    assert words(root, "target") == []
+    root.get_by_role("button", name="2 Hide").click()
+    assert "nothing changes" in root.locator(".machine-big").inner_text()
+    root.get_by_role("button", name="I love you.").click()
+    held[0].continue_()
+    page.wait_for_function("document.querySelector('.machine-big').textContent === \"je t'aime.\"")
+    assert "stays with you" in state_line.inner_text()
+
+
+def test_a_model_that_does_not_come_can_be_asked_for_again(visit):
+    tries = []
+
+    def route(route):
+        tries.append(route)
+        route.abort() if len(tries) == 1 else route.continue_()
+
+    page, root = visit(route=route, reduced_motion="reduce")
+    page.wait_for_function(
+        "document.querySelector('.word-state').textContent.includes('could not')"
+    )
+    box = root.get_by_label("Now a sentence of yours")
+    box.focus()
+    box.fill("I love you.")
+    page.wait_for_function("document.querySelector('.machine-big').textContent === \"je t'aime.\"")
+    assert len(tries) == 2
