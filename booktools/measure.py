@@ -22,6 +22,7 @@ from nbformat import NotebookNode
 from attnbook.drawings import DRAWINGS
 from attnbook.pages.notebook import VIEW_MIME
 from booktools import normal_form
+from booktools.address import ROOT
 
 WORDS_A_MINUTE = 200  # of a text to learn from; a novel is read at 240
 CODE_LINES_A_MINUTE = 30
@@ -194,13 +195,12 @@ def table(sizes: dict[str, Size]) -> str:
 
 def main(argv: list[str] | None = None) -> int:
     """Print the table; 1 when a chapter exceeds a limit."""
-    from booktools import gates  # which imports this module
-
     parser = argparse.ArgumentParser(prog="python -m booktools.measure", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("names", nargs="*", help="parts of the chapters' names; default: all")
     names = parser.parse_args(argv).names
-    paths = [p for p in gates.chapters() if not names or any(name in p.name for name in names)]
+    every = sorted((ROOT / "chapters").glob("*.ipynb"))
+    paths = [path for path in every if not names or any(name in path.name for name in names)]
     books = {path.stem: normal_form.read(path) for path in paths}
     print(table({name: measure(nb) for name, nb in books.items()}))
     return int(any(list(faults(nb)) for nb in books.values()))
