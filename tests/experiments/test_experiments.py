@@ -68,6 +68,7 @@ ROWS = {
     "orders": ("kind", "updates"),
     "parts": ("without", "updates"),
     "pointing": pointing.GROUP,
+    "porter": ("design", "updates", "rate"),
     "positions": positions.ROW,
     "recall": ("form", "pairs"),
     "recall_longer": ("form", "pairs"),
