@@ -277,7 +277,7 @@ def main(argv: list[str] | None = None) -> dict:
                 "numbers": NUMBERS,
                 "places": PLACES,
                 "questions": QUESTIONS,
-                "pairs": PAIRS,
+                "pairs": list(PAIRS),
             },
             "model": {"embed_dim": EMBED_DIM, "heads": HEADS, "layers": 2},
             "window": WINDOW,
