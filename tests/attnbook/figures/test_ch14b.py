@@ -1,0 +1,51 @@
+"""The figures of page 14b draw the list."""
+
+import matplotlib.pyplot as plt
+import pytest
+
+from attnbook.figures import ch14b
+from attnbook.machines.kept_machine import CONTEXTS
+from attnbook.releases import CHIPS, DATA, KINDS, MODELS, cost
+
+
+def test_a_box_is_what_a_layer_keeps():
+    ch14b.five_layers()
+    found = ch14b.boxes()
+    assert [kind for kind, *_ in found] == list(KINDS)
+    drawn = [patch for patch in plt.gca().patches if patch.get_facecolor()[:3] != (0, 0, 0)]
+    areas = [patch.get_width() * patch.get_height() for patch in drawn]
+    for kind, name, wide, tall in found:
+        model = next(one for one in MODELS.values() if one["name"] == name)
+        alone = model | {"layers": [one | {"places": [0]} for one in model["layers"]
+                                    if one["kind"] == kind]}  # fmt: skip
+        kept = cost(alone, CHIPS["h100"], context=ch14b.LONG)["cache"] / 2
+        assert wide * tall == pytest.approx(kept)
+        assert any(area == pytest.approx(kept) for area in areas)
+
+
+def test_a_line_is_a_model_at_every_length():
+    ch14b.growth()
+    for name, line in zip(ch14b.GROWN, plt.gca().lines, strict=True):
+        assert line.get_xdata().tolist() == CONTEXTS
+        assert line.get_ydata().tolist() == pytest.approx(ch14b.caches(name))
+
+
+def test_every_published_figure_has_a_row_and_every_number_a_link():
+    table, brief = ch14b.checked(every=True), ch14b.checked()
+    assert len(table.rows) == len(DATA["checked"])
+    assert len(brief.rows) == len({(row["by"], row["what"]) for row in DATA["checked"]})
+    assert {row[2][0] for row in brief.rows} == {row["by"] for row in DATA["checked"]}
+    errors = [float(row[-1][0].rstrip("%")) for row in table.rows]
+    assert sum(abs(error) < 3 for error in errors) >= len(errors) - 1
+    sources = ch14b.Sources()
+    for entry in DATA["models"] + DATA["chips"] + DATA["checked"]:
+        for link in entry.get("sources", {"": entry.get("source")}).values():
+            assert link in repr(sources)
+            assert f'href="{link}"' in sources._repr_html_()
+
+
+def test_the_models_are_printed_with_what_is_unknown(capsys):
+    ch14b.models()
+    lines = capsys.readouterr().out.splitlines()[1:]
+    assert len(lines) == len(MODELS)
+    assert sum("unknown" in line for line in lines) == 2

@@ -1,0 +1,142 @@
+"""The list of releases: its form, its arithmetic, and the figures that others have published."""
+
+import itertools
+import math
+import re
+
+import pytest
+
+from attnbook import releases
+from attnbook.releases import CHIPS, DATA, KINDS, MODELS, UNKNOWN, cost, terms, weights_read
+
+ENTRIES = {entry["id"]: entry for entry in DATA["models"]}
+each_entry = pytest.mark.parametrize("name", ENTRIES)
+KEYS = {
+    "full": {"kv_heads", "head", "heads"},
+    "window": {"window", "kv_heads", "head", "heads"},
+    "latent": {"latent", "rotary", "heads"},
+    "chosen": {"latent", "rotary", "heads", "index", "index_heads", "top"},
+    "state": {"heads", "key", "value"},
+}
+COMPRESSED = {"shared", "stride", "window"}
+KNOWN = [name for name, one in MODELS.items() if cost(one, CHIPS["h100"], context=1024)["cache"]]
+
+
+@each_entry
+def test_a_model_has_every_field_and_a_source(name):
+    entry = ENTRIES[name]
+    fields = {"id", "name", "date", "parameters", "context", "order", "sources"}
+    experts = {"active", "experts", "chosen"}
+    assert entry.keys() - {"layers"} in (fields, fields | experts)
+    assert re.fullmatch(r"20\d\d(-(0[1-9]|1[0-2]))?", entry["date"])
+    assert "shape" in entry["sources"]
+    assert entry["sources"].keys() & {"date", "shape"}
+    assert all(link.startswith("https://") for link in entry["sources"].values())
+    for field in ("parameters", "context", *(experts & entry.keys())):
+        assert entry[field] == UNKNOWN or entry[field] > 0
+
+
+@each_entry
+def test_every_layer_is_of_a_known_kind_and_all_its_numbers_are_there(name):
+    entry = ENTRIES[name]
+    if entry["order"] == UNKNOWN:
+        assert "layers" not in entry
+        return
+    assert {letter for _, run in entry["order"] for letter in run} == entry["layers"].keys()
+    for layer in entry["layers"].values():
+        kind = layer["kind"]
+        keys = KEYS[kind]
+        if "shared" in layer:
+            keys = (keys - {"latent", "rotary"}) | COMPRESSED
+        assert layer.keys() == keys | {"kind"}
+        assert all(value == UNKNOWN or value > 0 for key, value in layer.items() if key != "kind")
+
+
+def test_the_list_is_in_the_order_of_time_with_names_of_its_own():
+    for key in ("id", "name"):
+        assert len({entry[key] for entry in ENTRIES.values()}) == len(ENTRIES)
+    years = [entry["date"][:4] for entry in ENTRIES.values()]
+    assert years == sorted(years)
+    dates = [entry["date"] for entry in ENTRIES.values() if len(entry["date"]) > 4]
+    assert dates == sorted(dates)
+    assert DATA["stamp"] >= dates[-1]
+
+
+def test_chips_and_figures_have_sources():
+    for chip in DATA["chips"]:
+        assert chip.keys() == {"id", "name", "memory", "bandwidth", "compute", "source"}
+    for row in DATA["checked"]:
+        assert row["model"] in MODELS
+        assert row["unit"] in releases.UNITS
+    assert all(one["source"].startswith("https://") for one in DATA["chips"] + DATA["checked"])
+
+
+def test_the_published_figures_are_met():
+    rows = releases.checked()
+    assert len(rows) >= 10
+    for row in rows:
+        error = abs(row["ours"] / row["value"] - 1)
+        # A checkpoint of 4 bits keeps some of its weights, and the scales of the rest, in more.
+        mixed = row["what"] == "weights" and row.get("weight_bits") == 4
+        assert error < (0.11 if mixed else 0.03), row
+
+
+def test_by_hand():
+    """Gemma 3 27B: 10 full layers and 52 of 1,024 tokens, 16 heads of 128, keys and values."""
+    numbers = 2 * 16 * 128
+    for tokens in (1024, 131072):
+        found = cost(MODELS["gemma-3-27b"], CHIPS["h100"], context=tokens)
+        assert found["cache"] == 2 * numbers * (10 * tokens + 52 * 1024)
+    assert found["token"] == 2 * numbers * 10
+    state = terms({"kind": "state", "heads": 3, "key": 4, "value": 5})
+    assert releases.entries(state, 1) == releases.entries(state, 10**6) == (0, 1)
+    assert state["numbers"] == 60
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_more_tokens_readers_and_bits_never_cost_less(name):
+    def ask(context=2048, readers=2, bits=8):
+        return cost(MODELS[name], CHIPS["h100"], context=context, readers=readers,
+                    weight_bits=bits, cache_bits=bits)  # fmt: skip
+
+    for few, many in itertools.pairwise((128, 1024, 4096, 2**20)):
+        found = ask(context=few), ask(context=many)
+        gained = found[1]["cache"] - found[0]["cache"]
+        assert gained >= 0
+        if few >= 4096:  # beyond every window, what grows is the price of a token
+            assert gained == pytest.approx((many - few) * found[0]["token"])
+    for found in (ask(), ask(readers=64), ask(bits=16)):
+        assert found["step"] == max(found["load"] + found["fetch"], found["compute"] or 0)
+    assert ask(bits=16)["cache"] == 2 * ask()["cache"]
+
+
+@pytest.mark.parametrize("name", [name for name in KNOWN if MODELS[name]["experts"]])
+def test_one_reader_reads_the_active_weights_and_many_read_all(name):
+    model = MODELS[name]
+    assert weights_read(model, 1) == pytest.approx(model["active"])
+    assert weights_read(model, 10**6) == pytest.approx(model["parameters"])
+    # Readers who choose at random: the share of experts that someone has called.
+    share = model["chosen"] / model["experts"]
+    routed = (model["parameters"] - model["active"]) / (1 - share)
+    expected = model["parameters"] - routed * (1 - share) ** 3
+    assert weights_read(model, 3) == pytest.approx(expected)
+
+
+def test_what_depends_on_an_unknown_number_is_unknown():
+    chip = CHIPS["h100"]
+    for name, known in (("gpt-4", set()), ("gpt-3", {"weights"})):
+        found = cost(MODELS[name], chip, context=2048)
+        assert {key for key, value in found.items() if value is not None} == known
+    found = cost(MODELS["deepseek-v4-pro"], chip, context=2048)
+    assert {key for key, value in found.items() if value is None} == {"compute", "bound"}
+    assert set(KINDS) == KEYS.keys()
+    assert math.isfinite(found["step"])
+
+
+def test_chosen_keys_are_kept_whole_and_read_in_part():
+    dense, sparse = (
+        cost(MODELS[name], CHIPS["h100"], context=131072, readers=32)
+        for name in ("deepseek-v3", "deepseek-v3.2")
+    )
+    assert sparse["cache"] > dense["cache"]
+    assert sparse["fetch"] < dense["fetch"] / 3
