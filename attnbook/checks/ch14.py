@@ -110,11 +110,30 @@ def check_judge(answer):
 
 
 @checker(4)
-def check_kept(answer):
-    name, linear, window = ask(answer)
-    if str(name).rstrip("?") != "Gus":
-        return f"{name}: another question has more weight on its pair. Pin each of the last rows."
-    if abs(linear - 0.7) > 0.051:
-        return f"Linear model, {name}: got {linear}. Read the weight in the column of its pair."
-    if abs(window) > 0.051:
-        return f"Window, {name}: got {window}. Is the pair within the last four words?"
+def check_gated(answer):
+    generator = torch.Generator().manual_seed(0)
+    q, k = torch.randn(2, 7, 4, generator=generator).double().unbind()
+    k = torch.nn.functional.normalize(k, dim=-1)
+    v = torch.randn(7, 3, generator=generator).double()
+    alpha, beta = (0.1 + 0.8 * torch.rand(2, 7, generator=generator)).double().unbind()
+    one = torch.ones_like(alpha)
+    for what, *gates in (
+        ("alpha and beta 1", one, one),
+        ("beta 1", alpha, one),
+        ("alpha 1", one, beta),
+        ("both gates below 1", alpha, beta),
+    ):
+        with unaided():
+            got = ask(answer, q, k, v, *gates)
+        if not isinstance(got, tuple) or len(got) != 2:
+            return "Expected (output, state)."
+        state, outputs = torch.zeros(3, 4).double(), []
+        for query, key, value, a, b in zip(q, k, v, *gates, strict=True):
+            kept = torch.eye(4).double() - b * torch.outer(key, key)
+            state = a * state @ kept + b * torch.outer(value, key)
+            outputs.append(state @ query)
+        for name, one_of, expected in zip(
+            ("output", "state"), got, (torch.stack(outputs), state), strict=True
+        ):
+            if problem := compare(one_of, expected, 1e-9, f"{what}: {name}"):
+                return problem

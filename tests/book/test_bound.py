@@ -22,6 +22,7 @@ ARITHMETIC = {
     "07": {"82": 100 - 18},
     "10": {"78": 100 * math.exp(1 - 5 / 4)},
     "13": {"500,500": 1000 * 1001 / 2},
+    "14": {"156": 12 + 4 * 36, "444": 12 * (36 + 1), "288": (12 * 36 + 4 * 36) / 2},
 }
 # What stands in the paper that the sentence before names, the largest number of float16, and what
 # an exercise states: its check, in `attnbook.checks`, knows it too.

@@ -14,6 +14,7 @@ from attnbook.drawings import (
     digit_sums,
     layer_2017,
     layer_steps,
+    porter,
     reading,
     ring,
     state_steps,
@@ -22,12 +23,11 @@ from attnbook.drawings import (
 )
 from attnbook.drawings.sheet import number, vector
 from attnkit import masks, trace
-from attnkit.efficient import linear_attention_recurrent
 from attnlab.tasks import BOS
 from attnlab.transformer import EncoderLayer
 from booktools import claims, gates, normal_form
 from experiments import parts
-from tests.book.test_drawings import cells, printed, words
+from tests.book.test_drawings import printed, words
 
 MORE = gates.ROOT / "appendices" / "exercises"
 
@@ -127,34 +127,18 @@ def test_tiles_moves_forward_and_ends_at_the_last_tile():
     assert words(DRAWINGS["tiles"], len(tiles.STOPS) - 1).count("done") == tiles.BLOCKS
 
 
-def test_linear_state_shows_the_example(capsys):
-    cells("14", "imports", "by-hand")
-    lines = capsys.readouterr().out.partition("linear")[2].strip().splitlines()
-    drawing = DRAWINGS["linear-state"]
-    for step, (line, (S, z, found)) in enumerate(zip(lines, state_steps.states(), strict=True)):
-        assert printed(line)[1:] == pytest.approx(found, abs=5e-5)
-        shown = words(drawing, step)
-        assert vector(found) in shown
-        assert vector(found) in drawing.description
-        assert {number(x) for x in (*S[0], *S[1], *z)} <= set(shown)
-
-
-def test_the_state_answers_for_an_earlier_word_as_the_package_does():
-    made = (state_steps.QUERIES, state_steps.KEYS, state_steps.VALUES)
-    query, key, value = (torch.tensor(rows).double() for rows in made)
-    _, state = linear_attention_recurrent(query, key, value)
-    word = key[state_steps.ASKED : state_steps.ASKED + 1]
-    asked, written = F.elu(word) + 1, F.elu(key) + 1
-    shares = (asked @ written.T)[0]
-    found = shares @ value / shares.sum()
-    torch.testing.assert_close((asked @ state.key_value)[0] / (asked @ state.key)[0], found)
-    drawing = DRAWINGS["linear-state"]
-    last = len(drawing.says) - 1
-    assert vector(found.tolist()) in words(drawing, last)
-    assert f"word 1 said {vector(value[0].tolist())}" in words(drawing, last)
-    sums, total = vector((shares @ value).tolist()), number(shares.sum().item())
-    assert f"({sums}) / {total} = ({vector(found.tolist())})" in drawing.says[last]
-    assert f"answers {vector(found.tolist())}" in drawing.description
+def test_porter_state_shows_what_the_page_prints():
+    lines = [printed(line) for line in output("14", "by-hand").strip().splitlines()]
+    drawing = DRAWINGS["porter-state"]
+    shown = words(drawing)
+    for (rule, told), line in zip(porter.RULES.items(), lines, strict=True):
+        _, says, added, state = porter.written(rule)
+        found = {name: porter.dot(state, key) for name, (key, _) in porter.GUESTS.items()}
+        assert line == pytest.approx([*state, *found.values()], abs=0.051)
+        answers = {f"{name}? {number(x)}" for name, x in found.items()}
+        assert {told, vector(state), f"+ {number(added)} × key", *answers} <= set(shown)
+        assert vector(state) in drawing.description
+        assert rule == "sum" or f"Ben? {number(says)}, so write {number(added)}" in shown
 
 
 def test_window_reach_is_that_of_two_layers():

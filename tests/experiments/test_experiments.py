@@ -46,7 +46,7 @@ OTHERS = ("parallel", "score_cost", "translate", "update_rates")
 UNTRAINED = ("explaining", "negation", "parallel", "real_sentence", "reference", "similar",
              "score_cost", "update_rates", "word_order", *WRITES)  # fmt: skip
 # Their files are of before a file had to say it; run again, each leaves this list.
-NOT_YET = ("docstrings", "recall", "recall_longer", "recall_states")
+NOT_YET = ("docstrings",)
 REPEATED = [name for name in NAMES if name not in (*OTHERS, *READS, *WRITES)]
 HEADER = {"command", "seeds", "interval", "versions", "device", "date"}
 OPTIONS = {"by_length": ["--task", "reverse"]}
@@ -56,6 +56,7 @@ ROWS = {
     "bottleneck": bottleneck.GROUP,
     "by_length": ("model", "steps"),
     "collapse": ("case",),
+    "drawers": ("features", "updates"),
     "heads": ("variant", "updates"),
     "learning": ("task", "model", "steps"),
     "live_translator": ("model", "steps"),
@@ -70,9 +71,6 @@ ROWS = {
     "pointing": pointing.GROUP,
     "porter": ("design", "updates", "rate"),
     "positions": positions.ROW,
-    "recall": ("form", "pairs"),
-    "recall_longer": ("form", "pairs"),
-    "recall_states": ("features", "pairs"),
     "scales": scales.GROUP,
     "score_rates": ("model", "rate"),
     "summaries": ("layers", "updates"),
@@ -171,7 +169,7 @@ def test_quick_form_says_all_of_two_seeds(name, quick):
 
 
 # What all rest on is seeded in one place, so three stand for the others, weekly.
-THREE = ("learning", "norms", "recall")
+THREE = ("learning", "norms", "porter")
 
 
 @pytest.mark.parametrize(
@@ -280,7 +278,7 @@ def test_norms_gives_gradients_as_shares_of_the_largest(quick):
         assert math.isclose(max(shares), 1, rel_tol=0.2)
 
 
-@pytest.mark.parametrize("name", ["positions", "recall"])
+@pytest.mark.parametrize("name", ["positions", "porter"])
 @whole
 def test_an_accuracy_is_a_share(name, quick):
     for interval in intervals(quick(name).written["rows"]):
@@ -298,7 +296,7 @@ def test_every_experiment_has_the_rows_that_its_chapter_reads(quick):
     assert len(rows["positions"]) == 2
     for row in rows["positions"]:
         assert list(row["accuracy"]) == list(map(str, positions.TESTED))
-    assert [row["form"] for row in rows["recall"]] == ["window", "linear"]
+    assert [row["design"] for row in rows["porter"]] == ["window", "gated delta"]
     rates = {(row["model"], row["rate"]) for row in rows["score_rates"]}
     assert len(rates) == len(score_rates.MODELS) * (len(score_rates.RATES) - 1)
     assert all(len(row["runs"]) == 2 for row in rows["score_rates"])

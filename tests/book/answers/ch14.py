@@ -1,6 +1,6 @@
 """Answers to the exercises of chapter 14 that are wrong, and what the checks must say of them."""
 
-CHECKS = {1: "check_count", 2: "check_segment", 3: "check_judge", 4: "check_kept"}
+CHECKS = {1: "check_count", 2: "check_segment", 3: "check_judge", 4: "check_gated"}
 
 WRONG = {
     (1, "the window is always full"): (
@@ -48,9 +48,23 @@ WRONG = {
         "is a window of 4",
     ),
     (3, "not a verdict"): ("lambda f: 1", "Expected True or False"),
-    (4, "the nearest"): ("lambda: ('Hal', 0.5, 1.0)", "Hal: another question"),
-    (4, "the full model's"): ("lambda: ('Gus', 1.0, 0.0)", "Linear model, Gus: got 1.0"),
-    (4, "the window has it"): ("lambda: ('Gus?', 0.7, 1.0)", "Window, Gus?: got 1.0"),
+    (4, "fades what it has just written"): ("fades_late", "beta 1: output: off by"),
+    (4, "corrects by the state before it faded"): ("by_the_old", "beta 1: output: off by"),
+    (4, "reads before it writes"): ("reads_early", "alpha and beta 1: output: off by"),
+    (4, "adds without correcting"): ("adds", "alpha and beta 1: output: off by"),
+    (4, "writes with full strength"): (
+        "lambda q, k, v, a, b: gated_delta(q, k, v, a, b * 0 + 1)",
+        "alpha 1: output: off by",
+    ),
+    (4, "never fades"): (
+        "lambda q, k, v, a, b: gated_delta(q, k, v, a * 0 + 1, b)",
+        "beta 1: output: off by",
+    ),
+    (4, "the state turned over"): (
+        "lambda *x: (gated_delta(*x)[0], gated_delta(*x)[1].T)",
+        "alpha and beta 1: state",
+    ),
+    (4, "output alone"): ("lambda *x: gated_delta(*x)[0]", "Expected (output, state)"),
 }
 
 HELPERS = """
@@ -129,4 +143,32 @@ def plausible(form):
     one = torch.ones_like(v)
     right = torch.allclose(form(q, k, one), one) and form(q, k, v.clamp(-1, 1)).abs().max() <= 1
     return bool(right) and not leak(form)
+
+
+def rule(q, k, v, alpha, beta, step, early=False):
+    S, outputs = torch.zeros(v.shape[1], k.shape[1]).to(v), []
+    for query, key, value, a, b in zip(q, k, v, alpha, beta):
+        before, S = S, step(S, key, value, a, b)
+        outputs.append((before if early else S) @ query)
+    return torch.stack(outputs), S
+
+
+def written(S, key, value, a, b):
+    return a * S + torch.outer(b * (value - a * S @ key), key)
+
+
+def fades_late(*x):
+    return rule(*x, lambda S, k, v, a, b: a * (S + torch.outer(b * (v - S @ k), k)))
+
+
+def by_the_old(*x):
+    return rule(*x, lambda S, k, v, a, b: a * S + torch.outer(b * (v - S @ k), k))
+
+
+def reads_early(*x):
+    return rule(*x, written, early=True)
+
+
+def adds(*x):
+    return rule(*x, lambda S, k, v, a, b: a * S + torch.outer(b * v, k))
 """

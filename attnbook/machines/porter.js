@@ -1,0 +1,154 @@
+// A porter with a choice of memories; the kit and layers.js stand before it.
+
+const FEATURES = 8, ROOMS = 10, PAIR = 2 * (FEATURES + ROOMS), NEAR = 4, MOST = 48, LONGEST = 600, SHARP = 60, AGE = 0.15, SILENCE = 45;
+const isState = (memory) => /sum|delta|gated/.test(memory);
+const zeros = (n) => Array(n).fill(0);
+
+// ---- What is computed.
+
+function mixed(x) {
+  for (const [shift, factor] of [[16, 0x21f0aaad], [15, 0x735a2d97]]) x = Math.imul(x ^ (x >>> shift), factor);
+  return (x ^ (x >>> 15)) >>> 0;
+}
+
+/** The key of a name, of length 1: numbers of a hash of its letters. */
+function keyOf(name) {
+  const hash = [...name.toLowerCase()].reduce((found, letter) => mixed(found ^ letter.charCodeAt()), 0);
+  const key = zeros(FEATURES).map((_, at) => mixed(hash + at + 1) / 2 ** 31 - 1), long = Math.hypot(...key);
+  return key.map((v) => v / long);
+}
+
+/** Pairs [name, room] as they were told; null where a new day begins. */
+function heard(said) {
+  const found = [];
+  for (const [, name, room] of said.matchAll(/([A-Za-z]+) ?([0-9])|\//g)) {
+    found.push(name ? [name, Number(room)] : null);
+    if (found.filter(Boolean).length === MOST) break;
+  }
+  return found;
+}
+
+function written(told, rule) {
+  let state = zeros(ROOMS).map(() => zeros(FEATURES));
+  for (const one of told) {
+    const key = one && keyOf(one[0]);
+    state = state.map((row, room) => {
+      if (!one) return rule === "gated" ? zeros(FEATURES) : row;
+      const more = (room === one[1]) - (rule === "sum" ? 0 : dot(row, key));
+      return row.map((v, f) => v + more * key[f]);
+    });
+  }
+  return state;
+}
+
+/** The shares of all pairs for a query. */
+function looked(query, keys, memory) {
+  const raised = keys.map((key, j) => Math.exp(SHARP * dot(query, key) - AGE * (keys.length - 1 - j) - SILENCE));
+  const attend = (kept) => {
+    const own = raised.map((v, j) => (kept(j) ? v : 0)), sum = own.reduce((a, b) => a + b, 1);
+    return own.map((v) => v / sum);
+  };
+  const near = (j) => j >= keys.length - NEAR, every = () => true;
+  if (memory === "both") {
+    const other = attend(every);
+    return attend(near).map((v, j) => (v + other[j]) / 2);
+  }
+  if (memory !== "best") return attend(memory === "window" ? near : every);
+  const agreed = keys.map((key) => dot(query.map(Math.sign), key.map(Math.sign)));
+  const best = [...keys.keys()].sort((a, b) => agreed[b] - agreed[a] || b - a).slice(0, NEAR);
+  return attend((j) => best.includes(j));
+}
+
+function loudest(bars) {
+  const most = Math.max(...bars);
+  return most < 0.2 ? -1 : bars.findIndex((v) => v > most - 1e-9);
+}
+
+function bytes(memory, n) {
+  const near = Math.min(n, NEAR);
+  const kept = { all: PAIR * n, window: PAIR * near, both: PAIR * (n + near) / 2, best: (PAIR + 1) * n }[memory] ?? 2 * FEATURES * ROOMS;
+  return { kept, read: memory === "best" ? n + PAIR * near : kept };
+}
+
+function compute(_, { said, memory, ask }) {
+  const told = heard(said), pairs = told.filter(Boolean), today = new Map(told.slice(told.lastIndexOf(null) + 1));
+  const guests = [...today.keys()], rooms = [...today.values()], asked = Math.min(ask, guests.length - 1), is = isState(memory);
+  const state = is ? written(told, memory) : [], keys = pairs.map(([name]) => keyOf(name)), queries = guests.map(keyOf);
+  const shares = is ? [] : queries.map((query) => looked(query, keys, memory));
+  const bars = queries.map((query, g) => (is ? state.map((row) => dot(row, query))
+    : zeros(ROOMS).map((_, room) => shares[g].reduce((sum, v, j) => sum + v * (pairs[j][1] === room), 0))));
+  const answers = bars.map(loudest);
+  return { guests, rooms, pairs: pairs.length, asked, answers, right: answers.filter((v, g) => v === rooms[g]).length,
+    bars: bars[asked] ?? zeros(ROOMS), shares: shares[asked] ?? [], state, ...bytes(memory, pairs.length) };
+}
+
+// ---- The page.
+
+const CELL = 22, LINE = 20, LEFT = 18, TOP = 30, TALL = ROOMS * LINE, GRID = FEATURES * CELL, ZERO = LEFT + GRID + 76, UNIT = 80, WIDE = ZERO + 1.5 * UNIT;
+
+const stage = `<div class="porter-whole"><div><p class="machine-head">asked for each guest of the day, he says</p><ol class="porter-guests"></ol></div>
+<svg class="porter-memory" viewBox="0 0 ${WIDE} ${TOP + TALL + 4}" aria-hidden="true"></svg></div>`;
+
+function saidField() {
+  const input = make("input", { type: "text", maxLength: LONGEST, autocomplete: "off", spellcheck: false });
+  return control("He hears", input, "said", { show: (s) => { if (input.value !== s.said) input.value = s.said; },
+    read: () => input.value, fits: (v) => typeof v === "string" && v.length <= LONGEST });
+}
+
+const controls = ({ names, labels }) => {
+  const draw = (s, i) => mixed(s.pairs + i) >>> 3;
+  const add = (s, more) => {
+    const said = `${s.said.trim()}${/\d\s*$/.test(s.said) ? "," : ""} ${more.join(", ")}`;
+    return s.pairs + more.length > MOST || said.length > LONGEST ? {} : { said };
+  };
+  return [saidField(), slider("Ask for", "ask", { max: (s) => Math.max(s.guests.length - 1, 1), text: (_, s) => s.guests[s.asked] ?? "nobody" }),
+    ...labels.map(([memory, name]) => button(name, () => ({ memory }), (s) => s.memory === memory)),
+    button("Four more guests", (s) => add(s, names.filter((name) => !s.said.includes(name)).slice(0, 4).map((name, i) => `${name} ${draw(s, i) % ROOMS}`))),
+    button("New rooms for all", (s) => add(s, s.guests.map((name, i) => `${name} ${(s.rooms[i] + 1 + draw(s, i) % 9) % ROOMS}`))),
+    button("New day", (s) => ({ said: `${s.said.trim()} /`.slice(0, LONGEST) }))];
+};
+
+const fits = { memory: (v, _, { labels }) => labels.some(([one]) => one === v), ask: (v) => Number.isInteger(v) && v >= 0 && v < MOST };
+
+function build({ page, on, take }) {
+  on(page.guests, "click", ({ target }) => {
+    const at = [...page.guests.children].indexOf(target.closest("li"));
+    if (at >= 0) take({ ask: at });
+  });
+}
+
+const cell = (x, y, wide, tall, v) => rect(v < 0 ? "porter-less" : "porter-more", x, y, wide - 1, tall - (tall > 4), { fill_opacity: Math.min(Math.abs(v), 1) });
+const cells = (row, x, y, tall) => row.map((v, f) => cell(x + f * CELL, y, CELL, tall, v));
+
+/** What is kept: a state of ten rows, or a row for each pair, with its share at the right. */
+function memory({ said, memory: kind, state, shares }) {
+  if (isState(kind)) return state.flatMap((row, room) => cells(row, LEFT, TOP + room * LINE, LINE));
+  const pairs = heard(said).filter(Boolean), from = kind === "window" ? Math.max(0, pairs.length - NEAR) : 0;
+  const tall = Math.min(LINE, TALL / Math.max(pairs.length - from, 1));
+  return pairs.slice(from).flatMap(([name], j) => {
+    const y = TOP + j * tall, share = shares[from + j] ?? 0;
+    return [...cells(keyOf(name), LEFT, y, tall), ...share > 0.02 ? [rect("porter-share", LEFT + GRID + 4, y, 40 * share, Math.max(tall - 1, 1))] : []];
+  });
+}
+
+function show(now, { page }) {
+  const { guests, rooms, answers, asked, right, kept, read, pairs, bars } = now, name = guests[asked], answer = answers[asked];
+  say(page.big, name ? `Right for ${right} of ${plural(guests.length, "guest")}, with ${whole(kept)} bytes` : "Nobody is here today");
+  say(page.say, `${name ? `${name}? ${answer < 0 ? "He says nothing" : `He says ${answer}`}${answer === rooms[asked] ? ", and that is right" : `; it is ${rooms[asked]}`}. ` : ""}` +
+    `${plural(pairs, "pair")} told: ${whole(PAIR * pairs)} bytes${read < kept ? `; an answer reads ${whole(read)}` : ""}.`);
+  fill(page.guests, guests, () => make("li", {}, make("span"), make("span")), ({ classList, children: [who, what] }, guest, g) => {
+    classList.toggle("porter-asked", g === asked);
+    classList.toggle("porter-wrong", answers[g] !== rooms[g]);
+    say(who, `${guest} ${rooms[g]}`);
+    say(what, answers[g] === rooms[g] ? "✓" : answers[g] < 0 ? "✗ –" : `✗ ${answers[g]}`);
+  });
+  page.memory.replaceChildren(text("porter-name", LEFT, 10, name ? `the key of ${name}` : ""), ...name ? cells(keyOf(name), LEFT, 14, 12) : [], ...memory(now),
+    text("porter-name", ZERO, 10, "answer"), rule("porter-axis", ZERO, TOP, ZERO, TOP + TALL), ...bars.flatMap((v, room) => {
+      const long = clamp(v, -0.25, 1.4) * UNIT, y = TOP + room * LINE, more = { text_anchor: "end" };
+      return [...isState(now.memory) ? [text("porter-room", LEFT - 4, y + 14, String(room), more)] : [], text("porter-room", ZERO - 22, y + 14, String(room), more),
+        rect(room === rooms[asked] ? "porter-bar porter-good" : "porter-bar", Math.min(ZERO, ZERO + long), y + 2, Math.abs(long), LINE - 5)];
+    }));
+}
+
+export default machine({ name: "porter", label: "A porter and his memory", data: ["names", "labels"], settings: ["said", "memory", "ask"],
+  stage, controls, fits, build, compute, show });

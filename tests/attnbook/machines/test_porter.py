@@ -1,0 +1,148 @@
+"""The porter: his answers are those of torch's attention and of the papers' recurrences."""
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from attnbook.machines import Porter
+from attnbook.machines.porter import (
+    AGE,
+    BEST,
+    MEMORIES,
+    NAMES,
+    ROOMS,
+    SHARP,
+    SILENCE,
+    WINDOW,
+    WRITERS,
+    key,
+    written,
+)
+from attnkit.efficient import best_keys, gated_delta_segment
+
+SAID = ", ".join(f"{name} {room}" for name, room in zip(NAMES, "161803398874", strict=False))
+
+
+def make(**settings) -> Porter:
+    return Porter(**{"said": SAID, "title": "A porter"} | settings)
+
+
+AGAIN = f"{SAID}, Ann 5, Ben 0, Ann 8"
+SETTINGS = [
+    {"memory": "all", "ask": 3},
+    {"memory": "window", "said": AGAIN, "ask": 47},
+    {"memory": "both", "said": "ann7 Ann 3. Zoe 1"},
+    {"memory": "best", "said": AGAIN, "ask": 1},
+    {"memory": "sum", "said": f"{SAID} / Ann 4, Una 2", "ask": 1},
+    {"memory": "delta", "said": f"{AGAIN} / Ann 4"},
+    {"memory": "gated", "said": f"{AGAIN} / Ann 4, Una 2"},
+    {"memory": "gated", "said": "Ann 4 /"},
+    {"memory": "window", "said": ""},
+    {"memory": "best", "said": "Ann 3, Ben <b>7</b>, é 4 %:/ Ben 1"},
+]
+
+
+def attended(machine: Porter) -> np.ndarray:
+    """What torch's attention brings to each guest (guests, ROOMS), by the docstring's words."""
+    pairs = [one for one in machine.heard() if one]
+    query = torch.tensor(np.array([key(name) for name in machine.guests()]))
+    keys = torch.tensor(np.array([key(name) for name, _ in pairs]))
+    value = F.one_hot(torch.tensor([room for _, room in pairs]), ROOMS).double()
+    age = torch.arange(len(pairs)).flip(0).double()
+    agreed = (query[:, None].sign() == keys.sign()).sum(-1) - age / 1000  # newer ones first
+    kept = {
+        "all": torch.ones_like(agreed, dtype=torch.bool),
+        "window": (age < WINDOW).expand_as(agreed),
+        "best": agreed >= agreed.topk(min(BEST, len(pairs))).values[:, -1:],
+    }
+
+    def attend(seen):
+        bias = (-AGE * age).masked_fill(~seen, -torch.inf)
+        bias = F.pad(bias, (0, 1), value=SILENCE)  # a key of zeros, whose value is nothing
+        more = [F.pad(x, (0, 0, 0, 1)) for x in (keys, value)]
+        return F.scaled_dot_product_attention(query, *more, attn_mask=bias, scale=SHARP)
+
+    if machine.memory == "both":
+        return (attend(kept["all"]) + attend(kept["window"])).numpy() / 2
+    return attend(kept[machine.memory]).numpy()
+
+
+@pytest.mark.parametrize("memory", MEMORIES[:4])
+def test_pairs_are_attended_to_as_by_torch(memory):
+    for ask in range(12):
+        machine = make(memory=memory, said=AGAIN, ask=ask)
+        assert machine.compute()["bars"] == pytest.approx(attended(machine)[ask], abs=1e-9)
+
+
+@pytest.mark.parametrize("rule", WRITERS)
+def test_a_state_is_that_of_the_papers_recurrence(rule):
+    machine = make(memory=rule, said=f"{AGAIN} / Ann 4, Una 2")
+    state, one = torch.zeros(ROOMS, 8).double(), torch.eye(8).double()
+    for pair in machine.heard():
+        if pair is None:
+            alpha = 0.0 if rule == "gated" else 1.0
+            state = alpha * state
+            continue
+        k = torch.tensor(key(pair[0]))
+        v = torch.eye(ROOMS)[pair[1]].double()
+        kept = one if rule == "sum" else one - torch.outer(k, k)
+        state = state @ kept + torch.outer(v, k)
+    shown = machine.compute()
+    assert np.array(shown["state"]) == pytest.approx(state.numpy(), abs=1e-12)
+    assert shown["bars"] == pytest.approx((state @ torch.tensor(key("Ann"))).numpy(), abs=1e-12)
+
+
+@torch.no_grad()
+def test_package_and_porter_write_and_choose_alike():
+    pairs = make(said=AGAIN).heard()
+    keys = torch.tensor(np.array([key(name) for name, _ in pairs]))
+    value = F.one_hot(torch.tensor([room for _, room in pairs]), ROOMS).double()
+    _, state = gated_delta_segment(keys, keys, value, torch.ones(len(pairs)).double())
+    assert written(pairs, "delta") == pytest.approx(state.mT.numpy(), abs=1e-12)
+    machine = make(said=AGAIN, memory="best", ask=2)
+    agreed = keys[2].sign() @ keys.sign().mT + torch.arange(len(pairs)) / 1000
+    kept = best_keys(agreed[None], BEST)[0]
+    assert set(np.flatnonzero(machine.compute()["shares"])) == set(kept.nonzero()[:, 0].tolist())
+
+
+def test_a_key_has_length_one_and_depends_on_its_letters_alone():
+    keys = np.array([key(name) for name in NAMES])
+    assert np.linalg.norm(keys, axis=1) == pytest.approx(1)
+    assert len(set(NAMES)) == len(NAMES)
+    assert (key("ANN") == key("ann")).all()
+    overlap = keys @ keys.T - np.eye(len(NAMES))
+    assert overlap.max() < 0.9
+    assert abs(overlap.mean()) < 0.05
+
+
+def test_the_delta_rule_says_what_was_told_last_and_a_gate_forgets_at_a_new_day():
+    pairs = [("Ann", 3), ("Ben", 7), ("Ann", 5)]
+    for rule in ("delta", "gated"):
+        said = written(pairs, rule) @ key("Ann")
+        assert said == pytest.approx(np.eye(ROOMS)[5])
+    assert (written([*pairs, None], "gated") == 0).all()
+    assert (written([*pairs, None], "delta") != 0).any()
+
+
+def test_only_states_keep_the_same_bytes_and_only_the_best_read_less_than_they_keep():
+    for memory in MEMORIES:
+        few, many = make(memory=memory).compute(), make(memory=memory, said=AGAIN).compute()
+        assert (few["kept"] == many["kept"]) is (memory in ("window", *WRITERS))
+        assert (many["read"] < many["kept"]) is (memory == "best")
+
+
+def test_what_is_typed_is_heard_leniently_and_up_to_48_pairs():
+    assert make(said="ann7 Ben, Cid 1 x / 5 Ben  3").heard() == [("ann", 7), ("Cid", 1), None]
+    assert len(make(said="A 1 " * 100).heard()) == 48
+    with pytest.raises(ValueError, match="said: expected at most 600 letters"):
+        make(said="a" * 601)
+    with pytest.raises(ValueError, match="memory: expected one of"):
+        make(memory="none")
+
+
+def test_its_picture_and_words_hold_no_measured_number():
+    data, metadata = make(said="Ann 3", title="B")._repr_mimebundle_()
+    assert data["text/plain"] == metadata["image/png"]["alt"]
+    assert data["text/plain"].startswith('B. A porter is told "Ann 3"')
+    assert data["image/png"]
