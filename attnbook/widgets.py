@@ -1,10 +1,12 @@
 """Widgets for the pages that are no notebooks, as the directive `attention-widget` takes them."""
 
-from attnbook import translators
+from attnbook import recorded, translators
 from attnbook.drawings.lookup import PHONE_BOOK
-from attnbook.machines import HideAWord, QueryPlane
+from attnbook.figures import ch06
+from attnbook.machines import HideAWord, MaskPainter, OrderMachine, QueryPlane
 from attnlab import Translator
 
+SENTENCE = ["the", "black", "cat", "did", "not", "eat", "the", "apple"]
 STEPS = (
     (
         "Hide “black”",
@@ -39,7 +41,7 @@ def hide_a_word() -> HideAWord:
     """
     return HideAWord(
         translators.translator("live_translator_additive"),
-        ["the", "black", "cat", "did", "not", "eat", "the", "apple"],
+        SENTENCE,
         steps=STEPS,
         plays=True,
         model=Translator.load(translators.REAL_MODELS["Transformer"]),
@@ -62,4 +64,30 @@ def phone_book() -> QueryPlane:
         query=PHONE_BOOK.query,
         names=PHONE_BOOK.names,
         title="Ask for a number: drag the query",
+    )
+
+
+def look_back() -> HideAWord:
+    """The same sentence, to press its words and nothing else."""
+    return HideAWord(
+        translators.translator("live_translator_additive"), SENTENCE, anchor="look-back"
+    )
+
+
+def tiles() -> OrderMachine:
+    """The words of chapter 07 in the order in which they were written, without positions.
+
+    Example:
+        >>> max(tiles().compute()["moved"])
+        0.0
+    """
+    words = ["hang", "them", "not", "let", "them", "go"]
+    kept = recorded.results("orders")["kept"]
+    return OrderMachine(words, kept, anchor="tiles", title="Shuffle the words")
+
+
+def mask() -> MaskPainter:
+    """Chapter 06's model with its mask upside down, which looks wonderful."""
+    return ch06.painter(
+        writer="upside", rule="upside", anchor="mask", title="Who may look at whom?"
     )

@@ -3,7 +3,7 @@
 python -m booktools.form            a table of every built chapter
 python -m booktools.form 05 06      of those whose name contains 05 or 06
 
-A notebook whose metadata hold `page` is in this form, and the build stops where it breaks it:
+A page whose metadata hold `page` is in this form, and the build stops where it breaks it:
 
     "page": {"question": "Why the root?", "ideas": ["scores spread with the width", ...]}
 
@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import yaml
 from bs4 import BeautifulSoup
 from sphinx.application import Sphinx
 from sphinx.util import logging
@@ -102,10 +103,14 @@ def faults(page: dict, found: Form) -> Iterator[str]:
 
 
 def stated(path: Path) -> dict | None:
-    """What a notebook's metadata say of its page; `None` where it is not in the form."""
-    if path.suffix != ".ipynb":
+    """What a page's metadata say of it, a notebook's or those at the head of a Markdown file;
+    `None` where it is not in the form."""
+    if path.suffix == ".ipynb":
+        return normal_form.read(path).metadata.get("page")
+    if path.suffix != ".md" or not path.is_file():  # such as the page for addresses of nothing
         return None
-    return normal_form.read(path).metadata.get("page")
+    head = re.match(r"---\n(.*?)^---$", path.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    return yaml.safe_load(head[1]).get("page") if head else None
 
 
 def hold_to_form(app: Sphinx, page: str, template: str, context: dict, doctree: object) -> None:

@@ -53,10 +53,7 @@ class HideAWord(Machine):
     """
 
     _kits = (*Machine._kits, "translator")
-    _about = (
-        "The first sentence was translated beforehand, with each word hidden and left out; "
-        "yours is translated in your browser."
-    )
+    _about = "A small model wrote this French beforehand, with each word hidden and left out."
     _limits: ClassVar = {
         "own": None,
         "word": lambda _: (-1, LONGEST - 1),
@@ -99,6 +96,11 @@ class HideAWord(Machine):
             sentences=inputs.strings("sentences", sentences),
             **rest,
         )
+
+    @property
+    def comes_by_itself(self) -> bool:
+        """Whether a page keeps room for it: where it stands above all text."""
+        return self.plays
 
     def compute(self) -> dict:
         if self.own:  # which the page translates

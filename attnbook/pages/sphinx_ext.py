@@ -112,8 +112,10 @@ def check_state(app: Sphinx, doctree: nodes.document) -> None:
     state = _saved_state(app)
     for node in views:
         view = _view(node)
+        if "state" in view:
+            state[view["model_id"]] = view["state"]
         model = view["model_id"]
-        if model not in state and "state" not in view:
+        if model not in state:
             raise ExtensionError(
                 f"{app.env.docname}: widget view {model} has no state of type {STATE_MIME}; run "
                 "the notebook again and save its widgets"

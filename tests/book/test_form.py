@@ -24,6 +24,15 @@ def test_the_open_path_is_what_a_reader_sees_before_opening_anything():
     assert found == form.Form(ideas=4, words=10, numbers=4, code=2, folds=1)
 
 
+def test_a_page_in_markdown_says_so_at_its_head(tmp_path):
+    file = tmp_path / "page.md"
+    assert form.stated(file) is None
+    file.write_text("# Why?\n\n---\npage: 1\n---\n")
+    assert form.stated(file) is None
+    file.write_text("---\npage:\n  question: Why?\n  ideas:\n    - it is so\n---\n\n# Why?\n")
+    assert form.stated(file) == {"question": "Why?", "ideas": ["it is so"]}
+
+
 WHOLE = {"question": "Why the root?", "ideas": ["scores spread with the width"]}
 SMALL = form.Form(1, 1800, 60, 120, 10)
 

@@ -165,6 +165,11 @@ class LiveTranslator(Widget):
         self.on_msg(self._answer)
 
     @property
+    def comes_by_itself(self) -> bool:
+        """Whether a page keeps room for it."""
+        return not self.on_demand
+
+    @property
     def translators(self) -> dict[str, Translator]:
         """All of them, by name."""
         return self._translators

@@ -1,10 +1,10 @@
 """Widgets on pages that are no notebooks: their directives, and the files of live translators."""
 
-import base64
 import hashlib
 import html
 import importlib
 import json
+from base64 import b64encode
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import ClassVar
 from anywidget import AnyWidget
 from docutils import nodes
 from docutils.parsers.rst import directives
+from ipywidgets.widgets.widget import _remove_buffers
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
@@ -43,7 +44,7 @@ def write_models(folder: Path, named: Mapping[str, str]) -> list[Path]:
             path = folder / file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
-            text = base64.b64encode(content).decode()
+            text = b64encode(content).decode()
             script = f'document.currentScript.dataset.base64="{text}";\n'
             path.with_name(f"{path.name}.js").write_text(script, "utf-8")
             written.append(path)
@@ -111,8 +112,7 @@ class LiveTranslatorDirective(SphinxDirective):
 class WidgetDirective(SphinxDirective):
     """`attention-widget`: any of attnkit's widgets on a page that is no notebook.
 
-    The argument is the function that makes it, "module:function". A widget whose state holds
-    bytes, as a recorded explorer's, needs a notebook to travel in.
+    The argument is the function that makes it, "module:function".
     """
 
     required_arguments = 1
@@ -122,20 +122,15 @@ class WidgetDirective(SphinxDirective):
 
 
 def widget_of(origin: str) -> Widget:
-    """The widget that the function "module:function" returns, fit for a page without a notebook.
+    """The widget that the function "module:function" returns.
 
     Raises:
-        ExtensionError: there is no such function, it returns something else, or the widget's state
-            holds bytes.
+        ExtensionError: there is no such function, or it returns something else.
     """
     made = made_by(origin, "attention-widget")
     if not isinstance(made, Widget):
         found = f"a {type(made).__name__}"
         raise ExtensionError(f"attention-widget: expected {origin} to return a widget, got {found}")
-    held = sorted(name for name, value in made.get_state().items() if isinstance(value, bytes))
-    if held:
-        expected = f"attention-widget: expected {origin} to return a widget without bytes"
-        raise ExtensionError(f"{expected}, got one with {', '.join(held)}")
     return made
 
 
@@ -149,19 +144,18 @@ def view(widget: Widget) -> tuple[str, str, str]:
     # An instance is of a class of its own, which anywidget makes: its traits are inherited.
     every, of_all = widget.trait_names(sync=True), AnyWidget.class_trait_names(sync=True)
     kept = {name for name in {*every} - {*of_all} if not name.startswith("_")} | {"_anywidget_id"}
-    state = {
-        name: value
-        for name, value in widget.get_state().items()
-        if name in kept and not isinstance(value, bytes)
-    }
+    found = {name: v for name, v in widget.get_state().items() if name in kept and v != b""}
+    plain, paths, held = _remove_buffers(found)
+    parts = [{"path": p, "data": b64encode(v).decode()} for p, v in zip(paths, held, strict=True)]
+    state = {"state": plain, "buffers": parts}
     # Not the random one of the widget, or no two builds would be the same.
     name = hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()[:32]
-    data = inert({"model_id": name, "state": {"state": state}})
+    data = inert({"model_id": name, "state": state})
     alt = html.escape(widget.description(), quote=True)
     picture = f'<img alt="{alt}" src="data:image/png;base64,{png(widget.figure())}">'
     # Room is kept for what comes by itself; what the reader asks for may push the page down.
     kind = widget._anywidget_id.split(".")[-2].replace("_", "-")
-    room = "" if getattr(widget, "on_demand", False) else f" attnkit-{kind}"
+    room = f" attnkit-{kind}" if getattr(widget, "comes_by_itself", False) else ""
     return (
         f'<div class="attnkit-view{room}">',
         f'<script type="{VIEW_MIME}">{data}</script>',
