@@ -183,17 +183,3 @@ def check_finder(answer):
             return f"You turn down a right decoder{what}."
         if verdict and what in BUGS:
             return f"You let a decoder pass that {what}."
-
-
-@checker(5)
-def check_room(answer):
-    got = ask(answer)
-    if not isinstance(got, tuple) or len(got) != 3:
-        return "Expected three numbers of words, for 4, 2 and 1 heads of keys."
-    for kv_heads, words in zip((4, 2, 1), got, strict=True):
-        per_word = 2 * kv_heads * 16 * 2 * 4  # the widget's own product
-        if words != 2600 // per_word:
-            return (
-                f"{kv_heads} heads of keys: {words} words. Move the slider to the"
-                " last word at which the cache holds at most 2,600 bytes."
-            )

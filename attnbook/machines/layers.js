@@ -34,3 +34,17 @@ function normed(x, weight, bias) {
   const by = 1 / Math.sqrt(dot(centred, centred) / x.length + 1e-5);
   return centred.map((v, i) => v * by * weight[i] + bias[i]);
 }
+
+/** nn.RMSNorm of a vector. */
+function rms(x, weight) {
+  const by = 1 / Math.sqrt(dot(x, x) / x.length + 1e-5);
+  return x.map((v, i) => v * by * weight[i]);
+}
+
+/** Pairs of features turned by the place, as `positions.rotary` turns them. */
+const rotated = (x, place) => x.map((v, i) => {
+  const pair = i - i % 2, angle = place / 10000 ** (pair / x.length), [cos, sin] = [Math.cos(angle), Math.sin(angle)];
+  return i % 2 ? x[pair] * sin + v * cos : v * cos - x[i + 1] * sin;
+});
+
+const largest = (list) => list.indexOf(Math.max(...list));

@@ -7,8 +7,6 @@ const namesOf = ({ switches }, kind = "") => switches.map(([name]) => name).filt
 
 // ---- What is computed.
 
-const largest = (list) => list.indexOf(Math.max(...list));
-
 const norm = ({ net, off }, rows, name, from) => (off.has(name) ? rows : rows.map((row) => normed(row, net[`${from}.weight`], net[`${from}.bias`])));
 
 const linear = ({ net }, rows, name) => rows.map((row) => plus(times(net[`${name}.weight`], row), net[`${name}.bias`]));

@@ -24,6 +24,7 @@ from attnbook.drawings import (
     cache,
     encoder_decoder,
     heads,
+    latent,
     lookup,
     luong,
     masks,
@@ -518,14 +519,28 @@ def test_grouped_heads_shows_the_counted_bytes(capsys):
     assert drawn == [f"cache: {size:,} bytes" for size in counted.values()]
 
 
+def test_the_latent_gives_the_scores_of_the_example_both_ways(capsys):
+    run = cells("13b", "by-hand")
+    assert (run["c"].tolist(), run["W"].tolist()) == (
+        list(latent.LATENT), [[list(row) for row in up] for up in latent.KEY_UP]
+    )  # fmt: skip
+    assert run["keys"].tolist() == [list(latent.key(head)) for head in (0, 1)]
+    assert run["brought"].tolist() == [list(latent.absorbed(head)) for head in (0, 1)]
+    lines = [printed(line) for line in capsys.readouterr().out.splitlines()]
+    scores = [latent.dot(latent.absorbed(head), latent.LATENT) for head in (0, 1)]
+    assert lines == [scores, scores]
+    drawn = words(DRAWINGS["latent-two-ways"])
+    assert [drawn.count(f"= {score}") for score in scores] == [2, 2]
+
+
 def test_growing_cache_shows_the_example(capsys):
-    loop = ("as-loop-code", "as-loop-count")
-    run = cells("13", "imports", "by-hand", *loop, "as-matmul-code", "as-attnkit-code")
+    spoken = cells("13", "loop", "loop-count")["words"]
     text = capsys.readouterr().out
-    (kept,) = re.findall(r"with_cache: \[(.*)\]", text)
-    (again,) = re.findall(r"everything_again: \[(.*)\]", text)
+    run = cells("13", "imports", "as-matmul-code", "as-attnkit-code", folder=EXERCISES)
+    capsys.readouterr()
+    kept, again = re.findall(r"multiply-adds \[(.*)\]", text)
     assert (printed(kept), printed(again)) == (list(cache.WITH_CACHE), list(cache.AGAIN))
-    assert run["words"] == list(cache.WORDS)
+    assert run["words"] == spoken == list(cache.WORDS)
     assert run["cache"].nbytes == cache.nbytes(2)
     drawing = DRAWINGS["growing-cache"]
     for place, output in enumerate(run["stepwise"].tolist()):

@@ -8,7 +8,7 @@ from attnbook import recorded
 from attnbook.machines import CostCurves
 from attnkit.viz import AttentionExplorer
 from booktools.widget_page import write_page
-from tests.attnbook.machines import test_cache_scrubber as cache
+from tests.attnbook.machines import test_decode_race as race
 from tests.attnbook.machines import test_lamp_machine as lamps
 from tests.attnbook.machines import test_lie_machine as lie
 from tests.attnbook.machines import test_query_plane as plane
@@ -106,49 +106,51 @@ def test_a_query_twice_as_long_keeps_its_direction(show):
     assert snapshot(root)["query"] == pytest.approx([x / 2, y / 2])
 
 
-# ---- The cache.
+# ---- The race.
 
 
-@pytest.mark.parametrize("kv_heads", [4, 2, 1])
-def test_the_cells_and_the_table_are_what_is_counted(show, kv_heads):
-    machine = cache.make(kv_heads=kv_heads)
+def clock(text: str) -> float:
+    return float(text.replace(",", ""))
+
+
+@pytest.mark.parametrize("bug", ["none", "draft"])
+def test_a_race_ends_with_every_word_and_two_clocks(show, bug):
+    machine = race.make(bug=bug)
+    page, root, record = show(machine)
+    cells = [row.locator("td") for row in root.locator("tbody tr").all()]
+    assert {row.nth(3).inner_text() for row in cells} == {"–"}
+    root.get_by_role("button", name="Race").click()
+    page.wait_for_function("document.querySelector('.machine-live').textContent.includes('ms')")
+    machine.step = race.LAST
+    now = machine.compute()
+    assert snapshot(root)["step"] == race.LAST
+    lanes = [
+        lane.locator("p").last.inner_text() for lane in root.locator(".race-lanes > div").all()
+    ]
+    assert lanes == [" ".join(now[way]) for way in ("written", "right")]
+    wrong = [a for a, b in zip(now["written"], now["right"], strict=True) if a != b]
+    assert root.locator(".race-lanes em").all_inner_texts() == wrong
+    with_cache, again = (clock(row.nth(3).inner_text()) for row in cells)
+    assert 0 < with_cache < again
+    # Every step has its dot, and the time of fewer steps is the less.
+    assert root.locator(".race-picture circle").count() == 2 * race.LAST
+    move(root, "Words", 3)
+    assert clock(cells[1].nth(3).inner_text()) < again
+    control(root, "Song").select_option(index=1)
+    assert {row.nth(3).inner_text() for row in cells} == {"–"}
+    assert not record.console
+
+
+def test_the_table_of_the_race_is_what_is_counted(show):
+    machine = race.make()
     _, root, _ = show(machine)
-    for step in (1, 7, 15):
+    for step in (1, 7, race.LAST):
         move(root, "Words", step)
         machine.step = step
-        cells = [row.locator("td").all_inner_texts() for row in root.locator("tbody tr").all()]
-        assert cells == [
-            [f"{machine.multiply_adds(step, cached=kept):,}", f"{machine.total(cached=kept):,}"]
-            for kept in (True, False)
-        ]
-        assert root.locator(".cache-key").count() == step * kv_heads
-        assert root.locator(".cache-saved").count() == 2 * step * (4 - kv_heads)
-        assert (
-            root.locator(".machine-big").inner_text() == f"{machine.nbytes():,} bytes in the cache"
-        )
-
-
-def test_what_shared_heads_save_keeps_its_place_and_is_named(show):
-    _, root, _ = show(cache.make())
-    whole, cells = cache.make().nbytes(), ":is(rect.cache-key,.cache-value,.cache-saved)"
-    boxes = "all => all.map((e) => ['x', 'y', 'width', 'height'].map((of) => e.getAttribute(of)))"
-    places = sorted(root.locator(cells).evaluate_all(boxes))
-    assert root.locator(".cache-less").count() == 0
-    for kv_heads in (2, 1):
-        control(root, "Key heads").select_option(index=[4, 2, 1].index(kv_heads))
-        saved = f"{whole - cache.make(kv_heads=kv_heads).nbytes():,} bytes"
-        assert root.locator(".cache-less").text_content() == f"saved: {saved}"
-        assert f"Sharing saves {saved}." in root.locator(".machine-live").inner_text()
-        assert sorted(root.locator(cells).evaluate_all(boxes)) == places
-
-
-def test_a_column_is_pressed(show):
-    page, root, _ = show(cache.make())
-    box = root.locator(".cache-picture").bounding_box()
-    page.mouse.click(box["x"] + box["width"] - 4, box["y"] + 20)
-    assert snapshot(root)["step"] == 15
-    page.mouse.click(box["x"] + 60, box["y"] + 20)
-    assert snapshot(root)["step"] == 1
+        for way, row in enumerate(root.locator("tbody tr").all()):
+            expected = machine.counts(step)[way], machine.compute()["all"][way]
+            found = row.locator("td").all_inner_texts()[:2]
+            assert found == [f"{n / 1e6:.2f} M" for n in expected]
 
 
 # ---- The lamps.

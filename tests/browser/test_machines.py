@@ -275,32 +275,32 @@ def test_text_is_text(show, name):
 
 
 def test_two_of_a_kind_have_names_of_their_own(show):
-    case = CASES["CacheScrubber"]
+    case = CASES["DecodeRace"]
     page, first, _ = show(case.make(), case.make())
     second, before = page.locator(".machine").nth(1), snapshot(first)
-    follow(page, address_of("cache-scrubber-2", {"step": 9}))
+    follow(page, address_of("decode-race-2", {"step": 9}))
     assert (snapshot(first), snapshot(second)["step"]) == (before, 9)
     ids = page.locator(".machine").evaluate_all("all => all.map(e => e.id)")
-    assert ids == ["cache-scrubber", "cache-scrubber-2"]
+    assert ids == ["decode-race", "decode-race-2"]
 
 
 @pytest.mark.parametrize(
     "anchor, target, leads",
-    [("cache-scrubber", "step:9", True), ("cache-scrubber-2", "step:9", True),
-     ("cache-scrubber", "2", False), ("query-plane", "turned:true", False)],
+    [("decode-race", "step:9", True), ("decode-race-2", "step:9", True),
+     ("decode-race", "2", False), ("query-plane", "turned:true", False)],
 )  # fmt: skip
 def test_a_link_of_the_text_may_use_the_name_that_the_page_gives(anchor, target, leads):
-    state = state_of(CASES["CacheScrubber"].make())
+    state = state_of(CASES["DecodeRace"].make())
     assert _leads_somewhere(state, anchor, target) is leads
 
 
 def test_a_link_that_is_followed_at_once_is_not_overwritten(show):
     """What is set is noted in the address a while later: not over where the reader has gone."""
-    page, root, _ = show(CASES["CacheScrubber"].make())
+    page, root, _ = show(CASES["DecodeRace"].make())
     for step in range(2, 8):
         control(root, "Words").press("ArrowRight")
         page.wait_for_timeout(50 * step)  # about when the address is written
-        follow(page, address_of("cache-scrubber", {"step": step}))
+        follow(page, address_of("decode-race", {"step": step}))
         assert snapshot(root)["step"] == step
     control(root, "Words").press("ArrowRight")
     follow(page, "elsewhere")

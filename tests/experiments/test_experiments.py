@@ -39,7 +39,8 @@ NAMES = sorted(path.stem for path in FILES_OF_CODE if path.stem not in ("plan", 
 # They read with a published model; test_minilm.py has more.
 READS = ("docstrings", "explaining", "real_sentence", "reference", "similar", "word_order")
 # And these with a published language model; test_smollm.py has more.
-WRITES = ("dropped", "induction", "kv_cache", "one_token", "sinks", "too_tired", "turned")
+WRITES = ("dropped", "induction", "kv_cache", "one_token", "readers", "sinks", "smaller_caches",
+          "too_tired", "turned")  # fmt: skip
 # They measure times, or have tests of their own.
 OTHERS = ("parallel", "score_cost", "translate", "update_rates")
 # They read with published models, or measure times of models that need not have learned.
@@ -74,6 +75,7 @@ ROWS = {
     "scales": scales.GROUP,
     "score_rates": ("model", "rate"),
     "summaries": ("layers", "updates"),
+    "songs": ("steps",),
     "towers": ("steps",),
 }
 # Every file in `results/` that a list of settings led to: its experiment, and how to name its task.

@@ -1,6 +1,6 @@
 """Answers to the exercises of chapter 13 that are wrong, and what the checks must say of them."""
 
-CHECKS = {1: "check_bytes", 2: "check_cost", 3: "check_step", 4: "check_finder", 5: "check_room"}
+CHECKS = {1: "check_bytes", 2: "check_cost", 3: "check_step", 4: "check_finder"}
 
 WRONG = {
     (1, "keys without values"): ("lambda *a: cache_bytes(*a) // 2", "0.5 times what it is"),
@@ -106,10 +106,6 @@ WRONG = {
     ),
     (4, "looks at shapes"): ("lambda d: True", "upper left"),
     (4, "trusts nobody"): ("lambda d: False", "You turn down a right decoder"),
-    (5, "one head of keys for all"): ("lambda: (10, 10, 10)", "4 heads of keys: 10 words"),
-    (5, "halving the heads adds one word"): ("lambda: (2, 3, 4)", "2 heads of keys: 3 words"),
-    (5, "keys without values"): ("lambda: (5, 10, 20)", "4 heads of keys: 5 words"),
-    (5, "one number"): ("lambda: 2", "three numbers"),
 }
 
 HELPERS = """

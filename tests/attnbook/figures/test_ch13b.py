@@ -1,0 +1,39 @@
+"""The figures of 13b draw the results file, and the tiles count as the experiment does."""
+
+import pytest
+
+from attnbook import recorded
+from attnbook.figures import ch13b
+from experiments import _smollm, smaller_caches
+
+
+def test_losses_are_drawn_against_bytes(shown):
+    ch13b.losses()
+    rows = recorded.results("smaller_caches")["rows"]
+    lines = shown[0].axes[0].lines
+    for line, form in zip(lines, smaller_caches.FORMS, strict=True):
+        found = [row for row in rows if row["form"] == form]
+        assert line.get_xdata() == pytest.approx([row["bytes"] / 1024 for row in found])
+        assert list(line.get_ydata()) == [row["mean_loss"] for row in found]
+
+
+def test_the_tiles_count_what_the_experiment_kept_and_show_its_loss():
+    sizes = ch13b.MODELS[2]
+    assert (sizes["layers"], sizes["heads"], sizes["groups"], sizes["dim"]) == (
+        _smollm.LAYERS, _smollm.HEADS, _smollm.KV_HEADS, _smollm.HEAD_DIM
+    )  # fmt: skip
+    for row in recorded.results("smaller_caches")["rows"]:
+        form, latent = ch13b.NAMES.get(row["form"]) or ("latent", int(row["form"].split()[1]))
+        tiles = ch13b.tiles(model=2, form=form, latent=latent or 192, bits=row["bits"])
+        now = tiles.compute()
+        assert now["bytes"] == row["bytes"]
+        assert now["found"][0]["loss"] == row["mean_loss"]
+
+
+def test_the_table_has_the_tiles_numbers():
+    rows = {row[0][0]: row for row in ch13b.models().rows}
+    for model, name, form in ((0, "Llama 3.1 8B (2024)", "groups"),
+                              (1, "DeepSeek-V3 (2024)", "latent"),
+                              (2, "SmolLM2-135M (2024)", "groups")):  # fmt: skip
+        tiles = ch13b.tiles(model=model, form=form, latent=512 if model < 2 else 192)
+        assert f"{tiles.compute()['bytes'] / 1024:.1f}" == rows[name][3][0]

@@ -1,0 +1,52 @@
+"""Smaller caches: what each form and each number of bits leaves of keys and values."""
+
+import pytest
+import torch
+
+from attnkit.positions import rotary
+from experiments import _smollm, smaller_caches
+from experiments.smaller_caches import KEPT, bytes_a_token, numbers, quantised, unturned
+
+X = torch.randn(1, 3, 7, 64, generator=torch.Generator().manual_seed(0))
+
+
+def test_unturned_takes_the_turn_away():
+    assert torch.allclose(unturned(rotary(X, base=_smollm.BASE)), X, atol=1e-5)
+
+
+@pytest.mark.parametrize("bits", [8, 4, 3, 2])
+def test_a_number_in_few_bits_is_off_by_half_a_step_at_most(bits):
+    left = quantised(X, bits)
+    step = (X.amax(-1) - X.amin(-1)) / (2**bits - 1)
+    assert ((left - X).abs().amax(-1) <= step / 2 + 1e-6).all()
+    assert len(left[0, 0, 0].unique()) <= 2**bits
+    assert quantised(X, 16) is X
+
+
+def test_bytes_count_the_ends_of_each_block():
+    assert numbers("three") == 2 * KEPT == 384
+    assert bytes_a_token("three", 16) == 2 * 3 * 64 * 30 * 2
+    assert bytes_a_token("three", 4) == 30 * (384 * 4 + 6 * 32) / 8
+    assert bytes_a_token("one", 16) == bytes_a_token("three", 16) / 3
+    assert bytes_a_token("latent 48", 2) == 30 * (48 * 2 + 32) / 8
+
+
+def test_a_latent_of_all_numbers_loses_nothing_and_one_of_fewer_more(smollm, monkeypatch):
+    monkeypatch.setitem(smaller_caches.FORMS, "all", 2 * KEPT)
+    held = []
+    caches = [smaller_caches.Kept(lambda *pair: held.append(pair) or pair)] * _smollm.LAYERS
+    _smollm.read(
+        _smollm.text(2, 20)[1], caches=caches[:1] + _smollm.reader().model.new_caches()[1:]
+    )
+    (pair,) = held
+    far = []
+    for form in ("all", "latent 192", "latent 96", "latent 48"):
+        left = smaller_caches.squeezed(0, form, 16, 200, *pair)
+        far.append(sum((a - b).square().sum() for a, b in zip(left, pair, strict=True)).item())
+    assert far[0] < 1e-4 * sum(x.square().sum() for x in pair)
+    assert far == sorted(far)
+
+
+def test_one_for_all_is_the_mean_of_the_heads(smollm):
+    left, _ = smaller_caches.squeezed(0, "one", 16, 32, X, X)
+    assert torch.allclose(left, X.mean(1, keepdim=True).expand_as(X))
