@@ -1,6 +1,6 @@
 """Is layer 3, head 1 of all-MiniLM-L6-v2 a coreference head? Weights of "it" on two nouns.
 
-    python -m experiments.reference            1,920 sentences and 36 schemas, about a minute
+    python -m experiments.reference            2,208 sentences and 36 schemas, about a minute
     python -m experiments.reference --quick    some of them, in seconds
 
 240 items, each with an animate noun, a place, and an adjective for either. Four frames: in each
@@ -9,8 +9,10 @@ being the farther noun and being what "it" means come apart, and each is as ofte
 animate noun as of the place. With the two adjectives an item gives eight sentences, four pairs. For
 every head: how much more weight of "it" goes to the noun that is animate (subject, farther, meant)
 than to the other. And schemas of Levesque, Davis and Morgenstern (2012), whose nouns are both
-things.
+things. For a page to play with there are a few items more, with all their weights.
 """
+
+import base64
 
 import torch
 from torch import Tensor
@@ -35,7 +37,7 @@ OF_PLACES = ("wide", "narrow", "steep", "flooded", "long", "muddy", "crowded", "
 VERBS = (("cross", "crossed"), ("enter", "entered"), ("reach", "reached"), ("use", "used"),
          ("visit", "visited"))
 # fmt: on
-ITEMS = 240
+ITEMS, PAGE_NOUNS, PAGE_ENDS = 240, 12, 3
 
 # Of each frame: its text, whether the animate noun is the subject, and whether it is the farther.
 FRAMES = {
@@ -228,6 +230,24 @@ def chosen_head(more: Tensor) -> dict:
     }
 
 
+def for_the_page(reader: Reader, nouns: int, ends: int) -> dict:
+    """Nouns and verb of some items, some pairs of adjectives for each of them, and the weights of
+    "it" (nouns, ends, 8 sentences, 2, layers * H), of 65,535, in base64."""
+    made = items(nouns)
+    pairs = list(zip(OF_ANIMATE[:ends], OF_PLACES[:ends], strict=True))
+    each = [i | {"tired": x, "wide": y} for i in made for x, y in pairs]
+    texts = [sentence(i, frame, meant) for i in each for frame in FRAMES
+             for meant in ("tired", "wide")]  # fmt: skip
+    found = looks(reader, texts, [(i["a"], i["p"]) for i in each for _ in range(2 * len(FRAMES))])
+    whole = (found * 65535).round().to(torch.uint16).flatten()
+    return {
+        "frames": list(FRAMES.values()),
+        "nouns": [[i[name] for name in "apvd"] for i in made],
+        "ends": pairs,
+        "looks": base64.b64encode(whole.numpy().tobytes()).decode(),
+    }
+
+
 def measure(reader: Reader, count: int) -> dict:
     """All numbers of the file."""
     made = items(count)
@@ -264,6 +284,7 @@ def measure(reader: Reader, count: int) -> dict:
             "most_right_of_any_head": round(rates(together)["right"].max().item(), 4),
         },
         "rows": head_rows(reader, more),
+        "page": for_the_page(reader, min(count, PAGE_NOUNS), PAGE_ENDS),
     }
 
 

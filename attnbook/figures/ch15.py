@@ -1,0 +1,181 @@
+"""The figures and tables of page 15: what one head of a published model looks at, and whether a
+translator needs the heads that look where one would expect."""
+
+import matplotlib.pyplot as plt
+import torch
+
+from attnbook import recorded
+
+BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
+PROPERTIES = {
+    "meant": "the referent",
+    "animate": "alive",
+    "subject": "the subject",
+    "farther": "farther away",
+}
+KINDS = {"encoder": ("o", BLUE, "“it”, in the encoder"),
+         "cross": ("s", ORANGE, "il or elle, decoder to encoder")}  # fmt: skip
+OURS = (3, 1)
+"""Layer and head of our head."""
+
+
+def _head(run: dict, place: tuple[int, int] = OURS) -> dict:
+    return next(row for row in run["rows"] if (row["layer"], row["head"]) == place)
+
+
+def effects() -> None:
+    """Draw the four effects of our head with their intervals, and how often it finds the
+    referent, by frame."""
+    run = recorded.results("reference")
+    found = [_head(run)["effects"][name] for name in PROPERTIES]
+    frames = run["famous"]["frames"]
+    with plt.style.context("attnbook.style"):
+        figure, (left, right) = plt.subplots(1, 2, figsize=(7.2, 2.7), layout="constrained")
+        middle = [e["median"] for e in found]
+        low = [e["median"] - e["low"] for e in found]
+        high = [e["high"] - e["median"] for e in found]
+        left.errorbar(middle, range(4), xerr=[low, high], fmt="o", color=BLUE, capsize=4)
+        left.axvline(0, color=GREY, linewidth=0.8)
+        left.set_yticks(range(4), PROPERTIES.values())
+        left.set(xlim=(-0.4, 0.4), ylim=(3.6, -0.6))
+        left.set_xlabel("extra weight for a noun that is …", fontsize=10)
+        right.barh(range(4), [frame["right"] for frame in frames], color=BLUE, height=0.6)
+        right.axvline(0.5, color=GREY, linestyle="--", linewidth=1)
+        right.text(0.51, -0.62, "a coin", color=GREY, fontsize=10)
+        right.set_yticks(range(4), [frame["frame"] for frame in frames])
+        right.set(xlim=(0, 1), ylim=(3.6, -0.9))
+        right.set_xlabel("sentences with more on the referent", fontsize=10)
+        figure.suptitle("Layer 3, head 1: the subject counts most, the referent a little")
+        plt.show()
+
+
+def il_or_elle() -> None:
+    """Draw each head of the translators: how much more weight the referent gets there, against the
+    right pronouns without that head."""
+    row = _longest()
+    with plt.style.context("attnbook.style"):
+        figure, ax = plt.subplots(figsize=(6.2, 3.4), layout="constrained")
+        for kind, (marker, colour, label) in KINDS.items():
+            heads = [head for run in row["runs"] for head in run["heads"] if head["kind"] == kind]
+            ax.plot(
+                [head["effects"]["meant"] for head in heads],
+                [head["right_without"] for head in heads],
+                marker,
+                color=colour,
+                alpha=0.75,
+                label=label,
+            )
+        ax.axhline(0.5, color=GREY, linestyle="--", linewidth=1)
+        ax.text(ax.get_xlim()[1], 0.51, "a coin", color=GREY, fontsize=10, ha="right")
+        ax.set(ylim=(0.42, 1.04))
+        ax.set_xlabel("extra weight for the referent in this head")
+        ax.set_ylabel("right pronouns without it")
+        figure.legend(loc="outside lower center", ncols=2, fontsize=10)
+        figure.suptitle("Heads that look at the referent are not the heads that are needed")
+        plt.show()
+
+
+def _longest() -> dict:
+    """The translators of the most updates."""
+    return max(recorded.results("il_or_elle")["rows"], key=lambda row: row["steps"])
+
+
+def reference_table() -> None:
+    """Print the numbers of the first figure, and how our head and a chosen one do elsewhere."""
+    run = recorded.results("reference")
+    print(recorded.origin(run).replace(" (", "\n(", 1))
+    print(f"{run['items']} items, {run['pairs']} pairs of sentences; our head, medians:")
+    for name, label in PROPERTIES.items():
+        effect = _head(run)["effects"][name]
+        print(
+            f"  {label:13} {effect['median']:+.2f} ({effect['low']:+.2f} to {effect['high']:+.2f})"
+        )
+    print("share of sentences with more on the animate noun, and on the referent:")
+    for frame in run["famous"]["frames"]:
+        print(f"  {frame['frame']:14} {frame['looks_animate']:.2f}   {frame['right']:.2f}")
+    print(f"  all together          {_head(run)['right']:.2f}")
+    largest = sorted((row["effects"]["meant"]["median"] for row in run["rows"]), reverse=True)
+    print(
+        f"extra weight for the referent, largest of 72: {largest[0]:+.2f}, next {largest[1]:+.2f}"
+    )
+    moves = sum(row["moves"] > 0.75 for row in run["rows"])
+    print(f"heads where a changed ending moves weight its way, in over 3/4 of pairs: {moves} of 72")
+
+
+def chosen_table() -> None:
+    """Print how the head with the best score does on other sentences, and how coins do."""
+    run = recorded.results("reference")
+    best, schemas = run["chosen"], run["schemas"]
+    count = schemas["published"] + schemas["own"]
+    print(f"chosen: layer {best['layer']}, head {best['head']}")
+    print(f"  items it was chosen on  right {best['right_where_chosen']:.2f}")
+    print(f"  the other items         right {best['right_elsewhere']:.2f}")
+    print(f"  {count} schemas              right {schemas['chosen']['right']:.2f}")
+    print(f"our head, {count} schemas      right {schemas['famous']['right']:.2f}")
+    print(f"best of 72, {count} schemas    right {schemas['most_right_of_any_head']:.2f}")
+    changes = torch.tensor([  # pairs right in both sentences, or in neither
+        1 + 2 * row["both_right"] - 2 * row["right"] for row in run["rows"]
+    ])  # fmt: skip
+    where, fresh = coins(changes, count)
+    print(f"72 heads that change sides by coin, in {changes.mean():.2f} of the pairs as these do:")
+    print(f"  best of 72 coins: {where:.2f} where it was chosen, {fresh:.2f} on fresh pairs")
+
+
+def coins(changes: torch.Tensor, pairs: int, draws: int = 500) -> tuple[float, float]:
+    """The mean score of the best of many heads that know nothing, where it is chosen and on fresh
+    pairs of sentences; `changes` (heads,): how often a head's larger weight changes sides."""
+    generator = torch.Generator().manual_seed(15)
+    size = (draws, 2, len(changes), pairs)
+    changed = torch.rand(size, generator=generator) < changes[:, None]
+    heads = (torch.rand(size, generator=generator) < 0.5).float()
+    right = torch.where(changed, heads, 0.5).mean(-1)  # (draws, 2, heads)
+    best = right[:, 0].argmax(-1)[:, None, None].expand(-1, 2, 1)
+    return tuple(right.gather(2, best)[..., 0].mean(0).tolist())
+
+
+def similar_table() -> None:
+    """Print what the published model loses without heads on a task that hardly needs attention."""
+    run = recorded.results("similar")
+
+    def count(row: dict) -> int:
+        return round(row["found"] * run["pairs"])
+
+    worst = min(run["rows"], key=lambda row: row["found"])
+    print(recorded.origin(run))
+    print(f"all heads on: {count(run['plain'])} of {run['pairs']} pairs found")
+    print(f"without layer {worst['layer']}, head {worst['head']}: {count(worst)}")
+    print(f"without our head: {count(_head(run))}")
+    layers = [count(row) for row in run["layers"]]
+    print(f"without all heads of a layer: {min(layers)} to {max(layers)}")
+    print(f"without any attention: {count(run['no_attention'])}")
+
+
+def il_table() -> None:
+    """Print the budgets of the translators, what they lose, and their heads that stand out."""
+    run, longest = recorded.results("il_or_elle"), _longest()
+    print(recorded.origin(run).replace(" (", "\n(", 1))
+    print(f"{run['training'][0]['parameters']:,} numbers; {run['sentences']} sentences of")
+    print(f"{run['items']} unseen pairs of nouns that differ in gender: right pronouns")
+    for row in sorted(run["rows"], key=lambda row: row["steps"]):
+        right = row["right"]
+        span = f"({right['low']:.2f} to {right['high']:.2f})"
+        print(f"  {row['steps']:,} updates   {right['median']:.2f} {span}")
+    print(f"after {longest['steps']:,}, without attention in the")
+    for kind in ("encoder", "decoder", "cross", "any"):
+        found = longest["without"][kind]
+        print(f"  {kind:8} {found['median']:.2f} ({found['low']:.2f} to {found['high']:.2f})")
+    print("by seed, the head that is missed most and the head with most for the referent:")
+    print("                  right    extra for  weight on the    more on the")
+    print("                  without  referent   adjective        referent")
+    for seed, one in enumerate(longest["runs"]):
+        looking = [head for head in one["heads"] if "effects" in head]
+        for name, head in (
+            ("missed", min(looking, key=lambda head: head["right_without"])),
+            ("looks", max(looking, key=lambda head: head["effects"]["meant"])),
+        ):
+            where = f"{head['kind']} {head['layer']}.{head['head']}"
+            print(
+                f"  {seed} {name:6} {where:12} {head['right_without']:.2f}     "
+                f"{head['effects']['meant']:+.2f}      {head['on_adjective']:.2f}"
+                f"             {head['looks_at_meant']:.2f}"
+            )

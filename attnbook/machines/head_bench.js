@@ -1,0 +1,115 @@
+// One head of a published model on eight sentences, and what four explanations are worth; the kit stands
+// before it.
+
+const PROPERTIES = { referent: "the referent", alive: "alive", subject: "the subject", farther: "farther away" };
+const NAMES = Object.keys(PROPERTIES), COUNTS = [1, 2, 4, 8], LAYERS = 6, HEADS = 12;
+
+// ---- What is computed.
+
+/** The eight sentences of an item: frame by frame, first the animate noun is meant, then the place. */
+function sentences({ frames, nouns, ends }, { item, end }) {
+  const [a, p, v, d] = nouns[item], words = { a, p, v, d };
+  return frames.flatMap(([text, subject, farther]) => ends[end].map((x, place) => ({
+    text: text.replace(/\{(\w)\}/g, (_, name) => words[name] ?? x),
+    signs: [!place, true, subject, farther].map((is) => (is ? 1 : -1)) })));
+}
+
+function compute(data, settings) {
+  const { layer, head, item, end, count, tiles } = settings, all = sentences(data, settings).slice(0, count);
+  const from = (item * data.ends.length + end) * 8, view = data.looks;
+  const weights = all.map((_, k) => [0, 1].map((noun) =>
+    view.getUint16(2 * (((from + k) * 2 + noun) * LAYERS * HEADS + layer * HEADS + head), true) / 65535));
+  const more = weights.map(([a, p]) => a - p), columns = NAMES.map((_, n) => all.map(({ signs }) => signs[n]));
+  return { texts: all.map(({ text }) => text), weights, more,
+    effects: columns.map((signs) => signs.reduce((sum, sign, k) => sum + sign * more[k], 0) / count),
+    alike: columns.map((signs) => columns.findIndex((other) => other.join() === signs.join())),
+    medians: data.medians[layer * HEADS + head], right: data.right[layer * HEADS + head],
+    shades: data.medians.map((row) => row[NAMES.indexOf(tiles)]) };
+}
+
+const fits = { count: (v) => COUNTS.includes(v) };
+
+// ---- The page.
+
+const stage = `<div class="bench-whole"><div class="bench-lines"><ol class="bench-texts"></ol><svg class="bench-arcs" aria-hidden="true"></svg></div>
+<div><p class="machine-head">extra weight for a noun that is …</p><svg class="bench-bars" viewBox="0 0 300 128" aria-hidden="true"></svg>
+<p class="bench-over machine-head"></p><svg class="bench-tiles" viewBox="0 0 300 156" aria-hidden="true"></svg></div></div>`;
+
+const controls = ({ nouns, ends }) => [
+  chooser("Nouns", "item", nouns.map(([a, p], place) => [place, `${a}, ${p}`])),
+  chooser("Endings", "end", ends.map(([x, y], place) => [place, `${x}, ${y}`])),
+  slider("Layer", "layer", { max: LAYERS - 1 }),
+  slider("Head", "head", { max: HEADS - 1 }),
+  chooser("Tiles show", "tiles", Object.entries(PROPERTIES)),
+  ...COUNTS.map((count) => button(`${count} sentence${count > 1 ? "s" : ""}`, () => ({ count }), (s) => s.count === count)),
+];
+
+const signed = (v) => (v < 0 ? "−" : "+") + Math.abs(v).toFixed(2);
+
+function build({ page, on, sized, take, update }) {
+  on(page.bars, "click", ({ offsetY }) => take({ tiles: NAMES[clamp(Math.floor(4 * offsetY / page.bars.clientHeight), 0, 3)] }));
+  drag(on, page.tiles, (x, y) => ({ head: Math.min(Math.floor(x * HEADS), HEADS - 1), layer: Math.min(Math.floor(y * LAYERS), LAYERS - 1) }), take);
+  sized(page.lines, update);
+}
+
+/** Which properties the sentences on show cannot tell apart from this one. */
+const partners = ({ alike }, n) => NAMES.filter((_, m) => alike[m] === alike[n]).map((name) => PROPERTIES[name]);
+
+function show(now, { page, data: { nouns } }) {
+  const { item, count, effects, alike, medians, right, layer, head, texts, weights, tiles } = now, names = nouns[item].slice(0, 2);
+  const most = effects.reduce((best, v, n) => (Math.abs(v) > Math.abs(effects[best]) + 1e-9 ? n : best), 0), same = partners(now, most);
+  say(page.big, same.length > 3 ? "One picture, four explanations" : `Most: ${same.join(" or ")}, ${signed(effects[most])}`);
+  say(page.say, `Layer ${layer}, head ${head}. Over 240 items: ${NAMES.map((name, n) => `${PROPERTIES[name]} ${signed(medians[n])}`).join(", ")}; ` +
+    `the referent has the larger weight in ${Math.round(100 * right)}% of the sentences.`);
+  fill(page.texts, texts, () => make("li", { className: "bench-text" }), (line, text, k) => {
+    const meant = names[k % 2];
+    line.replaceChildren(...text.split(new RegExp(`\\b(${[...names, "it"].join("|")})\\b`)).map((part, at) => (at % 2
+      ? make("span", { textContent: part, className: part === "it" ? "bench-it" : part === meant ? "bench-noun bench-meant" : "bench-noun" }) : part)),
+      make("small", { textContent: names.map((name, n) => ` ${name} ${fixed(weights[k][n], 2)}`).join(",") }));
+  });
+  drawArcs(page, names, weights);
+  drawBars(page.bars, now, tiles);
+  say(page.over, `all heads, 240 items: ${PROPERTIES[tiles]}`);
+  drawTiles(page.tiles, now);
+}
+
+/** A line from “it” to each noun, as thick as its weight. */
+function drawArcs({ arcs, lines, texts }, names, weights) {
+  const { left, top, width, height } = lines.getBoundingClientRect(), parts = [];
+  const at = (node) => { const box = node.getBoundingClientRect(); return [(box.left + box.right) / 2 - left, box.top - top]; };
+  [...texts.children].forEach((line, k) => {
+    const [x1, y1] = at(line.querySelector(".bench-it"));
+    for (const node of line.querySelectorAll(".bench-noun")) {
+      const [x2, y2] = at(node), rise = 6 + Math.min(Math.abs(x1 - x2) / 16, 16), weight = weights[k][names.indexOf(node.textContent)];
+      parts.push(svg("path", { class: "bench-arc", d: `M${x1} ${y1}C${x1} ${y1 - rise} ${x2} ${y2 - rise} ${x2} ${y2}`, stroke_width: 0.4 + 9 * weight }));
+    }
+  });
+  arcs.setAttribute("viewBox", `0 0 ${Math.max(width, 1)} ${Math.max(height, 1)}`);
+  arcs.replaceChildren(...parts);
+}
+
+/** The four effects here as bars, and as a tick the median of the 240 items. */
+function drawBars(bars, { effects, alike, medians }, tiles) {
+  const x = (v) => 195 + 100 * clamp(v, -1, 1), parts = [rule("bench-axis", x(0), 0, x(0), 112)];
+  NAMES.forEach((name, n) => {
+    const y = 28 * n, [from, to] = [0, effects[n]].map(x), unsure = alike.filter((m) => m === alike[n]).length > 1;
+    parts.push(text(name === tiles ? "bench-chosen" : "", 0, y + 19, PROPERTIES[name]), rect(`bench-bar${unsure ? " bench-unsure" : ""}`, Math.min(from, to), y + 5, Math.abs(from - to), 18),
+      rule("bench-median", x(medians[n]), y + 1, x(medians[n]), y + 27),
+      text("bench-value", 300, y + 19, unsure ? "?" : signed(effects[n]), { text_anchor: "end" }));
+  });
+  bars.replaceChildren(...parts, text("bench-small", 0, 126, "bar: these sentences · tick: median of 240 items · ?: cannot tell"));
+}
+
+/** A tile for each head: one colour for more weight and one for less, and the largest has most of it. */
+function drawTiles(tiles, { shades, layer, head }) {
+  const most = Math.max(...shades.map(Math.abs)), wide = 300 / HEADS, tall = 156 / LAYERS;
+  tiles.replaceChildren(...shades.map((v, k) => rect(`bench-tile bench-${v < 0 ? "less" : "more"}`, k % HEADS * wide + 1,
+    Math.floor(k / HEADS) * tall + 1, wide - 2, tall - 2, { fill_opacity: Math.abs(v) / most })),
+    rect("bench-here", head * wide + 1, layer * tall + 1, wide - 2, tall - 2));
+}
+
+const tell = ({ effects, alike }) => ` In these sentences: ${NAMES.map((name, n) => `${PROPERTIES[name]} ${
+  partners({ alike }, n).length > 1 ? "cannot be told" : signed(effects[n])}`).join(", ")}.`;
+
+export default machine({ name: "bench", label: "What does a head look at?", data: ["frames", "nouns", "ends", "looks", "medians", "right"],
+  settings: ["item", "end", "layer", "head", "tiles", "count"], stage, controls, fits, build, compute, show, tell });
