@@ -97,7 +97,6 @@ DRAWINGS: dict[str, Drawing] = {
         ring.DRAWING,
         surprises.DRAWING,
         reading.FAMOUS,
-        reading.FOUR_FRAMES,
         reading.ALIKE,
         bugs.BUG_MAP,
         bugs.MASK_AXES,

@@ -1,4 +1,4 @@
-"""Chapter 15: the famous sentence, four frames that take it apart, and rows that become alike."""
+"""Chapter 15: the famous sentence, and rows of attention that become alike."""
 
 import math
 from collections.abc import Sequence
@@ -73,43 +73,6 @@ FAMOUS = Drawing(
         "token [CLS], 0.33, and still to animal, 0.28; street gets 0.12."
     ),
     draw=famous,
-)
-
-# Of each frame of the experiment: the words in order, with roles of its two nouns.
-FRAMES = (
-    ("active", "animal", "street", True),
-    ("passive", "street", "animal", True),
-    ("place first", "street", "animal", False),
-    ("animate first", "animal", "street", False),
-)
-"""A name, the farther noun, the nearer noun, and whether the farther one is the subject."""
-
-
-def frames(narrow: bool) -> Sheet:
-    """A row for each frame: the farther noun, the nearer one, "it"; the subject is filled."""
-    sheet = Sheet(NARROW, 258, 12.5)
-    for place, (name, far, near, far_is_subject) in enumerate(FRAMES):
-        y = place * 58
-        sheet.text(0, y + 9, name, anchor="start", style="d-bold")
-        for x, noun, subject in ((0, far, far_is_subject), (122, near, not far_is_subject)):
-            sheet.item("key", x, y + 20, 108, 28, noun, style="d-solid" if subject else "d-box")
-        sheet.item("query", 262, y + 20, 44, 28, "it")
-        sheet.line([(234, y + 34), (258, y + 34)], style="d-muted d-dashed")
-    sheet.shape("key", 0, 236, 26, 18, style="d-solid")
-    sheet.text(34, 245, "the subject", anchor="start", style="d-muted")
-    sheet.text(240, 245, "nearer to “it” →", anchor="end", style="d-muted")
-    return sheet
-
-
-FOUR_FRAMES = Drawing(
-    name="four-frames",
-    title="Four frames put the animal near and far, and make it the subject and not.",
-    description=(
-        "Four rows. Active: animal, the subject, is far from it, and street is near. Passive: "
-        "street, the subject, is far, and animal is near. Place first: street is far, and animal, "
-        "the subject, is near. Animate first: animal is far, and street, the subject, is near."
-    ),
-    draw=frames,
 )
 
 MIXING: Sequence[Sequence[Fraction]] = tuple(

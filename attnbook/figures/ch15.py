@@ -71,7 +71,7 @@ def il_or_elle() -> None:
         ax.set_xlabel("extra weight for the referent in this head")
         ax.set_ylabel("right pronouns without it")
         figure.legend(loc="outside lower center", ncols=2, fontsize=10)
-        figure.suptitle("Heads that look at the referent are not the heads that are needed")
+        figure.suptitle("What a head looks at does not say whether it is needed")
         plt.show()
 
 
@@ -84,7 +84,9 @@ def reference_table() -> None:
     """Print the numbers of the first figure, and how our head and a chosen one do elsewhere."""
     run = recorded.results("reference")
     print(recorded.origin(run).replace(" (", "\n(", 1))
-    print(f"{run['items']} items, {run['pairs']} pairs of sentences; our head, medians:")
+    surest = min(e["coverage"] for row in run["rows"] for e in row["effects"].values())
+    print(f"{run['items']} items, {2 * run['pairs']:,} sentences; intervals hold the median with")
+    print(f"a confidence of at least {surest:.2f}; our head, medians:")
     for name, label in PROPERTIES.items():
         effect = _head(run)["effects"][name]
         print(
@@ -141,7 +143,7 @@ def similar_table() -> None:
         return round(row["found"] * run["pairs"])
 
     worst = min(run["rows"], key=lambda row: row["found"])
-    print(recorded.origin(run))
+    print(recorded.origin(run).replace(" (", "\n(", 1))
     print(f"all heads on: {count(run['plain'])} of {run['pairs']} pairs found")
     print(f"without layer {worst['layer']}, head {worst['head']}: {count(worst)}")
     print(f"without our head: {count(_head(run))}")
@@ -154,8 +156,9 @@ def il_table() -> None:
     """Print the budgets of the translators, what they lose, and their heads that stand out."""
     run, longest = recorded.results("il_or_elle"), _longest()
     print(recorded.origin(run).replace(" (", "\n(", 1))
-    print(f"{run['training'][0]['parameters']:,} numbers; {run['sentences']} sentences of")
-    print(f"{run['items']} unseen pairs of nouns that differ in gender: right pronouns")
+    trained = run["training"][0]
+    print(f"{trained['parameters']:,} numbers, a rate of {trained['rates'][0]};")
+    print(f"{run['sentences']} sentences of {run['items']} unseen pairs of nouns: right pronouns")
     for row in sorted(run["rows"], key=lambda row: row["steps"]):
         right = row["right"]
         span = f"({right['low']:.2f} to {right['high']:.2f})"

@@ -6,13 +6,17 @@ const NAMES = Object.keys(PROPERTIES), COUNTS = [1, 2, 4, 8], LAYERS = 6, HEADS 
 
 // ---- What is computed.
 
-/** The eight sentences of an item: frame by frame, first the animate noun is meant, then the place. */
+/** The eight sentences of an item: frame by frame, first the animate noun is meant, then the place. In parts,
+ *  of which every other is "it", or 0 or 1 for a noun. */
 function sentences({ frames, nouns, ends }, { item, end }) {
-  const [a, p, v, d] = nouns[item], words = { a, p, v, d };
+  const [a, p, v, d] = nouns[item];
   return frames.flatMap(([text, subject, farther]) => ends[end].map((x, place) => ({
-    text: text.replace(/\{(\w)\}/g, (_, name) => words[name] ?? x),
+    parts: text.split(/(\{[ap]\}|\bit\b)/).map((part, at) => (at % 2 ? { "{a}": 0, "{p}": 1 }[part] ?? part
+      : part.replace(/\{(\w)\}/g, (_, name) => ({ v, d, x })[name]))),
     signs: [!place, true, subject, farther].map((is) => (is ? 1 : -1)) })));
 }
+
+const wordOf = (names) => (part) => names[part] ?? part;
 
 function compute(data, settings) {
   const { layer, head, item, end, count, tiles } = settings, all = sentences(data, settings).slice(0, count);
@@ -20,7 +24,7 @@ function compute(data, settings) {
   const weights = all.map((_, k) => [0, 1].map((noun) =>
     view.getUint16(2 * (((from + k) * 2 + noun) * LAYERS * HEADS + layer * HEADS + head), true) / 65535));
   const more = weights.map(([a, p]) => a - p), columns = NAMES.map((_, n) => all.map(({ signs }) => signs[n]));
-  return { texts: all.map(({ text }) => text), weights, more,
+  return { texts: all.map(({ parts }) => parts.map(wordOf(data.nouns[item])).join("")), weights, more,
     effects: columns.map((signs) => signs.reduce((sum, sign, k) => sum + sign * more[k], 0) / count),
     alike: columns.map((signs) => columns.findIndex((other) => other.join() === signs.join())),
     medians: data.medians[layer * HEADS + head], right: data.right[layer * HEADS + head],
@@ -55,34 +59,33 @@ function build({ page, on, sized, take, update }) {
 /** Which properties the sentences on show cannot tell apart from this one. */
 const partners = ({ alike }, n) => NAMES.filter((_, m) => alike[m] === alike[n]).map((name) => PROPERTIES[name]);
 
-function show(now, { page, data: { nouns } }) {
-  const { item, count, effects, alike, medians, right, layer, head, texts, weights, tiles } = now, names = nouns[item].slice(0, 2);
+function show(now, { page, data }) {
+  const { item, count, effects, medians, right, layer, head, weights, tiles } = now, names = data.nouns[item].slice(0, 2);
   const most = effects.reduce((best, v, n) => (Math.abs(v) > Math.abs(effects[best]) + 1e-9 ? n : best), 0), same = partners(now, most);
   say(page.big, same.length > 3 ? "One picture, four explanations" : `Most: ${same.join(" or ")}, ${signed(effects[most])}`);
   say(page.say, `Layer ${layer}, head ${head}. Over 240 items: ${NAMES.map((name, n) => `${PROPERTIES[name]} ${signed(medians[n])}`).join(", ")}; ` +
     `the referent has the larger weight in ${Math.round(100 * right)}% of the sentences.`);
-  fill(page.texts, texts, () => make("li", { className: "bench-text" }), (line, text, k) => {
-    const meant = names[k % 2];
-    line.replaceChildren(...text.split(new RegExp(`\\b(${[...names, "it"].join("|")})\\b`)).map((part, at) => (at % 2
-      ? make("span", { textContent: part, className: part === "it" ? "bench-it" : part === meant ? "bench-noun bench-meant" : "bench-noun" }) : part)),
-      make("small", { textContent: names.map((name, n) => ` ${name} ${fixed(weights[k][n], 2)}`).join(",") }));
+  fill(page.texts, sentences(data, now).slice(0, count), () => make("li", { className: "bench-text" }), (line, { parts }, k) => {
+    line.replaceChildren(...parts.map((part, at) => (at % 2 ? make("span", { textContent: wordOf(names)(part),
+      className: part === "it" ? "bench-it" : `bench-noun bench-${part}${part === k % 2 ? " bench-meant" : ""}` }) : part)),
+      " ", make("small", { textContent: names.map((name, n) => `${name} ${fixed(weights[k][n], 2)}`).join(", ") }));
   });
-  drawArcs(page, names, weights);
+  drawArcs(page, weights);
   drawBars(page.bars, now, tiles);
   say(page.over, `all heads, 240 items: ${PROPERTIES[tiles]}`);
   drawTiles(page.tiles, now);
 }
 
 /** A line from “it” to each noun, as thick as its weight. */
-function drawArcs({ arcs, lines, texts }, names, weights) {
+function drawArcs({ arcs, lines, texts }, weights) {
   const { left, top, width, height } = lines.getBoundingClientRect(), parts = [];
   const at = (node) => { const box = node.getBoundingClientRect(); return [(box.left + box.right) / 2 - left, box.top - top]; };
   [...texts.children].forEach((line, k) => {
     const [x1, y1] = at(line.querySelector(".bench-it"));
-    for (const node of line.querySelectorAll(".bench-noun")) {
-      const [x2, y2] = at(node), rise = 6 + Math.min(Math.abs(x1 - x2) / 16, 16), weight = weights[k][names.indexOf(node.textContent)];
+    weights[k].forEach((weight, noun) => {
+      const [x2, y2] = at(line.querySelector(`.bench-${noun}`)), rise = 6 + Math.min(Math.abs(x1 - x2) / 16, 16);
       parts.push(svg("path", { class: "bench-arc", d: `M${x1} ${y1}C${x1} ${y1 - rise} ${x2} ${y2 - rise} ${x2} ${y2}`, stroke_width: 0.4 + 9 * weight }));
-    }
+    });
   });
   arcs.setAttribute("viewBox", `0 0 ${Math.max(width, 1)} ${Math.max(height, 1)}`);
   arcs.replaceChildren(...parts);

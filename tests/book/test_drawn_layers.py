@@ -166,7 +166,7 @@ def test_ring_counts_the_work_of_each_device_and_leaves_no_square_out():
 
 def test_the_famous_picture_has_the_weights_that_the_chapter_prints():
     """The chapter compares the whole rows with the model's; here are the words that are written."""
-    for line in output("15", "famous-code").splitlines()[1:]:
+    for line in output("15", "drawing-check").splitlines()[1:]:
         end, _, animal, _, street = line.split()
         row = dict(reading.LOOKS[end])
         assert [row["animal"], row["street"]] == [float(animal), float(street)]

@@ -59,6 +59,7 @@ ROWS = {
     "collapse": ("case",),
     "drawers": ("features", "updates"),
     "heads": ("variant", "updates"),
+    "il_or_elle": ("model", "steps"),
     "learning": ("task", "model", "steps"),
     "live_translator": ("model", "steps"),
     "looking_back": looking_back.GROUP,

@@ -1,0 +1,44 @@
+"""The figures of pages 15 and 15b show what the results files hold."""
+
+import pytest
+import torch
+
+from attnbook import recorded
+from attnbook.figures import ch15, ch15b
+
+
+def test_the_effects_are_those_of_our_head(shown):
+    ch15.effects()
+    run = recorded.results("reference")
+    ours = next(row for row in run["rows"] if (row["layer"], row["head"]) == ch15.OURS)
+    left, right = shown[0].axes
+    drawn = left.lines[0].get_xdata()
+    assert list(drawn) == [ours["effects"][name]["median"] for name in ch15.PROPERTIES]
+    bars = [bar.get_width() for bar in right.patches]
+    assert bars == [frame["right"] for frame in run["famous"]["frames"]]
+
+
+def test_every_head_of_every_translator_is_a_point(shown):
+    ch15.il_or_elle()
+    row = max(recorded.results("il_or_elle")["rows"], key=lambda one: one["steps"])
+    for line, kind in zip(shown[0].axes[0].lines, ch15.KINDS, strict=False):
+        heads = [head for run in row["runs"] for head in run["heads"] if head["kind"] == kind]
+        assert list(line.get_ydata()) == [head["right_without"] for head in heads]
+        assert list(line.get_xdata()) == [head["effects"]["meant"] for head in heads]
+
+
+def test_the_best_of_heads_that_know_nothing_is_lucky_only_where_it_was_chosen():
+    found, fresh = ch15.coins(torch.full((72,), 0.1), 18)
+    assert found > 0.55 > fresh
+    assert fresh == pytest.approx(0.5, abs=0.01)
+    assert ch15.coins(torch.zeros(72), 18) == (0.5, 0.5)  # none ever changes sides
+
+
+def test_the_curves_of_collapse_are_medians_of_the_seeds(shown):
+    ch15b.collapse_curves()
+    rows = recorded.results("collapse")["rows"]
+    keys, right = shown[0].axes
+    for row, *lines in zip(rows, keys.lines, right.lines, strict=True):
+        for line, what in zip(lines, ("keys", "accuracy"), strict=True):
+            last = sorted(curve[-1][what] for curve in row["curves"])[2]
+            assert line.get_ydata()[-1] == pytest.approx(last, abs=1e-5)
