@@ -9,23 +9,8 @@ from attnbook.exercises import ask as answered
 from attnbook.exercises import checker
 from attnkit import masks, testing
 
-SYMPTOMS = {
-    "all the weight on the padding, in equal shares": "-1e4, scores below it",
-    "all the weight on the padding, in unequal shares": "mask flipped",
-    "real words' rows right, padding's rows flat": "row with nothing to see",
-    "the full stop gives coffee 0.66, where 0.90 is right": "the model's width",
-}
-
 
 @checker(1)
-def check_names(answer):
-    for symptom, name in SYMPTOMS.items():
-        said = answered(answer, symptom)
-        if said != name:
-            return f'"{symptom}" is another exhibit than {said!r}.'
-
-
-@checker(2)
 def check_mended(answer):
     """Silent checks, in the order in which they say most."""
     inputs = torch.randn(3, 1, 2, 3, 8)
@@ -93,7 +78,7 @@ LEAKS = {
 }
 
 
-@checker(3)
+@checker(2)
 def check_detector(answer):
     for name, function in GOOD.items():
         verdict = answered(answer, function)

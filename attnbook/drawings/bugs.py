@@ -1,13 +1,13 @@
 """Chapter 16: where attention goes wrong."""
 
 from attnbook.drawings.drawing import Drawing
-from attnbook.drawings.sheet import NARROW, Sheet
+from attnbook.drawings.sheet import NARROW, WIDE, Sheet
 
 #: Step, what it does, and what goes wrong there; the room of the museum.
 STEPS = (
-    ("split into heads", "view alone, tiled, other order", 3),
-    ("scores, scaled", "no root, no scale, no key", 1),
-    ("mask", "flipped, ignored, wrong axis", 2),
+    ("split into heads", "split by a view, heads tiled", 3),
+    ("scores, scaled", "no root, no scale", 1),
+    ("mask", "flipped, over the queries", 2),
     ("softmax", "over the queries", 1),
     ("average, merge", "merged by a view", 3),
     ("run it", "dropout in eval, left padding", 4),
@@ -34,9 +34,9 @@ BUG_MAP = Drawing(
     name="bug-map",
     title="Six places where attention goes wrong, and the room of the museum for each.",
     description=(
-        "The steps of attention, one below the other, each with its bugs. Split into heads: view "
-        "alone, tiled, other order (room 3). Scores, scaled: no root, no scale, no key (room 1). "
-        "Mask: flipped, ignored, wrong axis (room 2). Softmax: over the queries (room 1). Average "
+        "The steps of attention, one below the other, each with its bugs. Split into heads: split "
+        "by a view, heads tiled (room 3). Scores, scaled: no root, no scale (room 1). "
+        "Mask: flipped, over the queries (room 2). Softmax: over the queries (room 1). Average "
         "and merge: merged by a view (room 3). Run it: dropout in eval, left padding (room 4)."
     ),
     draw=bug_map,
@@ -54,12 +54,12 @@ def weights(over_keys: bool) -> list[list[float]]:
 
 
 def mask_axes(narrow: bool) -> Sheet:
-    """Two tables of weights, one below the other."""
-    sheet = Sheet(NARROW, 390, 13.5)
-    size, left = 48, 84
+    """Two tables of weights, side by side or one below the other."""
+    sheet = Sheet(NARROW, 390, 13.5) if narrow else Sheet(WIDE, 190, 13.5)
+    size = 48
     panels = (("over the keys: (B, 1, S)", True), ("over the queries: (B, L, 1)", False))
     for place, (name, over_keys) in enumerate(panels):
-        y = place * 200
+        left, y = (84, place * 200) if narrow else (84 + place * 350, 0)
         sheet.text(left, y + 10, name, anchor="start", style="d-bold")
         for j, word in enumerate(WORDS):
             sheet.text(left + j * size + size / 2, y + 32, word, "key", size=12.5)
@@ -88,6 +88,7 @@ MASK_AXES = Drawing(
         "uniform."
     ),
     draw=mask_axes,
+    two_layouts=True,
 )
 
 TOKENS = ("the", "black", "cat", "sat")
@@ -111,7 +112,7 @@ def view_alone(narrow: bool) -> Sheet:
         sheet.text(0, y + 10, name, anchor="start", style="d-bold")
         for head, row in enumerate(split(view)):
             top = y + 24 + head * (h + 6)
-            sheet.text(0, top + h / 2, f"head {head + 1}", anchor="start", size=12.5)
+            sheet.text(0, top + h / 2, f"head {head}", anchor="start", size=12.5)
             for n, feature in enumerate(row):
                 sheet.item("query", 56 + n * (w + 1), top, w, h, feature, size=12.5)
     return sheet
@@ -122,8 +123,8 @@ VIEW_ALONE = Drawing(
     title="Splitting heads with a view alone gives each head whole words, not a part of each word.",
     description=(
         "Four words of two features each, split into two heads. With a view and a transpose, head "
-        "1 holds the first feature of each of the four words and head 2 the second. With a view "
-        "alone, head 1 holds both features of the and black, and head 2 those of cat and sat: no "
+        "0 holds the first feature of each of the four words and head 1 the second. With a view "
+        "alone, head 0 holds both features of the and black, and head 1 those of cat and sat: no "
         "head sees the whole sentence."
     ),
     draw=view_alone,

@@ -1,12 +1,17 @@
-"""The maps of chapter 16: a head of the trained translator as it is, and with one bug at a time."""
+"""The figures of chapter 16, and the maps of page 16b: a head of the trained translator as it is,
+and with one bug at a time."""
 
 import math
+from collections.abc import Callable
 from functools import cache
 
+import matplotlib.pyplot as plt
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from matplotlib.colors import ListedColormap
+from torch import Tensor, nn
 
+from attnbook import museum
 from attnbook.machines.eye_test import Exhibit
 from attnkit import masks
 from attnkit.trace import record
@@ -61,14 +66,14 @@ def walk() -> tuple[dict[str, Tensor], list[str], int]:
         "mask ignored": scores.softmax(-1),
         "mask after the softmax": scores.softmax(-1) * padding,
         "mask over the queries": shown(scores, padding.mT, fill=-1e9),
-        "-1e4, scores below it": shown(scores - 2e4 * padding, fill=-1e4),
+        "filled with -1e4": shown(scores - 2e4 * padding, fill=-1e4),
         "heads averaged": shown(every).mean(0),
         "heads split by a view": shown(by_view[HEAD]),
         "q, k, v in another order": shown(by_head[HEAD]),
         "weights after dropout": F.dropout(shown(scores), 0.3),
         "window of 3": shown(scores, window & padding),
-        "window, off by one": shown(scores, masks.sliding_window(size, window=4) & padding),
-        "row with nothing to see": shown(
+        "window off by one": shown(scores, masks.sliding_window(size, window=4) & padding),
+        "average of an empty row": shown(
             scores, padding & (torch.arange(size) < real)[:, None], fill=-1e9
         ),
     }
@@ -132,27 +137,140 @@ def quiz() -> list[Exhibit]:
         return Exhibit(maps[key].tolist(), names, said, name, broken, because)
 
     return [
-        of("mask ignored", ENCODER, "the mask is ignored", True,
+        of("mask ignored", ENCODER, "mask ignored", True,
            "The padding gets weight. The line was scores.masked_fill(~mask, -inf), which returns a "
            "new tensor that nobody kept."),
         of("decoder 2.3", DECODER, "a head that stays on two words", False,
            "Odd, and right: nothing above the diagonal, and every row sums to 1."),
-        of("no root", ENCODER, "divided by d, not by its root", True,
+        of("no root", ENCODER, "no root", True,
            "Every row is too even. But nothing in the map is impossible, so no eye can tell."),
         of("encoder 1.3", ENCODER, "a head that looks at several words", False,
            "It spreads its rows, as some heads do, and nothing lies where it must not."),
-        of("one place too far", DECODER, "a mask that is one place off", True,
+        of("one place too far", DECODER, "one place too far", True,
            "Look above the diagonal: each word sees the one that it is about to write."),
-        of("mask after the softmax", ENCODER, "the mask comes after the softmax", True,
+        of("mask after the softmax", ENCODER, "mask after the softmax", True,
            "Some rows are nearly empty: the padding took its share, and then it was wiped out."),
         of("correct", ENCODER, "a head that is sure of itself", False,
            "Nearly all of a row on one word looks like a forgotten scale. This head is like that."),
-        of("softmax over the queries", ENCODER, "the softmax runs down the columns", True,
+        of("softmax over the queries", ENCODER, "softmax over the queries", True,
            "The columns sum to 1, the rows do not: the one of the full stop holds far too much."),
         of("window of 3", "A head that may look at its own word and at the two before it. The last "
            "two tokens are padding.", "a window", False,
            "A narrow band is what a window looks like."),
-        of("heads averaged", ENCODER, "the mean of four heads, sold as one", True,
+        of("heads averaged", ENCODER, "heads averaged", True,
            "No head looks like this, and no eye can tell: an average of right maps is a map like "
            "any other."),
     ]  # fmt: skip
+
+
+class _NextDigit(nn.Module):
+    """One layer of one head, which predicts each digit from those before it."""
+
+    def __init__(self, attend: Callable[..., tuple[Tensor, Tensor]]):
+        super().__init__()
+        self.attend = attend
+        self.digit, self.place = nn.Embedding(10, 32), nn.Embedding(12, 32)
+        self.project, self.out = nn.Linear(32, 96), nn.Linear(32, 10)
+
+    def forward(self, digits: Tensor) -> Tensor:  # (B, L) -> (B, L, 10)
+        x = self.digit(digits) + self.place(torch.arange(digits.shape[1]))
+        query, key, value = self.project(x)[:, None].chunk(3, -1)
+        mask = masks.causal(digits.shape[1])
+        return self.out(self.attend(query, key, value, mask)[0][:, 0])
+
+
+@cache
+def losses(attend: Callable[..., tuple[Tensor, Tensor]], updates: int = 250) -> list[float]:
+    """The training loss of a model of random digits, whose best is ln 10, update by update."""
+    torch.manual_seed(0)
+    model, found = _NextDigit(attend), []
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01, fused=True)
+    for _ in range(updates):
+        digits = torch.randint(10, (64, 12))
+        loss = F.cross_entropy(model(digits[:, :-1]).flatten(0, 1), digits[:, 1:].flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        found.append(loss.item())
+    return found
+
+
+def leak() -> None:
+    """The loss of a model whose mask is ignored, beside that of the same model mended."""
+    curves = {
+        "mask ignored": (losses(museum.mask_ignored), "#D55E00"),
+        "mended": (losses(museum.right), "#0072B2"),
+    }
+    with plt.style.context("attnbook.style"):
+        _, ax = plt.subplots(figsize=(5.8, 2.8))
+        for name, (found, colour) in curves.items():
+            ax.plot(found, color=colour, label=name)
+            ax.text(252, found[-1], name, color=colour, va="center")
+        ax.plot([0, 250], [math.log(10)] * 2, color="#555555", ls=":")
+        ax.text(60, math.log(10) + 0.1, "ln 10: nobody can do better", color="#555555", fontsize=9)
+        ax.set(xlabel="update", ylabel="training loss", xlim=(0, 340), ylim=(0, 2.8))
+        ax.set_xticks([0, 50, 100, 150, 200, 250])
+        ax.set_title("A loss that is too good is a leak")
+        plt.show()
+
+
+def caught() -> dict[str, int]:
+    """How many exhibits each test catches: the three usual ones, ten checks, and all checks."""
+    usual, matrix = museum.usual().values(), museum.matrix().values()
+    found = {
+        name: sum(not passed[place] for passed in usual) for place, name in enumerate(museum.USUAL)
+    }
+    found["ten checks"] = sum(any(row[check] for check in museum.TEN) for row in matrix)
+    found["all checks"] = sum(any(row.values()) for row in matrix)
+    return found
+
+
+def tests() -> None:
+    """A bar for each test: how many of the exhibits it catches."""
+    found, total = caught(), len(museum.exhibits())
+    with plt.style.context("attnbook.style"):
+        _, ax = plt.subplots(figsize=(5.8, 2.6))
+        colours = ["#D55E00"] * len(museum.USUAL) + ["#0072B2"] * 2
+        ax.barh(list(found), list(found.values()), color=colours)
+        for place, number in enumerate(found.values()):
+            ax.text(number + 0.5, place, str(number), va="center")
+        ax.set(xlabel=f"bugs caught, of {total}", xlim=(0, total + 4))
+        ax.invert_yaxis()
+        ax.grid(axis="y", visible=False)
+        ax.set_title("Shapes and sums see almost none of the bugs")
+        plt.show()
+
+
+def matrix() -> None:
+    """Every exhibit by every check: blue where the check catches it, grey where it does not."""
+    found = museum.matrix()
+    sums = {c: sum(row[c] is True for row in found.values()) for c in next(iter(found.values()))}
+    order = sorted(sums, key=lambda check: -sums[check])
+    cells = torch.tensor(
+        [[math.nan if row[c] is None else float(row[c]) for c in order] for row in found.values()]
+    )
+    with plt.style.context("attnbook.style"):
+        figure, ax = plt.subplots(figsize=(6.2, 11.8), layout="constrained")
+        figure.suptitle("Every bug is caught, and no check catches half of them")
+        ax.imshow(cells, cmap=ListedColormap(["#dddddd", "#0072B2"]), vmin=0, vmax=1, aspect="auto")
+        ax.xaxis.tick_top()
+        names = [check.replace("assert_", "").replace("_", " ") for check in order]
+        ax.set_xticks(range(len(names)), names, rotation=90, fontsize=10)
+        ax.set_yticks(range(len(found)), list(found), fontsize=10)
+        ax.set_xticks([n - 0.5 for n in range(len(names))], minor=True)
+        ax.set_yticks([n - 0.5 for n in range(len(found))], minor=True)
+        ax.grid(visible=False)
+        ax.grid(which="minor", color="white", linewidth=1.5)
+        ax.tick_params(which="both", length=0)
+        first = 0
+        for room, size in museum.ROOMS.items():
+            if first:
+                ax.axhline(first - 0.5, color="#222222", lw=1)
+            middle = first + size / 2 - 0.5
+            ax.text(len(order) - 0.2, middle, room, rotation=270, va="center", fontsize=10)
+            first += size
+        for place, check in enumerate(order):
+            ax.text(place, first - 0.1, str(sums[check]), ha="center", va="center", fontsize=9)
+        for side in ax.spines.values():
+            side.set_visible(False)
+        plt.show()

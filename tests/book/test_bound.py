@@ -3,8 +3,10 @@
 import math
 
 import pytest
+import torch
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from attnbook import museum
 from booktools import bound, gates, normal_form
 
 # What no cell shows: by chapter, the number and the arithmetic that gives it, or a function if it
@@ -31,6 +33,11 @@ ARITHMETIC = {
     "14": {"156": 12 + 4 * 36, "444": 12 * (36 + 1), "288": (12 * 36 + 4 * 36) / 2},
     "15": {"99": 100 * (1 - 0.0125)},  # in the passive, 0.01 of the sentences have more on it
     "15b": {"0.33": -(0.9 * math.log(0.9) + 0.1 * math.log(0.1))},
+    "16c": {
+        "0.25": museum.SCALE,
+        "256": 2 / torch.finfo(torch.bfloat16).eps,  # where its neighbours are 2 apart
+        "1,000": museum.FAR,
+    },
 }
 # What stands in the paper that the sentence before names, the largest number of float16, and what
 # an exercise states: its check, in `attnbook.checks`, knows it too.
