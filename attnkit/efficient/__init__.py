@@ -1,6 +1,5 @@
 """The same results for less: time, memory, or both."""
 
-from attnkit.efficient.block_sparse import block_sparse_attention, local_and_global_blocks
 from attnkit.efficient.cache import KVCache
 from attnkit.efficient.chosen import best_keys, index_scores
 from attnkit.efficient.delta import gated_delta_recurrent, gated_delta_segment
@@ -21,7 +20,6 @@ __all__ = [
     "KVCache",
     "LinearState",
     "best_keys",
-    "block_sparse_attention",
     "elu_features",
     "flash_attention",
     "flash_with_logsumexp",
@@ -31,7 +29,6 @@ __all__ = [
     "linear_attention",
     "linear_attention_recurrent",
     "linear_attention_segment",
-    "local_and_global_blocks",
     "online_attention",
     "sliding_window_attention",
     "tiled_additive_attention",

@@ -85,14 +85,6 @@ class InTiles(nn.Module):
             return self.module(*inputs, **options)
 
 
-def _all_blocks(query, key, value, **options):
-    """Block-sparse attention with every block in use."""
-    blocks = torch.ones(-(-query.shape[-2] // 2), -(-key.shape[-2] // 2), dtype=torch.bool)
-    return efficient.block_sparse_attention(
-        query, key, value, blocks.to(query.device), block_size=2, **options
-    )
-
-
 def _efficient_sdpa_peer(module, query, key, value, mask):
     return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
 
@@ -275,7 +267,6 @@ MECHANISMS = [
         _efficient_sdpa_peer,
         value_dim=5,
     ),
-    Mechanism("all-blocks", lambda: Function(_all_blocks), _efficient_sdpa_peer, value_dim=5),
     Mechanism("linear", lambda: Function(efficient.linear_attention), _linear_peer, value_dim=5),
     Mechanism("projected", lambda: attnkit.ProjectedAttention(8, 8, 6), _projected_peer),
     Mechanism("self", lambda: attnkit.SelfAttention(8, 6, bias=True), _self_peer),

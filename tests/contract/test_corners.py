@@ -89,9 +89,6 @@ FORMS = {
     "window": lambda q, k, mask, **how: efficient.sliding_window_attention(
         q, k, k, window=9, causal=False, offset=0, mask=mask, **how
     ),
-    "blocks": lambda q, k, mask, **how: efficient.block_sparse_attention(
-        q, k, k, torch.ones(2, 2, dtype=torch.bool), block_size=2, mask=mask, **how
-    ),
 }
 
 

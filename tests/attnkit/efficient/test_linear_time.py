@@ -8,15 +8,8 @@ import torch
 from attnkit import efficient
 from tests.attnkit.efficient.memory import written
 
-
-def near_blocks(query, key, value):
-    blocks = efficient.local_and_global_blocks(query.shape[-2] // 16, window=2)
-    return efficient.block_sparse_attention(query, key, value, blocks, block_size=16)
-
-
 FORMS = {
     "window": partial(efficient.sliding_window_attention, window=16),
-    "blocks": near_blocks,
     "linear": efficient.linear_attention,
     "causal": partial(efficient.linear_attention, causal=True),
     "segment": efficient.linear_attention_segment,

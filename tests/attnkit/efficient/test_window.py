@@ -1,4 +1,4 @@
-"""Sliding-window and block-sparse attention: equal to the masked full form, and less work."""
+"""Sliding-window attention: equal to the masked full form, and less work."""
 
 import math
 
@@ -8,12 +8,7 @@ import torch
 import attnkit
 from attnkit import masks, trace
 from attnkit.call import Call
-from attnkit.efficient import (
-    block_sparse_attention,
-    local_and_global_blocks,
-    sliding_window_attention,
-    window,
-)
+from attnkit.efficient import sliding_window_attention, window
 from tests.attnkit.efficient.memory import largest_tensor
 from tests.refusals.wrong_calls import Wrong, assert_refused
 
@@ -194,52 +189,6 @@ def test_empty_lengths(L, S):
     output = sliding_window_attention(*problem((2,), L, S), window=3, offset=0).output
     assert output.shape == (2, L, 5)
     assert (output == 0).all()
-    blocks = torch.ones(-(-L // 2), -(-S // 2), dtype=torch.bool)
-    output = block_sparse_attention(*problem((2,), L, S), blocks, block_size=2).output
-    assert output.shape == (2, L, 5)
-    assert (output == 0).all()
-
-
-# Blocks
-
-
-@pytest.mark.parametrize("lead", [(), (4,), (2, 1), (2, 4)], ids=str)
-@pytest.mark.parametrize("L, S, size", [(1, 1, 4), (7, 9, 2), (129, 7, 16), (12, 12, 1), (8, 8, 9)])
-def test_blocks_equal_the_masked_full_form(L, S, size, lead):
-    rows, columns = -(-L // size), -(-S // size)
-    blocks = random(*lead, rows, columns) < 0.5
-    mask = blocks.repeat_interleave(size, -2).repeat_interleave(size, -1)[..., :L, :S]
-    assert_same(
-        lambda *x: block_sparse_attention(*x, blocks, block_size=size), problem(L=L, S=S), mask
-    )
-    extra = random(2, 1, L, S) < 0.6
-    assert_same(
-        lambda *x: block_sparse_attention(*x, blocks, block_size=size, mask=extra),
-        problem(L=L, S=S),
-        mask & extra,
-    )
-
-
-def test_one_row_of_blocks_may_stand_for_all():
-    blocks = torch.tensor([[True, False, True]])
-    mask = blocks.repeat_interleave(3, -1)
-    assert_same(lambda *x: block_sparse_attention(*x, blocks, block_size=3), problem(L=7), mask)
-
-
-def test_block_weights_and_grouped_heads():
-    inputs = problem(L=9, kv_lead=(2, 2))
-    blocks = random(4, 3, 3) < 0.5
-    mask = blocks.repeat_interleave(3, -2).repeat_interleave(3, -1)
-    options = {"enable_gqa": True, "scale": 0.3}
-    output, weights = block_sparse_attention(
-        *inputs, blocks, block_size=3, need_weights=True, **options
-    )
-    expected = attnkit.scaled_dot_product_attention(
-        *inputs, mask=mask, need_weights=True, **options
-    )
-    assert (weights - expected.weights).abs().max() < 1e-12
-    sparse = block_sparse_attention(*inputs, blocks, block_size=3, **options).output
-    assert (sparse - output).abs().max() < 1e-12
 
 
 @pytest.mark.parametrize(
@@ -270,7 +219,7 @@ def test_a_query_that_holds_nan_still_gives_hidden_keys_weight_0():
     assert (weights[..., 2, [0, 3, 4]] == 0).all()
 
 
-def test_blocks_that_nobody_sees_are_not_read(monkeypatch):
+def test_keys_that_nobody_sees_are_not_read(monkeypatch):
     read, fused = [], Call.fused
 
     def counting(call, scale):
@@ -279,39 +228,16 @@ def test_blocks_that_nobody_sees_are_not_read(monkeypatch):
 
     monkeypatch.setattr(Call, "fused", counting)
     inputs = problem((1,), 64, 64)
-    block_sparse_attention(*inputs, torch.eye(8, dtype=torch.bool), block_size=8)
-    assert sum(read) == 8 * 8 * 8
-    read.clear()
     sliding_window_attention(*inputs, window=8)
     assert sum(read) <= 64 * (8 + 4)
 
 
-def test_local_and_global_pattern():
-    pattern = local_and_global_blocks(6, window=2, num_global=1)
-    expected = masks.sliding_window(6, window=2, causal=False)
-    expected[0], expected[:, 0] = True, True
-    assert torch.equal(pattern, expected)
-    causal = local_and_global_blocks(6, window=2, num_global=1, causal=True)
-    assert torch.equal(causal, expected & masks.causal(6))
-    assert torch.equal(local_and_global_blocks(0, window=1), torch.zeros(0, 0, dtype=torch.bool))
-
-
 Q, K, V = torch.randn(2, 4, 5, 8), torch.randn(2, 4, 7, 8), torch.randn(2, 4, 7, 3)
-ONES = torch.ones(3, 4, dtype=torch.bool)
 
 
 def near(query=Q, key=K, value=V, **options):
     options = {"window": 2, "offset": 0, **options}
     return lambda: sliding_window_attention(query, key, value, **options)
-
-
-def sparse(query=Q, key=K, value=V, blocks=ONES, **options):
-    options = {"block_size": 2, **options}
-    return lambda: block_sparse_attention(query, key, value, blocks, **options)
-
-
-def pattern(num_blocks, **options):
-    return lambda: local_and_global_blocks(num_blocks, **{"window": 1, **options})
 
 
 SQUARE_MASK = torch.ones(5, 7, dtype=torch.bool)
@@ -364,63 +290,6 @@ WRONG = [
     ),
     Wrong(near(need_weights="no"), TypeError, "need_weights", "True or False", "str 'no'"),
     Wrong(near(scale=math.nan), ValueError, "scale", "a finite number", "nan"),
-    Wrong(sparse(block_size=0), ValueError, "block_size", "an int of at least 1", "0"),
-    Wrong(sparse(block_size=2.0), TypeError, "block_size", "an int", "float 2.0"),
-    Wrong(
-        sparse(blocks=ONES.float()), TypeError, "block_mask", "a boolean tensor", "torch.float32"
-    ),
-    Wrong(sparse(blocks=[[True]]), TypeError, "block_mask", "a torch.Tensor", "list"),
-    Wrong(
-        sparse(blocks=ONES.T),
-        ValueError,
-        "block_mask",
-        "a shape that broadcasts to (..., ceil(L / block_size), ceil(S / block_size)) = (2, 4, 3,"
-        " 4)",
-        "shape (4, 3)",
-    ),
-    Wrong(
-        sparse(blocks=ONES.to("meta")),
-        ValueError,
-        "block_mask",
-        "device cpu (that of query)",
-        "device meta",
-    ),
-    Wrong(
-        sparse(mask=SQUARE_MASK.long()),
-        TypeError,
-        "mask",
-        "a boolean tensor, True where the query may attend",
-        "torch.int64",
-    ),
-    Wrong(sparse(enable_gqa=0), TypeError, "enable_gqa", "True or False", "int 0"),
-    Wrong(
-        lambda: local_and_global_blocks(4, window=0),
-        ValueError,
-        "window",
-        "an int of at least 1",
-        "0",
-    ),
-    Wrong(
-        lambda: local_and_global_blocks(4, window=1, num_global=5),
-        ValueError,
-        "num_global",
-        "an int of at most 4",
-        "5",
-    ),
-    Wrong(
-        lambda: local_and_global_blocks(-1, window=1),
-        ValueError,
-        "num_blocks",
-        "an int of at least 0",
-        "-1",
-    ),
-    Wrong(
-        lambda: local_and_global_blocks(4, window=1, causal=1),
-        TypeError,
-        "causal",
-        "True or False",
-        "int 1",
-    ),
 ]
 
 
