@@ -40,9 +40,9 @@ const size = (bytes) => {
 function show(now, { page, data }) {
   const { model: at, form, bytes, less, found, numbers, tokens } = now, model = data.models[at], { name, heads, groups, layers } = model;
   say(page.big, `${size(bytes)} a token, ${size(now.text)} for ${plural(tokens, "token")}`);
-  say(page.say, `${whole(numbers)} numbers in each of ${layers} layers: ${significant(less, 3)} times less than a key and a value of 16 bits for every head.`);
+  say(page.say, `${whole(numbers)} numbers in each of ${layers} layers: a key and a value of 16 bits for every head would be ${significant(less, 3)} times as much.`);
   const shared = { heads: "a key and a value of its own", groups: `a key and a value that ${plural(Math.round(heads / groups), "head")} share`, one: "the one key and value of all" };
-  say(page.asks, form === "latent" ? `Each of ${heads} queries is brought to the latent, and compares itself with the same ${whole(numbers)} numbers: one key for all heads.`
+  say(page.asks, form === "latent" && !model.rotary ? "From the latent all keys are made again, and turned: a smaller cache, not a faster one." : form === "latent" ? `Each of ${heads} queries is brought to the latent, and compares itself with the same ${whole(numbers)} numbers: one key for all heads.`
     : `Each of ${heads} queries compares itself with ${shared[form]}.`);
   const [one] = found;
   say(page.loss, one ? `Measured, nothing trained again: keys off by ${fixed(100 * one.keys, 1)}%, values by ${fixed(100 * one.values, 1)}%; loss of the next token ${fixed(one.loss, 2)} nats.`
@@ -58,7 +58,7 @@ function draw(picture, { parts, bits }, { heads, dim }) {
   rows.forEach((row, r) => {
     const top = TOP + r * ROW, high = HIGH * bits / 16;
     let x = 0;
-    nodes.push(text(`tiles-name`, 0, top - 7, r ? "values" : parts[0][0] === "state" ? "latent and rotary key" : "keys"), rect("tiles-whole", 0, top, WIDE, HIGH));
+    nodes.push(text(`tiles-name`, 0, top - 7, r ? "values" : parts[0][0] === "state" ? rows[0].length > 1 ? "latent and rotary key" : "latent" : "keys"), rect("tiles-whole", 0, top, WIDE, HIGH));
     for (const [role, n] of row) {
       nodes.push(rect(`tiles-${role}`, x, top + HIGH - high, Math.max(n * scale - (row.length > 40 ? 0.4 : 1.5), 0.8), high));
       x += n * scale;

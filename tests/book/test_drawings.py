@@ -547,7 +547,7 @@ def test_growing_cache_shows_the_example(capsys):
         drawn = words(drawing, place)
         assert [float(x) for x in cache.output(place)] == pytest.approx(output, abs=1e-5)
         assert vector(output) in drawn
-        assert f"{cache.WITH_CACHE[place]} multiply-adds" in drawn
+        assert f"this word: {cache.WITH_CACHE[place]} multiply-adds" in drawn
     assert f"{sum(cache.WITH_CACHE)} multiply-adds" in drawing.says[-1]
     assert f"takes {sum(cache.AGAIN)}" in drawing.says[-1]
 
