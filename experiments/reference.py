@@ -241,9 +241,9 @@ def for_the_page(reader: Reader, nouns: int, ends: int) -> dict:
     found = looks(reader, texts, [(i["a"], i["p"]) for i in each for _ in range(2 * len(FRAMES))])
     whole = (found * 65535).round().to(torch.uint16).flatten()
     return {
-        "frames": list(FRAMES.values()),
+        "frames": [list(frame) for frame in FRAMES.values()],
         "nouns": [[i[name] for name in "apvd"] for i in made],
-        "ends": pairs,
+        "ends": [list(pair) for pair in pairs],
         "looks": base64.b64encode(whole.numpy().tobytes()).decode(),
     }
 

@@ -27,7 +27,7 @@ def absorbed(head: int) -> tuple:
 def draw(narrow: bool) -> Sheet:
     """A row for each head, made both ways, with the score that comes out."""
     sheet = Sheet(NARROW, 330, 13.5)
-    w, h, left, right, score = 74, 30, 0, 128, 292
+    w, h, left, right, score = 74, 30, 0, 128, 284
     for top, title in ((0, "make the keys"), (174, "or bring the queries")):
         sheet.text(0, top + 10, title, anchor="start", style="d-bold")
         for head in (0, 1):

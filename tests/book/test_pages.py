@@ -45,6 +45,10 @@ def steps(tree) -> Iterator[str]:
                 yield f"{state['anchor']}="
             for number in range(1, len(state.get("tour", ())) + 1):
                 yield f"{state['anchor']}={number}"
+    for text in tree.xpath("//script[contains(@type, 'widget-view')]/text()"):
+        alone = json.loads(text).get("state")  # of a page that is no notebook
+        if alone and alone["state"].get("anchor"):
+            yield f"{alone['state']['anchor']}="
 
 
 def _place(fragment: str) -> str:

@@ -49,7 +49,9 @@ OFFERED = sorted(
     key=lambda item: (item.__module__, item.__name__),
 )
 ENTRY = re.compile(
-    r"^\.\. auto(?:class|function):: (\w+)$(?:\n\n   \.\. taught:: (\d\d[a-z]?)$)?", re.MULTILINE
+    r"^\.\. auto(?:class|function):: (\w+)$(?:\n   :members: \w+)?"
+    r"(?:\n\n   \.\. taught:: (\d\d[a-z]?)$)?",
+    re.MULTILINE,
 )
 ENTRIES = [
     entry for page in sorted(PAGES.glob("*.md")) for entry in ENTRY.findall(page.read_text())

@@ -160,7 +160,6 @@ def test_a_sentence_of_ones_own_is_what_torch_writes(visit):
         assert words(root, "source") == read
         root.locator(".word-source > g").nth(3).click()
     page.wait_for_function("location.hash.startsWith('#hide-a-word=own:My%20brother')")
-    assert "brother" not in "".join(page.evaluate("heard.slice(0, 1)"))
     assert all("One moment" not in text for text in page.evaluate("heard"))
 
 
