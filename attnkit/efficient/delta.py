@@ -20,9 +20,9 @@ import torch
 from torch import Tensor
 
 from attnkit.call import Call, check
-from attnkit.efficient.linear import causal_ranges
+from attnkit.efficient.linear import not_finite, ranges_after
 from attnkit.guard import checks
-from attnkit.guard.dtypes import values_unavailable, widen, without_autocast
+from attnkit.guard.dtypes import widen, without_autocast
 
 # Tokens that one solve of a triangle stands for: within a chunk it is quadratic.
 CHUNK = 64
@@ -122,10 +122,7 @@ def _segment(
     good = write.isfinite() & log_decay.isfinite()  # (..., L)
     value = value.masked_fill(~good[..., None], math.nan)
     write, log_decay = (x.masked_fill(~good, 0.0) for x in (write, log_decay))
-    ranges = causal_ranges(query)
-    if state is not None and not values_unavailable(query) and not state.isfinite().all():
-        ranges = None  # nothing hides a NaN from the next segment, so the state keeps what it holds
-    call = Call(query, key, value, lead=lead, ranges=ranges)
+    call = Call(query, key, value, lead=lead, ranges=ranges_after(query, state))
     with without_autocast(query):
         wide = [x.expand(*lead, *x.shape[-2:]) for x in widen(call.query, call.key, call.value)] + [
             x.expand(target[:-1])[..., None] for x in widen(write, log_decay)
@@ -134,8 +131,7 @@ def _segment(
             state = wide[2].new_zeros(*lead, *memory)
         output, state = form(*wide, state) if target[-2] else (wide[0] @ state, state)
     if call.nan_rows is not None:
-        finite = key.isfinite().all((-2, -1)) & value.isfinite().all((-2, -1))
-        state = state.masked_fill(~finite[..., None, None], math.nan)
+        state = state.masked_fill(not_finite(key, value)[..., None, None], math.nan)
     return call.finish(output).output, state
 
 

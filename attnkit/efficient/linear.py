@@ -110,7 +110,7 @@ def linear_attention(
             order, causal = masks.causal(query.shape[-2], device=query.device), False
             mask = order if mask is None else mask & order
         else:
-            ranges = causal_ranges(query)
+            ranges = _causal_ranges(query)
     call = Call(query, key, value, mask, lead=target[:-2], ranges=ranges)
     weights = None
     with without_autocast(query):
@@ -210,12 +210,9 @@ def _segment(
     checks.function("feature_map", feature_map, "a callable")
     target, _, _ = check(query, key, value)
     checks.size("key", key, -2, query.shape[-2], "L: a segment has one key for each query")
-    ranges = causal_ranges(query)
     if state is not None:
         checks.instance("state", state, LinearState, "a LinearState or None")
-        # Nothing hides a NaN from the next segment, so the state keeps what it holds.
-        if not values_unavailable(query) and not state.key_value.isfinite().all():
-            ranges = None
+    ranges = ranges_after(query, None if state is None else state.key_value)
     call = Call(query, key, value, lead=target[:-2], ranges=ranges)
     with without_autocast(query):
         wide_query, wide_key, wide_value = widen(call.query, call.key, call.value)
@@ -226,13 +223,27 @@ def _segment(
             _check_state(state, features[1], wide_value)
         output, state = form(*features, wide_value, state)
     if call.nan_rows is not None:
-        finite = key.isfinite().all((-2, -1)) & value.isfinite().all((-2, -1))
-        bad = ~finite[..., None]  # (..., 1)
+        bad = not_finite(key, value)
         state = LinearState(
-            state.key_value.masked_fill(bad[..., None], math.nan),
-            state.key.masked_fill(bad, math.nan),
+            state.key_value.masked_fill(bad[..., None, None], math.nan),
+            state.key.masked_fill(bad[..., None], math.nan),
         )
     return call.finish(output).output, state
+
+
+def ranges_after(query: Tensor, state: Tensor | None) -> KeyRanges | None:
+    """The keys up to each query's own; None where the state of an earlier segment holds a NaN.
+
+    Nothing hides a NaN from the next segment, so the state keeps what it holds.
+    """
+    if state is not None and not values_unavailable(query) and not state.isfinite().all():
+        return None
+    return _causal_ranges(query)
+
+
+def not_finite(key: Tensor, value: Tensor) -> Tensor:
+    """The sequences (...) of which some key or value is NaN or Inf, and so the state."""
+    return ~(key.isfinite().all((-2, -1)) & value.isfinite().all((-2, -1)))
 
 
 def _parallel(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
@@ -295,8 +306,7 @@ def _no_state(key: Tensor, value: Tensor) -> LinearState:
     )
 
 
-def causal_ranges(query: Tensor) -> KeyRanges:
-    """The keys up to each query's own, of as many keys as queries."""
+def _causal_ranges(query: Tensor) -> KeyRanges:
     length = query.shape[-2]
     return key_ranges(length, length, causal=True, window=None, offset=0, device=query.device)
 
