@@ -152,7 +152,7 @@ function ownSentence(machine) {
       job = inSlices(work(now), (result) => {
         found = { ...result, key };
         update();
-        speaking = setTimeout(() => { page.live.textContent = `${page.big.textContent}. ${page.say.textContent}`; }, SPOKEN);
+        speaking = setTimeout(() => { page.live.textContent = `${page.big.textContent} ${page.say.textContent}`; }, SPOKEN);
       });
       job.start();
     }

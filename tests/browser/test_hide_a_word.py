@@ -161,6 +161,20 @@ def test_a_sentence_of_ones_own_is_what_torch_writes(visit):
         root.locator(".word-source > g").nth(3).click()
     page.wait_for_function("location.hash.startsWith('#hide-a-word=own:My%20brother')")
     assert all("One moment" not in text for text in page.evaluate("heard"))
+    # What is typed on within the moment is not spoken.
+    page.evaluate("""async () => {
+        const input = document.querySelector(".word-input");
+        heard.length = 0;
+        for (const text of ["She", "She sings", "She sings well"]) {
+            input.value = text;
+            input.dispatchEvent(new Event("input", { bubbles: true }));
+            await new Promise((done) => setTimeout(done, 60));
+        }
+    }""")
+    page.wait_for_function("heard.length")
+    want = shown.translate(translator, ["she", "sings", "well", "."], []).by_word()[1]
+    (said,) = page.evaluate("heard")
+    assert said.startswith(" ".join(want).replace(" .", ". Press"))
 
 
 def test_until_the_model_is_there_the_page_says_so_and_the_first_sentence_answers(visit):
