@@ -79,7 +79,7 @@ def milliseconds() -> None:
             ax.minorticks_off()
             ax.grid(alpha=0.3)
         axes[1].set_ylabel("milliseconds")
-        figure.suptitle("With a cache a word costs the same; without, more and more")
+        figure.suptitle("With a cache a word costs little more; without, more and more")
         plt.show()
 
 
