@@ -7,13 +7,9 @@ page itself. Neither of the two libraries is needed here.
 import json
 from collections.abc import Iterable
 
-from attnkit.viz.widget import BASE_STYLES, KITS, LATE, WIDGETS, source
+from attnkit.viz.widget import BASE_STYLES, KITS, LATE, WIDGETS, host, source
 
-
-def host() -> str:
-    """The script that brings the widgets of a page to life; it comes after those of the widgets."""
-    parts = source("stand_in.js", "arrive.js", "names.js", "near.js", "host.js")
-    return f"(() => {{\n{parts}\nhost();\n}})();\n"
+__all__ = ["carriers", "host", "module_script", "shown", "styles"]
 
 
 def module_script(name: str) -> str:

@@ -46,6 +46,29 @@ def by_head(name: str, value, layout: str) -> np.ndarray:
     return array
 
 
+def heads_of_layers(weights) -> tuple[np.ndarray, list[str] | None]:
+    """Return the weights of one layer or of a list of layers as (H, L, S), and the heads' names.
+
+    A layer is (H, L, S), (L, S), or (1, H, L, S), as a model gives it for a batch of one. The heads
+    of a single layer get no names. Raises ValueError for layers of several sizes.
+    """
+    several = isinstance(weights, tuple | list) and len(weights) > 0
+    layered = several and getattr(weights[0], "ndim", 0) > 1
+    arrays = []
+    for place, layer in enumerate(weights if layered else [weights]):
+        alone = layer[0] if getattr(layer, "ndim", 0) == 4 and len(layer) == 1 else layer
+        name = f"weights[{place}]" if layered else "weights"
+        arrays.append(by_head(name, alone, "(H, L, S)"))
+        if arrays[-1].shape[1:] != arrays[0].shape[1:]:
+            checks.fail(name, f"L, S = {arrays[0].shape[1:]}, as before", f"{arrays[-1].shape[1:]}")
+    names = [
+        f"layer {place}, head {head}"
+        for place, array in enumerate(arrays)
+        for head in range(len(array))
+    ]
+    return np.concatenate(arrays), names if len(arrays) > 1 else None
+
+
 def strings(name: str, value, count: int | None = None) -> list[str]:
     """Return `value` as a list of `count` strings (any number when `count` is None).
 

@@ -1,10 +1,13 @@
 """What the widgets share: modules made of files, checked settings, and a picture and words."""
 
+import html
+import json
 import pathlib
 import re
 
 import anywidget
 import traitlets as t
+from ipywidgets.embed import dependency_state, embed_data
 from matplotlib.figure import Figure
 
 from attnkit.guard import checks
@@ -27,6 +30,25 @@ def _lean(text: str) -> str:
     without = re.sub(r"^ */\*\*.*?\*/\n", "", text, flags=re.MULTILINE | re.DOTALL)
     lines = (line.strip() for line in without.splitlines())
     return "".join(f"{line}\n" for line in lines if line and not line.startswith("//"))
+
+
+def host() -> str:
+    """The script that brings the widgets of a page to life; it comes after those of the widgets."""
+    parts = source("stand_in.js", "arrive.js", "names.js", "near.js", "host.js")
+    return f"(() => {{\n{parts}\nhost();\n}})();\n"
+
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<meta name="viewport" content="width=device-width,initial-scale=1">
+<style>:root{{color-scheme:light dark}}body{{max-width:60rem;margin:1rem auto;padding:0 1rem}}
+{style}</style></head><body>
+<script type="application/vnd.jupyter.widget-state+json">{state}</script>
+<div class="attnkit-view">
+<script type="application/vnd.jupyter.widget-view+json">{{"model_id": "{model}"}}</script>
+<div class="attnkit-fallback"><img alt="{alt}" src="data:image/png;base64,{picture}"></div></div>
+<script>{host}</script></body></html>
+"""
 
 
 class SettingError(t.TraitError, ValueError):
@@ -99,6 +121,29 @@ class Widget(anywidget.AnyWidget):
     def _words(self) -> str:
         """The description without the title."""
         raise NotImplementedError
+
+    def save(self, path: str | pathlib.Path) -> pathlib.Path:
+        """Write a page with the widget alive in it, and return its path.
+
+        One file of HTML that asks for nothing else: no kernel, no network. It opens with a double
+        click, and in an `iframe` of any other page. The page's title is the widget's.
+        """
+        state = dependency_state([self], drop_defaults=False)
+        models = embed_data(views=[self], state=state)["manager_state"]["state"]
+        alt = self.description()
+        page = _PAGE.format(
+            title=html.escape(self.title or type(self).__name__),
+            style=source("page.css"),
+            # No string in it may end the element that holds it.
+            state=json.dumps({"state": models}).replace("<", "\\u003c"),
+            model=self.model_id,
+            alt=html.escape(alt),
+            picture=png(self.figure()),
+            host=host(),
+        )
+        path = pathlib.Path(path)
+        path.write_text(page, "utf-8")
+        return path
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.description()!r})"

@@ -53,6 +53,41 @@ def test_a_widget_of_somebody_else_lives_in_their_book(other_book, open_page):
     assert [url for url in record.requests if "html-manager" in url or "require" in url] == []
 
 
+@pytest.fixture
+def saved(tmp_path) -> tuple[Path, AttentionExplorer]:
+    """An explorer saved as a page, with words in it that would end a script."""
+    query = vectors(2, 4, 8)
+    words = ["a", SWALLOW, ATTACK, "</script>"]
+    explorer = AttentionExplorer(query, query, tokens=words, title="<b> & T", mask="causal")
+    return explorer.save(tmp_path / "page.html"), explorer
+
+
+def test_a_saved_explorer_is_one_file_alive_offline(saved, open_page):
+    file, explorer = saved
+    page, record = open_page(file.as_uri())
+    shown = snapshot(wait_for_widgets(page))
+    assert page.title() == "<b> & T"
+    assert shown["tokens"] == explorer.key_tokens
+    assert shown["weights"] == pytest.approx(explorer.values()[0], abs=1e-6)
+    assert record.console == record.missing == record.other_hosts() == []
+
+
+def test_a_saved_explorer_lives_in_a_frame_of_any_page(saved, open_page, tmp_path):
+    (tmp_path / "mine.html").write_text(
+        '<h1>Mine</h1><iframe src="page.html" height="700"></iframe>'
+    )
+    page, _ = open_page((tmp_path / "mine.html").as_uri())
+    page.frame_locator("iframe").locator(".attnkit-explorer canvas").first.wait_for()
+
+
+def test_a_saved_explorer_keeps_its_picture_without_javascript(saved, open_page):
+    file, explorer = saved
+    page, _ = open_page(file.as_uri(), java_script_enabled=False)
+    image = page.locator(".attnkit-fallback img")
+    assert image.bounding_box()["width"] > 100
+    assert image.get_attribute("alt") == explorer.description()
+
+
 def converted(notebook, folder: Path) -> Path:
     """The notebook as one HTML file, by the exporter."""
     from attnbook.pages.nbconvert import LiveHTMLExporter

@@ -1,10 +1,11 @@
 """The explorer: attention by head, length, mask, scale and temperature, under the reader's hand.
 
-Three constructors, for what is known about the layer::
+Four constructors, for what is known about the layer::
 
     AttentionExplorer(query, key, tokens=words)            # q.k computed in the browser, exactly
     AttentionExplorer.from_scores(scores, tokens=words)    # additive, general, ...: scores given
     AttentionExplorer.from_frames({4: w4, 5: w5, ...})     # weights recorded at each length
+    AttentionExplorer.from_weights(weights, tokens=words)  # weights as any model gave them
 
 Take the third when a shorter sequence changes what comes before the layer (an RNN, a deeper
 bidirectional layer): weights must then be recorded, not computed. The caption says which it is.
@@ -250,6 +251,25 @@ class AttentionExplorer(Settings, Widget):
             **settings,
         )
         return self
+
+    @classmethod
+    def from_weights(cls, weights, *, head_names=None, **settings: Any) -> "AttentionExplorer":
+        """An explorer of the weights that any model gave, of one layer or of several.
+
+        `weights` is (H, L, S), or (L, S) for one head, or a list of layers, such as `attentions`
+        of a model of transformers called with `output_attentions=True`: each (H, L, S), or
+        (1, H, L, S). The heads of all layers stand in one list. The other arguments and errors
+        are those of `from_frames`; layers that differ in L or S are a ValueError.
+
+        Example:
+            >>> import torch
+            >>> layers = [torch.rand(1, 2, 3, 3).softmax(-1) for _ in range(4)]
+            >>> AttentionExplorer.from_weights(layers, tokens=list("abc")).head_names[-1]
+            'layer 3, head 1'
+        """
+        heads, names = inputs.heads_of_layers(weights)
+        frames = {heads.shape[2]: heads}
+        return cls.from_frames(frames, head_names=head_names or names, **settings)
 
     def _start(
         self,

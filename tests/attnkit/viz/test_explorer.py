@@ -117,6 +117,27 @@ def test_frames_of_other_shapes_are_cross_attention():
         AttentionExplorer.from_frames(frames, tokens=list("abcd"))
 
 
+@pytest.mark.parametrize("batch", [(), (1,)], ids=["layer", "batch of one"])
+def test_weights_of_several_layers_are_heads_with_the_layers_names(batch):
+    rows = torch.rand(3, *batch, 2, 4, 4, generator=torch.Generator().manual_seed(2)).softmax(-1)
+    layers = tuple(rows.bfloat16())
+    shown = AttentionExplorer.from_weights(layers, tokens=list("abcd"), head=3)
+    assert shown.head_names == [f"layer {j}, head {h}" for j in range(3) for h in range(2)]
+    np.testing.assert_array_equal(shown.values(), rows.bfloat16().float().reshape(6, 4, 4))
+    assert shown.note.startswith("Recorded")
+
+
+@pytest.mark.parametrize("shape", [(4, 5), (2, 4, 5), (1, 2, 4, 5)])
+def test_weights_of_one_layer_are_a_frame(shape):
+    weights = torch.rand(shape, requires_grad=True)
+    shown = AttentionExplorer.from_weights(weights)
+    frame = AttentionExplorer.from_frames({5: weights.detach().reshape(-1, 4, 5)})
+    np.testing.assert_array_equal(shown.values(), frame.values())
+    assert shown.head_names == frame.head_names
+    nested = AttentionExplorer.from_weights(weights.detach().reshape(-1, 4, 5).tolist())
+    np.testing.assert_array_equal(nested.values(), frame.values())
+
+
 def test_the_input_is_not_kept_by_reference():
     query, key = qk()
     shown = AttentionExplorer(query, key)
@@ -226,6 +247,14 @@ WRONG = [
     (lambda q, k: Explorer(q, k, caption=3), TypeError, r"caption.*expected a string"),
     (lambda q, k: Explorer(q, k, colour=1), TypeError, "colour: expected an argument"),
     (lambda q, k: Explorer.from_scores(q[0, 0]), ValueError, "scores: expected shape"),
+    (lambda q, k: Explorer.from_weights([q, k[:, :2]]), ValueError, r"weights\[1\]: expected L, S"),
+    (
+        lambda q, k: Explorer.from_weights(q[None].repeat(2, 1, 1, 1)),
+        ValueError,
+        "weights: .*batch",
+    ),
+    (lambda q, k: Explorer.from_weights("q"), TypeError, "weights: expected a tensor"),
+    (lambda q, k: Explorer.from_weights([]), ValueError, "weights: expected"),
     (lambda q, k: Explorer.from_frames([]), TypeError, "frames: expected a mapping"),
     (lambda q, k: Explorer.from_frames({}), TypeError, "frames: expected a mapping"),
     (lambda q, k: Explorer.from_frames({0: q}), ValueError, "frames: expected.*at least 1"),
