@@ -42,12 +42,23 @@ _OPTIONAL = ("source", "budget", "sides", "control", "share")
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 NONE, PLATEAU, LEARNS_FASTER = "none", "plateau", re.compile(r"\blearns? faster\b")
 _BUDGET = re.compile(r"[\d,]+ (?:updates|epochs)")
-_LEARNED = re.compile(r"\b(?:train(?:s|ed|ing)?|learn(?:s|ed)?|learning rate)\b", re.IGNORECASE)
+# What a sentence says of training, or of a model that the book has trained.
+_LEARNED = re.compile(
+    r"\b(?:train(?:s|ed|ing)?|learn(?:s|ed)?|learning rate|kept (?:model|translator)|GRUs?|"
+    r"the (?:reader|writer))\b",
+    re.IGNORECASE,
+)
 # What a sentence says that sets one side against another.
 _COMPARES = re.compile(
     r"\b(?:more|less|fewer|better|best|worse|worst|sooner|faster|slower|longer|further|ahead|"
     r"higher|highest|lower|lowest|larger|largest|smaller|smallest|most|least|than|"
     r"as (?:well|often|many|much|good|far) as|short of|no more|nearly as)\b",
+    re.IGNORECASE,
+)
+# And what it is then set against: another side, unless it is a number or the training itself.
+_AGAINST = re.compile(
+    r"\bthan (?!a |half|in training|one |two |three |four |five |[\d,]+)|\bas \w+ as\b|"
+    r"\b(?:better|worse|sooner|faster|slower|larger|smaller) (?!the |than )",
     re.IGNORECASE,
 )
 # Three words and more in quotation marks or italics: one sentence, shown.
@@ -205,15 +216,24 @@ def _training_faults(tag: dict[str, Any], written: dict[str, Any]) -> Iterator[s
     else:
         if budget not in sentence and not LEARNS_FASTER.search(sentence):
             yield f'without a plateau its sentence must say "{budget}" or "learns faster"'
-        known = {f"{one['updates']:,} {entry['unit']}" for entry in sides
-                 for one in entry["budgets"]}  # fmt: skip
-        if known and budget not in known:
-            yield f"its source has no budget of {budget}"
+        told = [entry for entry in sides if entry["budgets"]]
+        short = [entry for entry in told if budget not in _budgets(entry)]
+        if short and ("sides" in tag or short == told):
+            yield f"its source has no budget of {budget}: {_named(short)}"
     if len(entries) > 1 and _COMPARES.search(sentence) and "sides" not in tag:
         yield "it compares, and does not say which sides"
+    elif (
+        len(entries) > 1 and len(tag.get("sides", ())) == len(sides) == 1
+        and _AGAINST.search(sentence) and not tag.get("control")
+    ):  # fmt: skip
+        yield "it compares, and names one side and no control"
     grids = {tuple(entry["rates"]) for entry in sides}
     if "sides" in tag and len(grids) > 1:
         yield f"its sides had unequal rates: {_named(sides, 'rates')}"
+
+
+def _budgets(entry: dict[str, Any]) -> set[str]:
+    return {f"{one['updates']:,} {entry['unit']}" for one in entry["budgets"]}
 
 
 def _named(entries: list[dict[str, Any]], *more: str) -> str:

@@ -74,7 +74,19 @@ BETTER = {**READ, "sentence": "One is better than one.", "sides": [{"model": "a"
         ({"budget": "long", "sentence": "long"}, "neither plateau nor a number of updates"),
         (
             {"budget": "800 updates", "sentence": "a is better than b after 800 updates."},
-            "no budget of 800 updates",
+            "no budget of 800 updates: a; b",
+        ),
+        (
+            {"budget": "2,000 updates", "sentence": "b is better than a after 2,000 updates."},
+            "no budget of 2,000 updates: a",
+        ),
+        (
+            {
+                "budget": "500 updates",
+                "sentence": "a learns faster than b.",
+                "sides": [{"model": "a"}],
+            },
+            "it compares, and names one side and no control",
         ),
         (
             {"budget": "500 updates", "sentence": "Better after 500 updates.", "sides": None},
@@ -133,6 +145,23 @@ def test_a_claim_about_trained_models_is_stopped_when_it_says_too_much(tmp_path,
             },
             ("3 seeds", "after 500 updates", "like it: 2 of 100"),
         ),
+        (
+            {
+                "budget": "500 updates",
+                "sentence": "It learns faster than with nothing to look at.",
+                "sides": [{"model": "a"}],
+                "control": "nothing to look at",
+            },
+            ("3 seeds", "after 500 updates", "control: nothing to look at"),
+        ),
+        (
+            {
+                "budget": "500 updates",
+                "sentence": "After 500 updates more than half is right.",
+                "sides": [{"model": "a"}],
+            },
+            ("3 seeds", "after 500 updates"),
+        ),
         ({"budget": "none"}, ()),
     ],
 )
@@ -153,6 +182,9 @@ def test_a_claim_without_results_is_about_training_when_it_says_so(tmp_path):
     assert next(claims.claims(nb, tmp_path)).limits == ("one run", "after 20 updates")
     fit = {**ONE, "sentence": "An untrained one is as good."}
     assert gates.faults(with_claim(fit), None, tmp_path) == []
+    ours = {**ONE, "sentence": "The reader looks at two words."}
+    (fault,) = gates.faults(with_claim(ours), None, tmp_path)
+    assert "has no budget" in fault
 
 
 def test_two_claims_with_one_id_are_stopped_in_one_chapter_and_over_all(tmp_path):
