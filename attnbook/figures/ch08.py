@@ -1,5 +1,7 @@
 """The figures of page 08: who reads both ways, and where twelve real heads look."""
 
+from itertools import groupby
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -9,46 +11,49 @@ from attnbook.machines.lamp_machine import DECAY
 from attnkit.viz import palette
 
 READERS = {
-    "2 heads": "two heads",
-    "1 head": "one head",
-    "1 head, a third of the rate": "one head, its best rate of three",
-    "1 head, four times the updates": "one head, 1,600 updates",
-    "1 head, four times as wide": "one head, four times as wide",
-    "1 head, two layers": "one head, then another",
-    "1 head, places in the values": "one head, positions in the values",
+    "2 heads": ("two heads", "#0072B2", "o"),
+    "1 head, two layers": ("one head, then another", "#009E73", "^"),
+    "1 head, places in the values": ("one head, positions in the values", "#E69F00", "D"),
+    "1 head": ("one head", "#D55E00", "s"),
+    "1 head, twice as wide": ("one head, twice as wide", "#777777", "v"),
 }
-"""What the results call a reader, and what the figure calls it."""
+"""What the results call a reader; what the figure calls it, its colour and mark."""
 
-PARTS = (
-    ("known", "pairs it was trained on", "#777777", "o"),
-    ("held_out", "new pairs", "#0072B2", "s"),
-)
+PARTS = (("known", "pairs of its training"), ("held_out", "new pairs"))
 
 
-def _rows() -> dict[str, dict]:
-    return {row["variant"]: row for row in recorded.results("heads")["rows"]}
+def curve(variant: str, part: str) -> list[dict]:
+    """A reader's rows in the results file by updates, each at the rate that is best for `part`."""
+    rows = [row for row in recorded.results("heads")["rows"] if row["variant"] == variant]
+    best: dict[int, dict] = {}
+    for row in sorted(rows, key=lambda row: row[part]["both"]["median"]):
+        best[row["updates"]] = row
+    return [best[updates] for updates in sorted(best)]
 
 
 def readers() -> None:
-    """Sentences with both commands named correctly, by reader, of old and of new pairs."""
-    rows = _rows()
+    """Sentences with both commands named correctly over the updates, of old and of new pairs."""
     with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(6.8, 3.3), layout="constrained")
-        for (part, label, colour, marker), up in zip(PARTS, (-0.14, 0.14), strict=True):
-            found = [rows[name][part]["both"] for name in READERS]
-            low, middle, high = (
-                [100 * one[end] for one in found] for end in ("low", "median", "high")
-            )
-            y = np.arange(len(READERS)) + up
-            ax.hlines(y, low, high, color=colour, linewidth=2)
-            ax.plot(middle, y, marker, color=colour, markersize=6, label=label)
-        ax.set_yticks(range(len(READERS)), READERS.values())
-        ax.axhline(4.5, color="grey", linewidth=0.8, linestyle="--")
-        ax.set(ylim=(6.5, -0.5), xlim=(-3, 103))
-        ax.set_xlabel("both commands named correctly (%), median and range of six seeds")
-        ax.grid(axis="x", alpha=0.3)
-        figure.suptitle("Two heads read both ways in 400 updates; one does not in 1,600")
-        figure.legend(loc="outside lower center", ncols=2)
+        figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.6), sharey=True, layout="constrained")
+        for ax, (part, title) in zip(axes, PARTS, strict=True):
+            for name, (label, colour, marker) in READERS.items():
+                rows = curve(name, part)
+                updates = [row["updates"] for row in rows]
+                low, middle, high = (
+                    [100 * row[part]["both"][end] for row in rows]
+                    for end in ("low", "median", "high")
+                )
+                ax.plot(updates, middle, marker + "-", color=colour, markersize=5,
+                        label=label if ax is axes[0] else None)  # fmt: skip
+                ax.fill_between(updates, low, high, color=colour, alpha=0.12, linewidth=0)
+            ax.set_xscale("log")
+            ax.set_xticks([100, 400, 1600, 6400], ["100", "400", "1,600", "6,400"])
+            ax.minorticks_off()
+            ax.set(xlabel="updates", ylim=(-3, 103))
+            ax.set_title(title, fontsize=10)
+        axes[0].set_ylabel("both commands correct (%)")
+        figure.suptitle("Two heads soon read both ways; one does not in 6,400 updates")
+        figure.legend(loc="outside lower center", ncols=3, fontsize=10)
         plt.show()
 
 
@@ -92,22 +97,49 @@ def lamps_table() -> None:
 
 def readers_table() -> None:
     """Print what is behind the figure, and what was measured beside it."""
-    run, rows = recorded.results("heads"), _rows()
+    run = recorded.results("heads")
     task, bound = run["task"], run["bound"]
     print(recorded.origin(run))
     print(f"{task['commands']} commands, {task['sentences']:,} sentences,", end=" ")
-    print(f"{task['held_out']:,} of them of new pairs; median of six seeds (range)")
-    print("after 400 updates where nothing else is said (four times as many are 1,600)")
-    print(f"both named correctly{'':18} weights  trained pairs   new pairs")
-    for name, row in rows.items():
-        known, new = (_cell(row[part]["both"]) for part in ("known", "held_out"))
-        print(f"{name:38} {row['parameters']:6,}  {known:14}  {new}")
+    print(f"{task['held_out']:,} of them of new pairs;")
+    print("both named correctly, median and range of the seeds, each at the best rate of its grid")
+    print(f"{'':28} weights seeds updates  trained pairs   new pairs")
+    for entry in run["training"]:
+        name = entry["variant"]
+        for known, new in zip(curve(name, "known"), curve(name, "held_out"), strict=True):
+            found = new["held_out"]["both"]
+            print(f"{name:28} {new['parameters']:7,} {found['n']:5} {new['updates']:7,}", end="  ")
+            print(f"{_cell(known['known']['both']):15} {_cell(found)}")
+    print("learning rates:")
+    for rates, entries in groupby(run["training"], lambda entry: tuple(entry["rates"])):
+        names = "; ".join(entry["variant"] for entry in entries)
+        print(f"  {', '.join(f'{rate:g}' for rate in rates)}: {names}")
     print(f"no single head of the first kind reads more than {bound['pairs']} of", end=" ")
     print(f"{task['pairs']} pairs both ways: {bound['share']:.0%}")
-    print("heads that can go, one after another, with 99% of the answers left, by seed:")
+    print("heads that can be turned off, each alone, with 99% of the answers left, by seed,")
+    print(f"after {OFF['updates']} updates at a rate of {OFF['rate']}:")
     for name in ("2 heads", "4 heads", "8 heads"):
-        print(f"  {name}: {sorted(rows[name]['spare'])} of {name[0]};", end=" ")
-        print(f"without the one that costs most {_cell(rows[name]['without_worst'])}")
+        off = [[100 * left for *_, left in seed] for seed in switched_off(name)["off"]]
+        least, most = min(map(min, off)), max(map(min, off))
+        print(f"  {name}: {sorted(spare(name))} of {name[0]};", end=" ")
+        print(f"without the one that costs most {least:.0f} to {most:.0f}% of the new pairs")
+
+
+OFF = {"updates": 400, "rate": 0.01}
+"""Of the readers whose heads are turned off one by one."""
+
+
+def switched_off(variant: str) -> dict:
+    """The row of a reader whose heads were turned off."""
+    same = {"variant": variant, **OFF}
+    return next(row for row in recorded.results("heads")["rows"] if same.items() <= row.items())
+
+
+def spare(variant: str) -> list[int]:
+    """By seed, the heads without which alone 99% of the median of right answers are left."""
+    row = switched_off(variant)
+    enough = 0.99 * row["held_out"]["both"]["median"]
+    return [sum(left >= enough for *_, left in seed) for seed in row["off"]]
 
 
 def twelve_table() -> None:

@@ -58,7 +58,7 @@ ROWS = {
     "by_length": ("model", "steps"),
     "collapse": ("case",),
     "drawers": ("features", "updates"),
-    "heads": ("variant", "updates"),
+    "heads": ("variant", "updates", "rate"),
     "il_or_elle": ("model", "steps"),
     "learning": ("task", "model", "steps"),
     "live_translator": ("model", "steps"),
@@ -254,8 +254,8 @@ def test_heads_says_what_the_chapter_reads(quick):
     one, two = quick("heads").written["rows"]
     assert [one["variant"], two["variant"]] == ["1 head", "2 heads"]
     assert one["parameters"] == two["parameters"]
-    assert "spare" not in one
-    assert len(two["spare"]) == len(two["off"]) == 2
+    for row in (one, two):  # by seed, by head: left, right, both
+        assert [len(seed) for seed in row["off"]] == 2 * [int(row["variant"][0])]
 
 
 @whole

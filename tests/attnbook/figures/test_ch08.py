@@ -7,33 +7,48 @@ from attnbook import recorded
 from attnbook.figures import ch08
 
 
-def test_the_dots_are_the_recorded_medians_and_the_lines_their_ranges(shown):
+def test_the_lines_are_the_recorded_medians_and_the_bands_their_ranges(shown):
     ch08.readers()
-    (ax,) = shown[0].axes
-    rows = {row["variant"]: row for row in recorded.results("heads")["rows"]}
-    assert [tick.get_text() for tick in ax.get_yticklabels()] == list(ch08.READERS.values())
-    for (part, label, *_), dots, lines in zip(ch08.PARTS, ax.lines, ax.collections, strict=False):
-        found = [rows[name][part]["both"] for name in ch08.READERS]
-        assert dots.get_label() == label
-        assert dots.get_xdata() == pytest.approx([100 * one["median"] for one in found])
-        ends = np.array(lines.get_segments())[:, :, 0]
-        assert ends == pytest.approx(
-            np.array([[100 * one["low"], 100 * one["high"]] for one in found])
-        )
+    for ax, (part, title) in zip(shown[0].axes, ch08.PARTS, strict=True):
+        assert ax.get_title() == title
+        for name, line, band in zip(ch08.READERS, ax.lines, ax.collections, strict=True):
+            rows = ch08.curve(name, part)
+            assert line.get_xdata().tolist() == [row["updates"] for row in rows]
+            found = [row[part]["both"] for row in rows]
+            assert line.get_ydata() == pytest.approx([100 * one["median"] for one in found])
+            ends = band.get_paths()[0].vertices[:, 1]
+            assert ends.min() == pytest.approx(100 * min(one["low"] for one in found))
+            assert ends.max() == pytest.approx(100 * max(one["high"] for one in found))
+
+
+@pytest.mark.parametrize("part", ["known", "held_out"])
+def test_a_point_has_the_best_of_the_rates_that_were_tried(part):
+    rows = recorded.results("heads")["rows"]
+    for name in ch08.READERS:
+        for chosen in ch08.curve(name, part):
+            same = {key: chosen[key] for key in ("variant", "updates")}
+            tried = [row[part]["both"]["median"] for row in rows if same.items() <= row.items()]
+            assert chosen[part]["both"]["median"] == max(tried)
 
 
 def test_its_title_holds():
-    rows = {row["variant"]: row for row in recorded.results("heads")["rows"]}
-    assert rows["2 heads"]["held_out"]["both"]["low"] > 0.95
-    assert rows["2 heads"]["updates"] == 400
-    longer = rows["1 head, four times the updates"]
-    assert longer["updates"] == 1600
-    assert longer["known"]["both"]["high"] < 0.5
+    for part, least in (("known", 0.99), ("held_out", 0.9)):
+        for row in ch08.curve("2 heads", part)[1:]:
+            assert row[part]["both"]["low"] > least
+    for row in (one := ch08.curve("1 head", "known")):
+        assert row["known"]["both"]["high"] < 0.6
+    assert one[-1]["updates"] == 6400
 
 
-def test_what_the_table_says_of_updates_is_so():
-    for row in recorded.results("heads")["rows"]:
-        assert row["updates"] == (1600 if "times the updates" in row["variant"] else 400)
+def test_a_head_is_spare_when_nothing_is_lost_without_it():
+    for name in ("2 heads", "4 heads", "8 heads"):
+        row = ch08.switched_off(name)
+        assert (row["updates"], row["rate"]) == (400, 0.01)
+        assert [len(seed) for seed in row["off"]] == len(row["off"]) * [int(name[0])]
+        assert ch08.spare(name) == [
+            len([both for *_, both in seed if both >= 0.99 * row["held_out"]["both"]["median"]])
+            for seed in row["off"]
+        ]
 
 
 def test_four_rows_of_it_find_a_word_none_the_animal_and_the_average_hides_it():
