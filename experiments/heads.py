@@ -1,6 +1,6 @@
 """Two readings at once, with one head and with more: the runs behind chapter 08.
 
-    python -m experiments.heads            174 runs, about half an hour on one CPU core
+    python -m experiments.heads            174 runs, about twenty minutes on one CPU core
     python -m experiments.heads --quick    four of them, in seconds
 
 A sentence such as "hang them not let them go" has two readings. With a comma after "not" the

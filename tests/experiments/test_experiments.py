@@ -231,6 +231,35 @@ def test_the_list_of_experiments_says_what_each_costs(capsys):
     assert "core hours in all" in said
 
 
+def test_a_cost_is_what_the_file_kept_or_the_training_that_it_tells_of(
+    tmp_path, monkeypatch, capsys
+):
+    budgets = [{"updates": n, "seeds": 3, "cpu_seconds": n / 10} for n in (100, 400)]
+    side = {"model": "a", "score": "right", "budgets": budgets}
+    scored_twice = [side, {**side, "score": "right at once"}, {**side, "model": "b"}]
+    for name, known in {
+        "timed": {"cpu_seconds": 3600.0, "training": scored_twice},
+        "trained": {"training": scored_twice},
+        "neither": {"training": [{**side, "budgets": []}]},
+    }.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps({"command": name, **known}))
+    monkeypatch.setattr(record, "RESULTS", tmp_path)
+    assert costs.costs() == {
+        "neither.json": costs.Cost("neither", None),
+        "timed.json": costs.Cost("timed", 3600.0),
+        "trained.json": costs.Cost("trained", 2 * 3 * (10 + 40), at_least=True),
+    }
+    monkeypatch.setattr(costs, "LONGEST", 1)
+    costs.main()
+    said = capsys.readouterr().out.splitlines()
+    assert [line.split()[-1] for line in said[:3]] == ["timed", "trained", "neither"]
+    assert "≥ 300 s" in said[1]
+    assert said[-2:] == [
+        "1.1 core hours in all, for 2 of 3 files;",
+        "1.0 of them for the 1 longest",
+    ]
+
+
 @whole
 def test_scales_learns_with_the_root_and_starts_as_the_theory_says(quick):
     written = quick("scales").written["rows"]
