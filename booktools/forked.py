@@ -1,10 +1,10 @@
 """Start Python programs as copies of one process that has imported PyTorch.
 
 PyTorch, its optimizers and IPython take five seconds of a processor to import, and every kernel of
-nbval and every small book would import them for itself. Here a server imports them once, and forks
-for each. What a program can see is the same: its names are its own, and nothing of the book is
-imported before. Without Linux, or with a build of PyTorch for a GPU, which does not survive a fork,
-programs start as always.
+nbval would import them for itself, as every small book would Sphinx and what extends it. Here a
+server imports them once, and forks for each. What a program can see is the same: its names are its
+own, and nothing of the book is imported before. Without Linux, or with a build of PyTorch for a
+GPU, which does not survive a fork, programs start as always.
 
     from jupyter_client.provisioning import local_provisioner
     local_provisioner.launch_kernel = forked.launch
@@ -31,6 +31,11 @@ from jupyter_client.launcher import launch_kernel
 
 # No Matplotlib and no ipywidgets: at their import they look for the kernel that they are in.
 IMPORTS = ("torch._dynamo", "ipykernel.kernelapp", "ipykernel.ipkernel", "zmq.eventloop.zmqstream")
+# What a build imports, of which nothing is this book's.
+FOR_BUILDS = ("torch", "jupyter_book.cli.main", "jupyter_book.sphinx", "myst_nb.sphinx_ext",
+              "pydata_sphinx_theme", "sphinx_book_theme", "sphinxcontrib.bibtex", "sphinx_exercise",
+              "sphinxext.opengraph", "sphinx.ext.autodoc", "fontTools.subset", "bs4", "anywidget",
+              "matplotlib.figure")  # fmt: skip
 POLL_S = 0.05
 
 
@@ -89,11 +94,16 @@ def launch(cmd: list[str], *, cwd: str | None = None, env: dict | None = None, *
 
 
 def run(
-    argv: Sequence[str], *, cwd: Path, env: dict[str, str] | None = None
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: dict[str, str] | None = None,
+    imported: tuple[str, ...] = IMPORTS,
 ) -> subprocess.CompletedProcess:
     """Run `python *argv` in a folder to its end, as `subprocess.run` does, and keep what it says.
 
-    `argv` begins with `-m` and a module, or with the path of a script.
+    `argv` begins with `-m` and a module, or with the path of a script. The process of which it is a
+    copy has `imported` these.
     """
     env = dict(os.environ if env is None else env)
     if not can_fork():
@@ -101,7 +111,8 @@ def run(
         return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True)
     with tempfile.TemporaryDirectory() as folder:
         stdout, stderr, status = (Path(folder) / name for name in ("stdout", "stderr", "status"))
-        _start(list(argv), str(cwd), env, (str(stdout), str(stderr)), str(status)).wait()
+        says = (str(stdout), str(stderr))
+        _start(list(argv), str(cwd), env, says, str(status), imported).wait()
         # A process that was killed leaves no status.
         code = int(status.read_text()) if status.exists() else -signal.SIGKILL
         return subprocess.CompletedProcess(argv, code, stdout.read_text(), stderr.read_text())
@@ -113,19 +124,20 @@ def _start(
     env: dict[str, str],
     says: tuple[str, str] = (os.devnull, os.devnull),
     status: str = os.devnull,
+    imported: tuple[str, ...] = IMPORTS,
 ) -> Forked:
     asked = {"argv": argv, "cwd": cwd, "env": env, "says": says, "status": status}
-    server = _server()
+    server = _server(imported)
     server.stdin.write(json.dumps(asked) + "\n")
     server.stdin.flush()
     return Forked(int(server.stdout.readline()))
 
 
 @cache
-def _server() -> subprocess.Popen:
-    """The server of this process; it ends with it, since its stdin does."""
+def _server(imported: tuple[str, ...]) -> subprocess.Popen:
+    """The server of this process that imports these; it ends with it, since its stdin does."""
     # Its path has neither a folder of its own nor PYTHONPATH: those are the program's.
-    command = [sys.executable, "-P", __file__]
+    command = [sys.executable, "-P", __file__, *imported]
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     return subprocess.Popen(command, env=env, **pipes)
@@ -182,9 +194,9 @@ def _exit_status(argv: list[str]) -> int:
     return 0
 
 
-def serve() -> None:
+def serve(imported: Sequence[str]) -> None:
     """Fork for every line of stdin, and answer with the number of the process."""
-    for name in IMPORTS:
+    for name in imported:
         __import__(name)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them
     for line in sys.stdin:
@@ -201,4 +213,4 @@ def serve() -> None:
 
 
 if __name__ == "__main__":
-    serve()
+    serve(sys.argv[1:])

@@ -14,13 +14,15 @@ def write_files(app: Sphinx) -> None:
     if app.builder.format == "html":
         static = Path(app.outdir) / "_static"
         page.write_models(static, app.config.live_translators)
-        scripts = [language_model.HERE / name for name in language_model.WORKER]
-        write_parts(static / language_model.FOLDER, scripts)
+        if app.config.language_model:
+            scripts = [language_model.HERE / name for name in language_model.WORKER]
+            write_parts(static / language_model.FOLDER, scripts)
 
 
 def setup(app: Sphinx) -> dict[str, bool | str]:
     """Register the extension; Sphinx calls it."""
     app.add_config_value("live_translators", {}, "html", dict)
+    app.add_config_value("language_model", False, "html", bool)
     app.add_directive("live-translator", page.LiveTranslatorDirective)
     app.add_directive("attention-widget", page.WidgetDirective)
     app.connect("builder-inited", write_files)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -91,12 +92,20 @@ def with_claim(*found: dict, address: Address | None = None) -> NotebookNode:
 
 def small_book(folder: Path, nb: NotebookNode, repository: str | None = None) -> Path:
     """This book with one small chapter in place of its own."""
-    for name in ("_config.yml", "_static", "appendices", "booktools", "index.md", "references.bib"):
+    for name in ("_static", "appendices", "booktools", "references.bib"):
         source = ROOT / name
         if source.is_dir():
             shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("*.ipynb"))
         else:
             shutil.copy(source, folder / name)
+    # Not the weights of the models that the book's machines run, and no archive of what was built.
+    config = (ROOT / "_config.yml").read_text("utf8")
+    config, found = re.subn(
+        r"(?m)^ *(language_model: true|live_translators:|.*_french|.*_translator)\n", "", config
+    )
+    assert found == 4, config
+    (folder / "_config.yml").write_text(config, "utf8")
+    shutil.copy(ROOT / ".gitignore", folder)
     urls = f'[project.urls]\nRepository = "{repository}"\n' if repository else ""
     (folder / "pyproject.toml").write_text(urls)
     # These may link to pages that this book does not have.
@@ -116,4 +125,5 @@ def build(folder: Path) -> subprocess.CompletedProcess:
     """Build the book in this folder as `make book` does."""
     tool = Path(sys.executable).with_name("jupyter-book")
     command = [str(tool), "build", ".", "-W", "-n", "--keep-going", "-q"]
-    return forked.run(command, cwd=folder, env={**os.environ, "NO_COLOR": "1"})
+    env = {**os.environ, "NO_COLOR": "1"}
+    return forked.run(command, cwd=folder, env=env, imported=forked.FOR_BUILDS)

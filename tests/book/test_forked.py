@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 from unittest.mock import patch
 
 import pytest
@@ -57,10 +56,14 @@ def test_it_is_interrupted_alone_and_ends(kernel):
     manager, client, value = kernel
     process = manager.provisioner.process
     assert os.getpgid(process.pid) == process.pid  # and so nobody else is
-    client.execute("while True: pass", stop_on_error=False)
-    time.sleep(0.5)
+    asked = client.execute("while True: pass", stop_on_error=False)
+    while client.get_iopub_msg(timeout=30)["msg_type"] != "execute_input":
+        pass  # it has not begun yet
     manager.interrupt_kernel()
-    assert client.get_shell_msg(timeout=30)["content"]["ename"] == "KeyboardInterrupt"
+    reply = client.get_shell_msg(timeout=30)
+    while reply["parent_header"]["msg_id"] != asked:  # one that starts slowly is greeted twice
+        reply = client.get_shell_msg(timeout=30)
+    assert reply["content"]["ename"] == "KeyboardInterrupt"
     assert value("1 + 1") == "2"
     assert process.poll() is None
     os.killpg(process.pid, signal.SIGKILL)
