@@ -596,6 +596,7 @@ TEN = (
 """Those that apply to nearly every attention layer."""
 
 
+@cache  # many exhibits have the same mended version
 def _passes(check: Callable[..., None], *attention: Any) -> bool | None:
     """None if it cannot be asked."""
     try:

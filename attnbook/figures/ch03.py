@@ -81,12 +81,17 @@ def _forget_mask(module: nn.Module, inputs: tuple, encoded):
 
 
 @cache
-def _unseen(length: int) -> list[tasks.Pair]:
-    """Sentences of so many words that `toy_french_additive` has not learned from."""
+def _all_unseen() -> list[tasks.Pair]:
+    """Sentences of up to 18 words that `toy_french_additive` has not learned from."""
     drawn = tasks.toy_french(30_000, max_words=18, seed=3000)
     pool, rest = tasks.split(drawn, 18_000, 12_000, seed=0)
     known = {pair.source for pair in pool if len(pair.source) <= 8}
-    return [p for p in rest if len(p.source) == length and p.source not in known]
+    return [pair for pair in rest if pair.source not in known]
+
+
+def _unseen(length: int) -> list[tasks.Pair]:
+    """Those of so many words."""
+    return [pair for pair in _all_unseen() if len(pair.source) == length]
 
 
 @torch.no_grad()

@@ -44,7 +44,7 @@ class Choices:
     def choice(self, options: Sequence[T]) -> T:
         """Return one of `options`, each equally likely."""
         checks.not_empty("options", options, "at least one option")
-        return options[self.below(len(options))]
+        return options[int(self._random.random() * len(options))]  # `below`, without its check
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
         """Return the items in a random order (Fisher-Yates shuffle); the input is not modified."""

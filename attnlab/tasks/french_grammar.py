@@ -6,6 +6,7 @@ contraction (de + le -> du). A contracted word keeps the links of both its parts
 """
 
 from collections.abc import Iterable
+from functools import cache
 from typing import NamedTuple
 
 from attnlab.tasks import french_lexicon as lexicon
@@ -39,9 +40,14 @@ def phrase(english: dict[str, str | None], french: Iterable[tuple[str, str, str]
     places = {name: place for place, name in enumerate(english)}
 
     def linked(names: str) -> frozenset[int]:
+        if names in places:  # one word, as most are
+            return _one(places[names])
         return frozenset(places[name] for name in names.split() if name in places)
 
-    words = (Word(text, linked(sure), linked(sure) | linked(maybe)) for text, sure, maybe in french)
+    words = [
+        Word(text, surely := linked(sure), surely | linked(maybe) if maybe else surely)
+        for text, sure, maybe in french
+    ]
     return Phrase(tuple(english.values()), tuple(words))
 
 
@@ -244,10 +250,21 @@ def _english_article(article: str, words: dict[str, str], negated: bool) -> str:
 def _moved(words: Iterable[Word], shift: int) -> tuple[Word, ...]:
     """The words when `shift` more English words stand before those that they translate."""
 
-    def shifted(links: frozenset[int]) -> frozenset[int]:
-        return frozenset(place + shift for place in links)
+    if not shift:
+        return tuple(words)
+    return tuple([Word(text, _shifted(sure, shift), _shifted(possible, shift))
+                  for text, sure, possible in words])  # fmt: skip
 
-    return tuple(Word(word.text, shifted(word.sure), shifted(word.possible)) for word in words)
+
+# There are few sets of links, and a corpus asks for the same ones a million times.
+@cache
+def _shifted(links: frozenset[int], shift: int) -> frozenset[int]:
+    return frozenset(place + shift for place in links)
+
+
+@cache
+def _one(place: int) -> frozenset[int]:
+    return frozenset((place,))
 
 
 def _contracted(preposition: Word, article: Word) -> Word:

@@ -1,6 +1,7 @@
 """`toy_french`: English to French over about 200 words, every pair with its gold alignment."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 from attnkit.guard import checks
@@ -8,7 +9,7 @@ from attnlab.tasks import french_grammar as grammar
 from attnlab.tasks import french_lexicon as lexicon
 from attnlab.tasks.choices import Choices, all_choices
 from attnlab.tasks.french_grammar import Phrase
-from attnlab.tasks.french_lexicon import Noun
+from attnlab.tasks.french_lexicon import Adjective, Noun
 from attnlab.tasks.pairs import Pair
 
 Choose = Callable[[Sequence[Any]], Any]
@@ -55,9 +56,9 @@ def toy_french(count: int, *, min_words: int = 2, max_words: int = 12, seed: int
     if min_words <= len(THE_BLACK_CAT.source) <= max_words and count:
         pairs[THE_BLACK_CAT.source] = THE_BLACK_CAT
     while len(pairs) < count:
-        pair = as_pair(sentence(draw.choice))
-        if min_words <= len(pair.source) <= max_words and pair.source not in pairs:
-            pairs[pair.source], misses = pair, 0
+        built = sentence(draw.choice)
+        if min_words <= len(built.english) <= max_words and built.english not in pairs:
+            pairs[built.english], misses = as_pair(built), 0
         elif (misses := misses + 1) > _patience(count - len(pairs)):
             checks.fail("count", f"at most about {len(pairs)} for these lengths", str(count))
     return list(pairs.values())
@@ -144,9 +145,16 @@ def noun_phrase(
     return grammar.noun_phrase(article, noun, plural, _adjectives(choose, noun), negated=negated)
 
 
+@cache
+def _suiting(kind: str) -> tuple[list[Adjective], list[Adjective]]:
+    """The adjectives for nouns of a kind, and the colours among them."""
+    suiting = [item for item in lexicon.ADJECTIVES if item.english in lexicon.SUITS[kind]]
+    colours = [item for item in lexicon.ADJECTIVES if item.colour and kind != "person"]
+    return suiting, colours
+
+
 def _adjectives(choose: Choose, noun: Noun) -> tuple:
-    suiting = [item for item in lexicon.ADJECTIVES if item.english in lexicon.SUITS[noun.kind]]
-    colours = [item for item in lexicon.ADJECTIVES if item.colour and noun.kind != "person"]
+    suiting, colours = _suiting(noun.kind)
     kind = choose(("none", "none", "one", "colour", "two") if colours else ("none", "one"))
     if kind == "none":
         return ()
