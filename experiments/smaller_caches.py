@@ -92,13 +92,14 @@ def directions(length: int) -> list[tuple[Tensor, Tensor, Tensor]]:
     for number in FITS:
         caches = [Kept(partial(keep, rows)) for rows in held]
         smollm.read(smollm.text(number, length)[1], caches=caches)
-    found = []
-    for rows in held:
-        x = torch.cat(rows)
-        mean, (keys, values) = x.mean(0), (x - x.mean(0)).split(KEPT, -1)
-        scale = torch.cat([part.square().mean().sqrt().expand(KEPT) for part in (keys, values)])
-        found.append((scale, mean, torch.linalg.svd((x - mean) / scale)[2].T))
-    return found
+    return [fitted_to(torch.cat(rows)) for rows in held]
+
+
+def fitted_to(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Scale, mean and directions, as `directions` says, of one layer's rows (N, 2 * KEPT)."""
+    mean, (keys, values) = x.mean(0), (x - x.mean(0)).split(KEPT, -1)
+    scale = torch.cat([part.square().mean().sqrt().expand(KEPT) for part in (keys, values)])
+    return scale, mean, torch.linalg.svd((x - mean) / scale)[2].T
 
 
 def squeezed(layer: int, form: str, bits: int, fitted: int, key: Tensor, value: Tensor):
