@@ -21,7 +21,7 @@ function parseAddress(address) {
   const found = {};
   try {
     for (const part of decodeURIComponent(address).split(";")) {
-      const [, name, given] = /^(\w+):(.+)$/s.exec(part);
+      const [, name, given] = /^(\w+):(.*)$/s.exec(part);
       const text = given.replace(/%(?:25|3B)/g, decodeURIComponent), [value] = isJSON(text) ?? [text];
       found[name] = value;
     }

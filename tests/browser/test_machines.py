@@ -294,6 +294,12 @@ def test_a_link_of_the_text_may_use_the_name_that_the_page_gives(anchor, target,
     assert _leads_somewhere(state, anchor, target) is leads
 
 
+def test_a_setting_without_a_value_is_an_empty_text(show):
+    page, root, _ = show(CASES["BreakIt"].make(first="kept", second="empty"))
+    follow(page, "break-it=first:scale;second:")
+    assert [snapshot(root)[name] for name in ("first", "second")] == ["scale", ""]
+
+
 def test_a_link_that_is_followed_at_once_is_not_overwritten(show):
     """What is set is noted in the address a while later: not over where the reader has gone."""
     page, root, _ = show(CASES["DecodeRace"].make())
