@@ -21,7 +21,7 @@ export PYDEVD_DISABLE_FILE_VALIDATION ?= 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book serve check test test-all mutants notebooks bench results lint clean linkcheck picture chapter explorer
+.PHONY: help setup book serve check test test-all mutants notebooks bench results lint clean linkcheck picture chapter assignment slides explorer pdf epub
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -40,6 +40,12 @@ book: $(READY) ## build the book into _build/html and print its address
 	@$(BIN)/python -m booktools.gates
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/jupyter-book build . -W -n --keep-going --quiet >/dev/null
 	@echo "The book: file://$(CURDIR)/$(HTML)/index.html"
+
+pdf: book ## bind the book into _build/attention-measured.pdf (needs Chromium)
+	@$(BIN)/python -m booktools.volume pdf
+
+epub: book ## bind the book into _build/attention-measured.epub (needs Chromium)
+	@$(BIN)/python -m booktools.volume epub
 
 serve: book ## build the book and serve it on http://localhost:8000 (PORT=, HOST=0.0.0.0 for others)
 	$(BIN)/python -m booktools.serve $(HTML) --port $(PORT) --host $(HOST)
@@ -88,6 +94,12 @@ linkcheck: $(READY) ## follow every link that leaves the book (needs a network)
 
 chapter: $(READY) ## start a chapter (N=10 NAME=machine_translation)
 	$(BIN)/python -m booktools.new_chapter "$(N)" "$(NAME)"
+
+assignment: $(READY) ## a chapter's exercises without solutions, for nbgrader or by hand (N=05)
+	$(BIN)/python -m booktools.classroom assignment "$(N)"
+
+slides: book ## the pictures of a page as slides (N=05; needs Chromium)
+	$(BIN)/python -m booktools.classroom slides "$(N)"
 
 explorer: $(READY) ## write a page with the explorer, without building the book
 	$(BIN)/python -m booktools.widget_page

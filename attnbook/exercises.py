@@ -4,13 +4,13 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-__all__ = ["Borrowed", "Unanswered", "ask", "checker", "compare", "unaided"]
+__all__ = ["Borrowed", "Unanswered", "Verdict", "ask", "checker", "compare", "unaided"]
 
 
 class Unanswered(Exception):
@@ -40,6 +40,13 @@ class Borrowed(Exception):
     ...         print(error)
     scaled_dot_product_attention
     """
+
+
+class Verdict(NamedTuple):
+    """What a check finds: whether the answer is right, and the words that it prints."""
+
+    right: bool
+    words: str
 
 
 class _Unaided(TorchFunctionMode):
@@ -161,6 +168,7 @@ def checker(number: int) -> Callable[[Callable], Callable[[Callable], None]]:
         A decorator. What it decorates is called with the reader's function, calls it by
         :func:`ask`, and returns the first problem as a sentence, or `None`. What comes out prints
         one line and stops for nothing: an error of the reader's function is a problem as well.
+        Its `verdict` returns the same as a :class:`Verdict`, for who gives marks.
 
     >>> from attnbook.exercises import ask, checker
     >>> @checker(2)
@@ -176,22 +184,28 @@ def checker(number: int) -> Callable[[Callable], Callable[[Callable], None]]:
     Exercise 2: not yet. It raised ZeroDivisionError: division by zero
     >>> check_double(lambda n: n + n)
     Exercise 2: right.
+    >>> check_double.verdict(lambda n: n)
+    Verdict(right=False, words='Exercise 2: not yet. Twice 1 is 2.')
     """
 
     def wrap(first_problem: Callable) -> Callable[[Callable], None]:
-        @functools.wraps(first_problem)
-        def check(answer: Callable) -> None:
+        def verdict(answer: Callable) -> Verdict:
             try:
                 problem = first_problem(answer)
             except Unanswered:
-                print(f"Exercise {number}: no answer yet.")
-                return
+                return Verdict(False, f"Exercise {number}: no answer yet.")
             except Borrowed as error:
                 problem = f"It calls a ready-made function: {error}."
             except Exception as error:
                 problem = f"It raised {type(error).__name__}: {error}"
-            print(f"Exercise {number}:", "right." if problem is None else f"not yet. {problem}")
+            words = "right." if problem is None else f"not yet. {problem}"
+            return Verdict(problem is None, f"Exercise {number}: {words}")
 
+        @functools.wraps(first_problem)
+        def check(answer: Callable) -> None:
+            print(verdict(answer).words)
+
+        check.verdict = verdict
         return check
 
     return wrap

@@ -37,7 +37,8 @@ class Plain:
     """Makes the plain copies of the notebooks in ``root``, whose book is at ``address``."""
 
     def __init__(self, root: Path, address: Address | None = None):
-        self.root, self.site = root, address.site if address else None
+        self.root, self.address = root, address
+        self.site = address.site if address else None
         self.roles: dict[str, Callable[[str, str], str]] = {
             "chapter": self._chapter,
             "cite": self._cite,

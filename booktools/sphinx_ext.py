@@ -7,6 +7,7 @@ so that a plain ``jupyter-book build .`` does all of it.
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -46,6 +47,8 @@ def hold_to_gates(app: Sphinx, config: Config) -> None:
 
 def apply_address(app: Sphinx, config: Config) -> None:
     """Switch buttons, sitemap and social cards on when the repository has an address."""
+    if os.environ.get("FILES"):
+        app.tags.add("files")  # the workflow puts the book as PDF and EPUB beside the pages
     address = read_address(Path(app.srcdir) / "pyproject.toml")
     config.notfound_urls_prefix = address.site_path if address else "/"
     if address is None or not address.repository.startswith("https://"):

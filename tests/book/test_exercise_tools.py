@@ -142,3 +142,17 @@ def test_a_reader_can_stop_a_check():
 
     with pytest.raises(KeyboardInterrupt):
         check(interrupted)
+
+
+def test_a_check_returns_its_verdict_to_who_asks(capsys):
+    @checker(3)
+    def check(answer):
+        return None if ask(answer) == 1 else "It is 1."
+
+    assert check.verdict(lambda: 1) == (True, "Exercise 3: right.")
+    assert check.verdict(lambda: 2) == (False, "Exercise 3: not yet. It is 1.")
+    assert check.verdict(lambda: ...) == (False, "Exercise 3: no answer yet.")
+    assert check.verdict(lambda: 1 / 0).words.endswith(
+        "It raised ZeroDivisionError: division by zero"
+    )
+    assert capsys.readouterr().out == ""

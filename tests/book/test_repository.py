@@ -14,6 +14,7 @@ import yaml
 
 from booktools.address import ROOT
 
+FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*_*.yml"))
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 
@@ -31,10 +32,23 @@ def test_workflows_follow_githubs_schema():
 
 
 @pytest.mark.build
+def test_forms_for_issues_follow_githubs_schema():
+    matches_schema("github-issue-forms", *FORMS)
+
+
+@pytest.mark.build
 def test_citation_follows_its_schema_and_states_the_version():
     matches_schema("citation-file-format", ROOT / "CITATION.cff")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == project["version"]
+    version = project["version"]
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == version
+    changes = (ROOT / "appendices" / "changes.md").read_text("utf-8")
+    assert re.search(r"\n## Versions\n\n(\S+)\n: ", changes)[1] == version
+    assert re.search(r"version = \{(\S+)\}", changes)[1] == version
+    wheels = re.findall(
+        r"attnkit-[\w.]+-py3", (ROOT / "appendices" / "install.md").read_text("utf-8")
+    )
+    assert set(wheels) == {f"attnkit-{version}-py3"}
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
