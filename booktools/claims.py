@@ -57,7 +57,7 @@ _COMPARES = re.compile(
 )
 # And what it is then set against: another side, unless it is a number or the training itself.
 _AGAINST = re.compile(
-    r"\bthan (?!a |half|in training|one |two |three |four |five |[\d,]+)|\bas \w+ as\b|"
+    r"\bthan (?!a |half|in training|[\d,]+)|\bas \w+ as\b|"
     r"\b(?:better|worse|sooner|faster|slower|larger|smaller) (?!the |than )",
     re.IGNORECASE,
 )

@@ -89,6 +89,14 @@ BETTER = {**READ, "sentence": "One is better than one.", "sides": [{"model": "a"
             "it compares, and names one side and no control",
         ),
         (
+            {
+                "budget": "500 updates",
+                "sentence": "After 500 updates two read more than one.",
+                "sides": [{"model": "a"}],
+            },
+            "it compares, and names one side and no control",
+        ),
+        (
             {"budget": "500 updates", "sentence": "Better after 500 updates.", "sides": None},
             "it compares, and does not say which sides",
         ),
