@@ -167,11 +167,11 @@ def encoders() -> None:
 def negation_table() -> None:
     """Print how often the cover's models negate with "not" hidden, and without it."""
     found = recorded.results("negation")
-    print("of a hundred sentences with “not”, negated in French: median of three")
-    print("draws (smallest to largest)")
+    print("of sentences with “not”, negated in French: median of three draws")
+    print("(smallest to largest)")
     for row in found["rows"]:
         told = [
-            f"{case} {x['median']:.0f} ({x['low']:.0f} to {x['high']:.0f})"
+            f"{case} {x['median']:.0f} ({x['low']:.0f} to {x['high']:.0f}) of {row['sentences']}"
             for case, x in row["negated"].items()
             if case != "as it is"
         ]
