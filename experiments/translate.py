@@ -336,7 +336,7 @@ def settings(
         made = made._replace(epochs=epochs, averaged=min(made.averaged, epochs))
     if rate is not None:
         made = made._replace(rate=rate)
-    shared = {"data": data, "pair": pair, "model": model, "most": 300 if quick else None}
+    shared = {"data": data, "pair": pair, "model": model, "most": 150 if quick else None}
     return [shared | {"seed": seed} | made._asdict() for seed in seeds]
 
 

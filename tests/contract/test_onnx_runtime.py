@@ -40,16 +40,11 @@ def padding(batch, length):
 
 
 CASES = {
-    "multi-head, causal and padding": (
+    # Exported with a mask of an odd length and run with both: at an even one some see nothing.
+    "multi-head": (
         lambda: MultiHeadAttention(8, 2),
         lambda m, x, mask: m(x, mask=mask).output,
-        lambda b, n: (features(b, n), masks.causal(n) & padding(b, n)),
-        ({0: B, 1: L}, {0: B, 1: L, 2: L}),
-    ),
-    "multi-head, rows that see nothing": (
-        lambda: MultiHeadAttention(8, 2),
-        lambda m, x, mask: m(x, mask=mask).output,
-        lambda b, n: (features(b, n), ~masks.causal(n) & padding(b, n)),
+        lambda b, n: (features(b, n), masks.causal(n) & padding(b, n) ^ (n % 2 == 0)),
         ({0: B, 1: L}, {0: B, 1: L, 2: L}),
     ),
     "single head": (
@@ -79,7 +74,13 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+DAILY = ("multi-head", "language model")  # the others are made of the same parts
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name if name in DAILY else pytest.param(name, marks=pytest.mark.slow) for name in CASES],
+)
 def test_onnx_runtime_gives_the_same_numbers_at_other_sizes(name, tmp_path):
     torch.manual_seed(0)
     build, call, inputs, dynamic = CASES[name]
@@ -87,7 +88,7 @@ def test_onnx_runtime_gives_the_same_numbers_at_other_sizes(name, tmp_path):
     program = torch.onnx.export(module, inputs(3, 5), dynamo=True, dynamic_shapes=(dynamic,))
     program.save(tmp_path / "model.onnx")
     session = ort.InferenceSession(tmp_path / "model.onnx", providers=["CPUExecutionProvider"])
-    for batch, length in ((3, 5), (2, 7)):
+    for batch, length in ((3, 5), (2, 8)):
         given = inputs(batch, length)
         names = [one.name for one in session.get_inputs()]
         (found,) = session.run(None, dict(zip(names, map(torch.Tensor.numpy, given), strict=True)))
