@@ -57,7 +57,7 @@ check: lint ## while editing: lint, gates, unit, contract, refusals, doctests, e
 
 # The first test builds the book when it is out of date, while the other workers run notebooks.
 # There is one worker more than cores, since one that drives a browser or a kernel mostly waits.
-test: lint ## check, the book, its pages in Chromium, every notebook, small books, short trainings
+test: lint ## check, the book, its pages in Chromium, the notebooks, small books, short trainings
 	$(BIN)/python -m booktools.gates
 	$(BIN)/python -m pytest -q -n $$(($(JOBS) + 1)) -m "not slow"
 

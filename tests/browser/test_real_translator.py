@@ -10,8 +10,15 @@ from attnbook.machines.live_translator import page as book_page
 from attnbook.machines.live_translator import shown
 from attnbook.machines.live_translator.familiar import count_sentences
 from attnlab import tasks
-from tests.browser.conftest import serving
-from tests.browser.explorer_page import ATTACK, THEMES_AND_WIDTHS, complaints, settle, write_page
+from tests.browser.conftest import Record, listen, serving
+from tests.browser.explorer_page import (
+    ATTACK,
+    THEMES_AND_WIDTHS,
+    complaints,
+    settle,
+    start_widgets,
+    write_page,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -50,6 +57,30 @@ def real(open_page, book):
         return page, root, record
 
     return open_
+
+
+@pytest.fixture(scope="module")
+def only(browser, book):
+    """One such page for all tests that do no more than write sentences, and hide words of them."""
+    page, record = browser.new_page(viewport={"width": 1280, "height": 900}), Record()
+    listen(page, record)
+    page.on("dialog", lambda _: pytest.fail("the text ran as a script"))
+    page.goto((book / "chapters" / "10.html").as_uri(), wait_until="load")
+    start_widgets(page)
+    root = page.locator(".machine-translator")
+    ask(root)
+    yield page, root, record
+    page.close()
+
+
+@pytest.fixture
+def asked(only, widget):
+    """The same, back at its first sentence."""
+    _, root, record = only
+    agree(write(root, FIRST), want(widget, FIRST))
+    assert not root.locator(".translator-flag").is_visible()
+    yield only
+    assert record.console == []
 
 
 def ask(root) -> None:
@@ -143,8 +174,8 @@ def test_from_a_file_too_and_both_models_keep_the_sentence(real, widget):
     assert record.console == []
 
 
-def test_pieces_are_drawn_and_hidden_as_one_word(real, widget):
-    _, root, _ = real()
+def test_pieces_are_drawn_and_hidden_as_one_word(asked, widget):
+    _, root, _ = asked
     text = "My grandmother hates thunderstorms."
     found = write(root, text)
     place = next(at for at, word in enumerate(found["source"]) if word == "thunderstorms")
@@ -231,8 +262,8 @@ def test_the_map_has_every_layer_and_head(real, widget):
     assert root.locator(".translator-lines path").count() >= 1
 
 
-def test_the_scrubber_goes_piece_by_piece(real, widget):
-    _, root, _ = real()
+def test_the_scrubber_goes_piece_by_piece(asked, widget):
+    _, root, _ = asked
     texts = (
         "The astronomers photographed a comet.",
         "Zbigniew met Xanthippe.",
@@ -259,8 +290,8 @@ def test_the_scrubber_goes_piece_by_piece(real, widget):
             assert root.get_by_role("slider").get_attribute("aria-valuetext") == words
 
 
-def test_typing_is_never_blocked(real, widget):
-    page, root, _ = real()
+def test_typing_is_never_blocked(asked, widget):
+    page, root, _ = asked
     text = "we did not know that " * 8
     busy = root.evaluate(
         """async (root, text) => {
@@ -283,8 +314,8 @@ def test_typing_is_never_blocked(real, widget):
     agree(write(root, "I am tired."), want(widget, "I am tired."))
 
 
-def test_an_old_translation_is_greyed_out_until_the_new_one_is_there(real, widget):
-    page, root, record = real()
+def test_an_old_translation_is_greyed_out_until_the_new_one_is_there(asked):
+    page, root, _ = asked
     output, stage = root.locator(".translator-output"), root.locator(".translator-stage")
     before = output.inner_text()
     # The text is long, and the look at the page comes before the translation can be done.
@@ -312,7 +343,6 @@ def test_an_old_translation_is_greyed_out_until_the_new_one_is_there(real, widge
     settle(page)
     for part in (output, stage):
         assert part.evaluate("node => getComputedStyle(node).opacity") == "1"
-    assert record.console == []
 
 
 @pytest.mark.parametrize("model", [TRANSFORMER, RECURRENT])
@@ -355,9 +385,8 @@ STRANGE = {
 
 
 @pytest.mark.parametrize("name", STRANGE)
-def test_strange_input_gets_a_clear_answer(real, widget, name):
-    page, root, record = real()
-    page.on("dialog", lambda _: pytest.fail("the text ran as a script"))
+def test_strange_input_gets_a_clear_answer(asked, widget, name):
+    page, root, _ = asked
     text, says = STRANGE[name]
     found = write(root, text)
     assert says in root.locator(".translator-flag").inner_text()
@@ -367,13 +396,10 @@ def test_strange_input_gets_a_clear_answer(real, widget, name):
         agree(found, want(widget, text))
     assert page.locator("img[src='x']").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280
-    assert record.console == []
-    agree(write(root, FIRST), want(widget, FIRST))
-    assert not root.locator(".translator-flag").is_visible()
 
 
-def test_beyond_the_usual_length_it_says_so_and_where_it_is_measured(real, widget, book):
-    _, root, _ = real()
+def test_beyond_the_usual_length_it_says_so_and_where_it_is_measured(asked, widget, book):
+    _, root, _ = asked
     lengths = sorted(
         len(widget.translator.source_vocab.encode(tasks.tokenize(english)))
         for english, _ in tasks.tatoeba("train")
@@ -399,8 +425,8 @@ SENTENCES = {
 }
 
 
-def test_page_and_python_count_the_same_sentences(real):
-    _, root, _ = real()
+def test_page_and_python_count_the_same_sentences(asked):
+    _, root, _ = asked
     for text, count in SENTENCES.items():
         assert count_sentences(tasks.tokenize(text)) == count
         write(root, text)
