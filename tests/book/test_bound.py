@@ -96,6 +96,7 @@ def test_what_is_bound(prose):
     [
         ("It gets 0.38 right.", "0.38"),
         ("It takes 700 updates.", "700"),
+        ("Of 51,200 words.", "51,200"),  # a share is a percentage too, another number is not
         ("They report 26.75 {cite:p}`x2015`. We get 27.75.", "27.75"),
         ("- one\n- two of 99\n", "99"),
         ("<details>\n<summary>Why?</summary>\n\nFor 77%.\n\n</details>", "77"),

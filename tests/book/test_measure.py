@@ -42,6 +42,10 @@ def test_words_of_the_open_path(text, words):
     assert measure.measure(chapter(text)).words == words
 
 
+def test_a_text_to_learn_from_is_read_at_200_words_a_minute():
+    assert measure.measure(chapter("word " * 600)).minutes == pytest.approx(3)
+
+
 def test_the_code_of_exercises_is_not_read_and_what_follows_is():
     one, two, read = (printing("1 2 3", source="a\nb\nc") for _ in range(3))
     size = measure.measure(chapter("## Exercises", one, "### Exercise 1", two, "## More", read))
