@@ -216,17 +216,16 @@ RENDER_AND_CLOSE = """
 """
 
 
-def render_and_close(browser, widget) -> tuple[int, int]:
+def render_and_close(open_page, widget) -> tuple[int, int]:
     """Render by hand, as Jupyter does, with a model and a page that count their listeners.
 
     Returns how many of the page's and of the model's a view had; closing it must leave none.
     """
     (model,) = (one for one in state_of(widget).values() if one["model_module"] == "anywidget")
-    page = browser.new_page()
+    page, _ = open_page("about:blank", start=False)
     page.add_style_tag(content=widget._css)
     page.evaluate(COUNT_LISTENERS)
     found = page.evaluate(RENDER_AND_CLOSE, [widget._esm, {"buffers": [], **model}])
-    page.close()
     listeners, heard, nodes = found["during"]
     assert nodes == 1, found
     assert found["after"] == [0, 0, 0], found

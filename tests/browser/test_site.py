@@ -36,13 +36,14 @@ REFERENCE = [page for page in PAGES if page.startswith("appendices/api/")]
 # These are prose alone, as others are that have formulas, tables, outputs or a form besides.
 PROSE = [f"appendices/{name}.html" for name in (
     "bibliography", "glossary", "how_numbers_are_made", "widgets_elsewhere")]  # fmt: skip
-# These six have every widget and every kind of output between them.
+# Chapters are in one form. These six have machines, explorers and a live translator, and every kind
+# of output; the exercises of one have all that those of others have.
 CHAPTERS = [page for page in PAGES if page.startswith("chapters/")]
-SIX = [page for page in CHAPTERS if page[9:11] in ("01", "03", "05", "08", "12", "13")]
-EACH = [page for page in PAGES if page not in (*REFERENCE, *PROSE, *CHAPTERS)] + weekly(
-    [*REFERENCE, *PROSE, *CHAPTERS],
-    but=("appendices/api/index.html", "appendices/api/models.html", *SIX),
-)
+SIX = [page for page in CHAPTERS if page[9:12] in ("03_", "05b", "08_", "10_", "12_", "16_")]
+EXERCISES = [page for page in PAGES if page.startswith("appendices/exercises/")]
+KINDS = (*REFERENCE, *PROSE, *CHAPTERS, *EXERCISES)
+STAND_FOR_OTHERS = ("appendices/api/index.html", "appendices/api/models.html", EXERCISES[4], *SIX)
+EACH = [page for page in PAGES if page not in KINDS] + weekly([*KINDS], but=STAND_FOR_OTHERS)
 # Without JavaScript a page is what the build wrote, which test_pages.py reads.
 ONE_OF_A_KIND = ("index.html", "translate.html", "chapters/05_scaled_dot_product_attention.html")
 WITH_ITS_OWN_SCRIPTS = ("search.html", "chapters/12_the_cost_of_attention.html")
