@@ -57,4 +57,6 @@ def table(name: str) -> dict[str, list[str]]:
 
 def assert_line_refused(line: str, names: dict[str, object]) -> None:
     call, error, *said = line.split(" | ")
-    assert_refused(Wrong(lambda: eval(call, names), getattr(builtins, error), *said))
+    assert_refused(
+        Wrong(lambda: eval(call, names), names.get(error) or getattr(builtins, error), *said)
+    )

@@ -79,13 +79,3 @@ def test_right_letters_are_counted_at_their_place(monkeypatch):
     monkeypatch.setattr("attnbook.machines.backwards._answer", lambda *_: said)
     shown = make(word="abc").compute()
     assert (shown["right"], shown["exact"]) == (2, False)
-
-
-@pytest.mark.parametrize(
-    "setting, words",
-    [({"word": "Anna"}, "word: expected up to 12 letters"), ({"word": "a" * 13}, "word: expected"),
-     ({"model": 2}, "model: expected 0 to 1"), ({"at": 12}, "at: expected -1 to 11")],
-)  # fmt: skip
-def test_a_wrong_setting_is_named(setting, words):
-    with pytest.raises(ValueError, match=words):
-        make(**setting)

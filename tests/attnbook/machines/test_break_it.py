@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
-from traitlets import TraitError
 
 from attnbook import broken_layer, museum
 from attnbook.broken_layer import BREAKABLE, CHECKS
@@ -96,9 +95,3 @@ def test_two_lines_together_ignore_the_mask_and_the_usual_tests_do_not_see_it():
 
 def test_lamps_are_the_usual_tests_and_then_the_checks():
     assert make().lamps == [*museum.USUAL, *CHECKS]
-
-
-@pytest.mark.parametrize("wrong", [{"first": "yes"}, {"second": "scales"}])
-def test_what_does_not_fit_is_refused(wrong):
-    with pytest.raises(TraitError, match=next(iter(wrong))):
-        make(**wrong)

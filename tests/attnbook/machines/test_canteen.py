@@ -115,14 +115,3 @@ def test_a_matrix_or_a_second_table_serves_all_seven():
     for score in ("general", "two"):
         assert served(score=score, learned=60) == 7
         assert served(score=score, days=SIX, learned=60) == 7
-
-
-@pytest.mark.parametrize(
-    "setting, words",
-    [({"score": "cosine"}, "score: expected one of"), ({"turn": 181}, "turn: expected -180 to 180"),
-     ({"learned": 61}, "learned: expected 0 to 60"), ({"days": RING[:6]}, "days: expected seven"),
-     ({"asking": [[3, 0]] * 7}, "asking: expected seven arrows")],
-)  # fmt: skip
-def test_a_wrong_setting_is_named(setting, words):
-    with pytest.raises(ValueError, match=words):
-        make(**setting)

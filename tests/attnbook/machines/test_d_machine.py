@@ -51,13 +51,3 @@ def test_scores_spread_by_the_root_of_d_unless_they_are_divided_by_it():
     for d in SIZES[2:]:
         assert make(d=d, scale="none").compute()["spread"] == pytest.approx(d**0.5, rel=0.2)
         assert make(d=d, scale="root").compute()["spread"] == pytest.approx(1, rel=0.2)
-
-
-@pytest.mark.parametrize(
-    "setting, words",
-    [({"d": 3}, "d: expected one of"), ({"scale": "half"}, "scale: expected"),
-     ({"seed": 1000}, "seed: expected 0 to 999")],
-)  # fmt: skip
-def test_a_wrong_setting_is_named(setting, words):
-    with pytest.raises(ValueError, match=words):
-        make(**setting)

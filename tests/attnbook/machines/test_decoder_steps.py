@@ -98,15 +98,6 @@ def test_looks_take_as_many_turns_as_attention_is_called(kind, feeding):
     assert len(calls) == make(feeding=feeding).compute()[kind]["turns"]
 
 
-@pytest.mark.parametrize(
-    "setting, words",
-    [({"what": "state"}, "what: expected one of"), ({"step": 5}, "step: expected 1 to 4")],
-)
-def test_a_wrong_setting_is_named(setting, words):
-    with pytest.raises(ValueError, match=words):
-        make(**setting)
-
-
 def test_as_many_words_are_read_as_written():
     with pytest.raises(ValueError, match="written: expected 4 words"):
         DecoderSteps(READ, WRITTEN[:3])

@@ -66,17 +66,3 @@ def test_its_picture_and_words_hold_no_measured_number():
     assert data["text/plain"] == metadata["image/png"]["alt"]
     assert data["text/plain"].startswith("B. 8 clocks")
     assert data["image/png"]
-
-
-WRONG = [
-    ({"query": 128}, ValueError, "query: expected 0 to 127"),
-    ({"shift": -1}, ValueError, "shift: expected 0 to 1000"),
-    ({"base": 7}, ValueError, "base: expected one of"),
-    ({"squeeze": 3}, ValueError, "squeeze: expected one of"),
-]
-
-
-@pytest.mark.parametrize("changed, kind, words", WRONG)
-def test_a_wrong_call_names_the_argument(changed, kind, words):
-    with pytest.raises(kind, match=words):
-        make(**changed)

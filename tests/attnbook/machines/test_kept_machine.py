@@ -48,14 +48,3 @@ def test_its_picture_says_what_is_unknown():
     assert data["text/plain"] == metadata["image/png"]["alt"]
     assert data["text/plain"].startswith(f"Kept. A strip for each of {len(MODELS)} language models")
     assert data["image/png"]
-
-
-@pytest.mark.parametrize(
-    "setting, words",
-    [({"model": "gpt-5"}, "model: expected one of"), ({"chip": "abacus"}, "chip: expected one of"),
-     ({"context": 1000}, "context: expected one of"), ({"readers": 0}, "readers: expected one of"),
-     ({"weight_bits": 32}, "weight_bits: expected one of")],
-)  # fmt: skip
-def test_a_wrong_setting_is_named(setting, words):
-    with pytest.raises(ValueError, match=words):
-        make(**setting)

@@ -91,13 +91,3 @@ def test_the_sides_can_be_exchanged():
     left, right = shown["chances"]
     assert turned["chances"][1] == pytest.approx([left[1], left[0], left[2]], abs=1e-9)
     assert turned["chances"][0] == pytest.approx([right[1], right[0], right[2]], abs=1e-9)
-
-
-@pytest.mark.parametrize(
-    "setting, words",
-    [({"head0": 31}, "head0: expected -30 to 30"),
-     ({"commands": ("hang", "let")}, "commands")],
-)  # fmt: skip
-def test_a_wrong_setting_is_named(setting, words):
-    with pytest.raises(ValueError, match=words):
-        LampMachine(**setting)

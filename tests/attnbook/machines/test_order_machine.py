@@ -110,17 +110,3 @@ def test_its_picture_and_words_hold_no_measured_number():
     assert data["text/plain"] == metadata["image/png"]["alt"]
     assert data["text/plain"].startswith("B. The tiles hang, them, not")
     assert data["image/png"]
-
-
-WRONG = [
-    ({"order": [0, 1, 2]}, ValueError, "order: expected each of 0 to 5 once"),
-    ({"order": [0, 0, 2, 3, 4, 5]}, ValueError, "order: expected each of 0 to 5 once"),
-    ({"kind": "T5"}, ValueError, "kind: expected one of"),
-    ({"words": ["hang", "cat", "not"]}, ValueError, "words: expected"),
-]
-
-
-@pytest.mark.parametrize("changed, kind, words", WRONG)
-def test_a_wrong_call_names_the_argument(changed, kind, words):
-    with pytest.raises(kind, match=words):
-        make(**changed)

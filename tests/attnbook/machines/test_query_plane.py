@@ -79,29 +79,3 @@ def test_its_picture_and_words_hold_no_measured_number():
     assert data["text/plain"] == metadata["image/png"]["alt"]
     assert data["text/plain"].startswith("B. 3 keys as arrows")
     assert data["image/png"]
-
-
-WRONG = [
-    ({"steps": 1}, ValueError, "steps: expected 0 to 0"),
-    ({"hard": True}, ValueError, "hard: expected one of"),
-    ({"target": 1}, ValueError, "target: expected None, since the values lie in the plane"),
-    ({"key": [[1, 0, 0]]}, ValueError, r"key: expected shape \(S, 2\)"),
-    ({"value": [[1.0]]}, ValueError, r"value: expected shape \(3, 1\) or \(3, 2\)"),
-    ({"names": ["a"]}, ValueError, "names: expected 3 strings, got 1"),
-    ({"query": [1]}, ValueError, "query: expected 2 finite numbers"),
-    ({"query": [1, math.nan]}, ValueError, "query: expected 2 finite numbers"),
-    ({"scale": 0}, ValueError, "scale: expected"),
-    ({"matrix": [[1, 0]]}, ValueError, r"matrix: expected shape \(2, 2\)"),
-    (
-        {"matrix": None, "turned": True},
-        ValueError,
-        "turned: expected False, since there is no matrix",
-    ),
-]
-
-
-@pytest.mark.parametrize("changed, kind, words", WRONG)
-def test_a_wrong_call_names_the_argument(changed, kind, words):
-    with pytest.raises(kind, match=words) as caught:
-        make(**changed)
-    assert isinstance(caught.value, kind)
