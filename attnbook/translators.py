@@ -30,6 +30,11 @@ WRONG_SENTENCES = (
 )
 """What neither does."""
 REAL_SENTENCES = RIGHT_SENTENCES + WRONG_SENTENCES
+REAL_CAPTION = (
+    "The first five of the sentences come out right in both models, and only the fifth is one that "
+    "they learned from; the last two go wrong in both. They learned from short sentences, one at a "
+    "time, 99 in 100 of at most 11 pieces of words."
+)
 
 
 def toy_french() -> dict[str, Translator]:
@@ -69,16 +74,13 @@ def real_translator(**options: Any) -> LiveTranslator:
         {name: Translator.load(folder) for name, folder in REAL_MODELS.items()},
         **{
             "sentences": REAL_SENTENCES,
-            "caption": (
-                "The first five of the sentences come out right in both models, and only the fifth "
-                "is one that they learned from; the last two go wrong in both. They learned from "
-                "short sentences, one at a time, 99 in 100 of at most 11 pieces of words."
-            ),
+            "caption": REAL_CAPTION,
             "files": "tatoeba",
             "precision": "int8",
             "longest": 48,
             "max_len": 60,
             "trained_on": [english for english, _ in tasks.tatoeba("train")],
+            "full_stop": True,
             "beam_sizes": (2, 5),
             "on_demand": True,
             "length_page": (

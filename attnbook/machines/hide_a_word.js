@@ -27,7 +27,9 @@ const controls = ({ steps }) => steps.map(([name, word, left], at) =>
 
 function build(machine) {
   const { page, data: { steps, plays }, on, sized, take, close } = machine;
-  page.picture.after(page.controls); // a phone's first screen is for the words
+  // What the page has shown until now; and a phone's first screen is for the words.
+  document.querySelector(".attnkit-first")?.remove();
+  page.picture.after(page.controls);
   Object.assign(page.picture, { role: "group", ariaLabel: "English words, to hide or leave out, and the French that is written" });
   const press = ({ target }) => {
     const one = target.closest(".word-source > g");
@@ -120,11 +122,10 @@ function ownSentence(machine) {
     on(one, "click", () => { bring(); take({ own: text, word: -1, left: false }); });
   });
 
-  const complete = (text) => (/[.!?…]\s*$/.test(text) ? text : `${text.trimEnd()}.`);
   const read = (text) => readSource(engine, text, 24);
   function* work({ own, word, left }) {
-    const whole = read(complete(own)), { words } = whole;
-    const run = (what, hidden) => translating(engine, what, { hidden: new Set(hidden), longest: 40 });
+    const whole = read(withStop(own)), { words } = whole;
+    const run = (what, hidden) => translating(engine, what, { hidden: new Set(hidden), longest: 40, patience: PATIENCE });
     const rowsOf = ({ steps, spans }, { spans: from }) => rowsOfWords(steps.map(({ mean }) => mean), spans, from);
     const plain = yield* run(whole, []), before = plain.words, at = words[word] === undefined ? -1 : word;
     if (at < 0) return { source: words, target: before, weights: rowsOf(plain, whole), before };

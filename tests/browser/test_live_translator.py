@@ -317,7 +317,7 @@ def test_the_other_model_and_its_heads(live, kept):
     found = snapshot(root)
     assert found["target"] == torch.target
     assert found["weights"][2] == pytest.approx(torch.mean_weights()[2].tolist(), abs=1e-4)
-    heads.select_option("layer 2, head 3")
+    heads.select_option("layer 1, head 2")
     assert snapshot(root)["weights"][2] == pytest.approx(torch.weights[2, 1, 2].tolist(), abs=1e-4)
     source(root, 4).click()
     assert snapshot(root)["target"] == want(kept, SENTENCE, [4], model=1).target

@@ -25,12 +25,12 @@ LOAD = """(data) => {
     for (let i = 0; i < bytes.length; i++) bytes[i] = letters.charCodeAt(i);
     window.model = loadModel(bytes.buffer);
 }"""
-RUN = """([jobs, longest, size]) => jobs.map(([words, hidden, forced]) => {
+RUN = """([jobs, longest, size, off, patience]) => jobs.map(([words, hidden, forced]) => {
     const [inPieces] = model.pieces;
     const tokens = words.flatMap(word => (inPieces ? split(model.ids, word) : [word]));
     const read = { tokens, spans: spansOf(tokens, inPieces) };
     const { steps, ended, sum, kept, words: target } = finish(translating(model, read,
-        { hidden: new Set(hidden), forced, longest, size }));
+        { hidden: new Set(hidden), forced, longest, size, off, patience }));
     return { ended, tokens, words: target, sum, kept: kept.map(({ ids, sum }) => [ids, sum]),
         target: steps.map(({ token }) => token), weights: steps.map(({ weights }) => weights),
         candidates: steps.map(({ candidates }) => candidates.map(o => [o.token, o.chance])) };
@@ -53,10 +53,10 @@ def engine(browser):
     page = browser.new_page()
     page.add_script_tag(content=ENGINE)
 
-    def run(translator: Translator, jobs, precision="float32", beam_size=1):
+    def run(translator: Translator, jobs, precision="float32", beam_size=1, off=(), patience=0):
         load(page, translator, precision)
         plain = [[list(source), list(hidden), list(*forced)] for source, hidden, *forced in jobs]
-        return page.evaluate(RUN, [plain, LONGEST, beam_size])
+        return page.evaluate(RUN, [plain, LONGEST, beam_size, list(off), patience])
 
     yield run
     page.close()
@@ -88,12 +88,12 @@ def with_hidden(sentences, seed=0):
     ]  # fmt: skip
 
 
-def compare(translator: Translator, jobs, found, beam_size=1) -> tuple[float, float]:
+def compare(translator: Translator, jobs, found, *rest) -> tuple[float, float]:
     """Hold what the page gave against torch; the largest differences of weights and chances."""
     weights, chances = 0.0, 0.0
     for (sentence, hidden, *forced), page in zip(jobs, found, strict=True):
         given = hidden, LONGEST, *(forced or [()])
-        want = shown.translate(translator, sentence, *given, beam_size)
+        want = shown.translate(translator, sentence, *given, *rest)
         assert page["tokens"] == want.source
         assert page["target"] == want.target, (sentence, hidden)
         assert page["ended"] == want.ended
@@ -120,6 +120,34 @@ def test_fifteen_sentences(engine, kept, name):
     jobs = [(one, []) for one in sentences] + with_hidden(sentences)
     weights, chances = compare(kept[name], jobs, engine(kept[name], jobs, "int8"))
     assert max(weights, chances) < 1e-4
+
+
+@pytest.mark.parametrize("count", [1, 3, "most"])
+def test_heads_that_are_off_are_those_of_torch(engine, kept, count):
+    """The same sentences, weights and chances, whichever heads of whichever kind are off."""
+    translator = kept["Transformer"]
+    every = range(len(shown.heads_of(translator.model)))
+    off = random.Random(0).sample(every, len(every) - 2 if count == "most" else count)
+    jobs = [(one, []) for one in some(12)] + with_hidden(some(6))
+    weights, chances = compare(translator, jobs, engine(translator, jobs, "int8", 1, off), 1, off)
+    assert max(weights, chances) < 1e-4
+    last = [max(every)]  # of the attention to the source: its row is empty
+    (page,) = engine(translator, jobs[:1], "int8", 1, last)
+    assert not any(page["weights"][0][-1][-1])
+    assert sum(page["weights"][0][-1][0]) == pytest.approx(1)
+
+
+def test_who_writes_the_same_again_and_again_is_stopped_at_the_same_place(engine, kept):
+    translator = kept["Transformer"]
+    count = len(shown.heads_of(translator.model)) // 3
+    off = range(count, 2 * count)  # the decoder's over its own words: it forgets what it wrote
+    jobs = [(one, []) for one in some(8)]
+    found = engine(translator, jobs, "int8", 1, off, shown.PATIENCE)
+    compare(translator, jobs, found, 1, off, shown.PATIENCE)
+    free = engine(translator, jobs, "int8", 1, off)
+    compare(translator, jobs, free, 1, off)
+    pairs = [[len(page["target"]) for page in pair] for pair in zip(found, free, strict=True)]
+    assert any(short < long for short, long in pairs)
 
 
 @pytest.mark.slow

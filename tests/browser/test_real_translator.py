@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from attnbook import translators
+from attnbook import translators, widgets
 from attnbook.machines.live_translator import page as book_page
 from attnbook.machines.live_translator import shown
 from attnbook.machines.live_translator.familiar import count_sentences
@@ -104,10 +104,13 @@ def write(root, text: str) -> dict:
     return snapshot(root)
 
 
-def want(widget, text, hidden=(), forced=(), model=TRANSFORMER, beam_size=1) -> shown.Shown:
+def want(
+    widget, text, hidden=(), forced=(), model=TRANSFORMER, beam_size=1, off=(), stop=True
+) -> shown.Shown:
     translator = widget.translators[model]
-    words = shown.read_source(translator, text, widget.longest)
-    return shown.translate(translator, words, hidden, widget.max_len, forced, beam_size)
+    words = shown.read_source(translator, shown.with_stop(text) if stop else text, widget.longest)
+    options = hidden, widget.max_len, forced, beam_size, off, shown.PATIENCE
+    return shown.translate(translator, words, *options)
 
 
 def search(root, beam_size: int) -> dict:
@@ -402,12 +405,90 @@ def test_beyond_the_usual_length_it_says_so_and_where_it_is_measured(asked, widg
     usual = widget.trained[0]  # what it is, the widget's own tests hold on few texts
     assert 5 < usual < widget.longest
     flag = root.locator(".translator-flag")
-    write(root, "very " * usual)
+    write(root, "very " * (usual - 1))  # and a full stop
     assert f"at most {usual} pieces" not in flag.inner_text()
-    write(root, "very " * (usual + 1))
+    write(root, "very " * usual)
     assert f"at most {usual} pieces, and this has {usual + 1}" in flag.inner_text()
     link = flag.get_by_role("link", name="Chapter 10")
     assert link.evaluate("node => node.href") == (book / LENGTH_PAGE).as_uri() + SECTION
+
+
+# ---- An end, and no end.
+
+
+def test_a_text_without_an_end_gets_one_and_loses_it_again(real, widget):
+    page, root, _ = real()
+    flag, added = root.locator(".translator-flag"), root.locator(".translator-added")
+    agree(write(root, "Thank you"), want(widget, "Thank you."))
+    assert "A full stop was added" in flag.inner_text()
+    assert added.inner_text() == "."
+    root.get_by_role("button", name="Leave it out").click()
+    found = snapshot(root)
+    agree(found, want(widget, "Thank you", stop=False))
+    assert found["stuck"]
+    assert len(found["pieces"]["target"]) < widget.max_len
+    assert "It repeats itself, and was stopped." in flag.inner_text()
+    assert added.count() == 0
+    page.wait_for_url("**#**full_stop:false")
+    root.get_by_role("button", name="Add one").click()
+    agree(snapshot(root), want(widget, "Thank you."))
+    for text in ("Thank you!", "Who is it?", "“Thank you.”"):
+        agree(write(root, text), want(widget, text, stop=False))
+        assert "full stop" not in flag.inner_text()
+
+
+# ---- Heads.
+
+
+@pytest.fixture(scope="module")
+def headed(tmp_path_factory):
+    """The widget of the page that translates, and its folder."""
+    folder, widget = tmp_path_factory.mktemp("headed"), widgets.translate()
+    book_page.write_models(folder, ORIGIN)
+    write_page(folder, widget)
+    return folder, widget
+
+
+def test_heads_are_switched_off_and_on(open_page, headed):
+    folder, widget = headed
+    page, record = open_page(next(folder.glob("*.html")).as_uri())
+    loaded(page, TRANSFORMER)
+    root, count = page.locator(".machine-translator"), len(shown.heads_of(widget.translator.model))
+    lamps, name = root.locator(".translator-kinds button"), root.locator(".translator-off-name")
+    assert lamps.count() == count == 36
+    assert name.inner_text() == "Switch heads off: 36 of 36 are on"
+    lamps.nth(26).click()
+    lamps.nth(13).press("Enter")
+    found = snapshot(root)
+    assert found["off"] == [13, 26]
+    agree(found, want(widget, FIRST, off=[13, 26]))
+    assert "You switched off 2 of its 36 heads." in root.locator(".translator-said").inner_text()
+    assert not any(any(row) for row in [step[0][2] for step in found["heads"]])
+    page.wait_for_url("**off:**")
+    best = root.locator(".translator-worth button")
+    for at, (bleu, off) in enumerate(widget.best):
+        assert f"{bleu:.1f}" in best.nth(at).inner_text()
+        best.nth(at).click()
+        found = snapshot(root)
+        assert found["off"] == off
+        agree(found, want(widget, FIRST, off=off))
+        assert best.nth(at).get_attribute("aria-pressed") == "true"
+    root.get_by_role("button", name="Switch them on").click()
+    assert snapshot(root)["off"] == []
+    root.get_by_label("Model").select_option(RECURRENT)
+    loaded(page, RECURRENT)
+    assert not root.locator(".translator-off").is_visible()
+    assert record.console == []
+
+
+@pytest.mark.parametrize(("theme", "width"), THEMES_AND_WIDTHS)
+def test_heads_have_nothing_to_complain_of(open_page, headed, theme, width):
+    page, record = open_page(next(headed[0].glob("*.html")).as_uri(), theme=theme, width=width)
+    loaded(page, TRANSFORMER)
+    page.locator(".translator-kinds button").nth(5).click()
+    snapshot(page.locator(".machine-translator"))
+    settle(page)
+    assert complaints(page, record, width) == []
 
 
 SENTENCES = {

@@ -43,6 +43,9 @@ class LiveTranslator(Widget):
     all the same, so what its neighbours' states know of it is still there. With `tasks.Subwords`
     the pieces of a word are drawn, and hidden, as one word.
 
+    A text without an end may be given a full stop, and whoever writes the same four times in a row
+    is stopped. Heads of a Transformer can be switched off: they then give nothing to their layer.
+
     Args:
         translator: an `attnlab.Translator` with additive attention between GRUs, or with a
             `Transformer`; or several by name, between which the reader chooses.
@@ -60,6 +63,10 @@ class LiveTranslator(Widget):
             they are. Otherwise they are loaded when the reader comes near.
         length_page: a page of the book that measures how long texts and those of several sentences
             fail, as (words of the link, path from the book's root).
+        full_stop: give a text that has no end a full stop, which the reader can take away again.
+        order_off: places of heads (`shown.heads_of`) in the order in which they can go; with it the
+            reader may switch heads off.
+        worth: BLEU by the number of heads that are left on when the others go in this order.
         precision: of the weights that the page gets: "float32", "float16" (half the bytes; weights
             of attention within 1e-3), or "int8" (`training.quantization.pack`).
         files: the name under which a built book holds the weights, as the Sphinx extension wrote
@@ -88,7 +95,8 @@ class LiveTranslator(Widget):
 
     _kits = (*Widget._kits, "translator")
     _modules = tuple(
-        HERE / f"{name}.js" for name in ("map", "read", "stage", "beam", "why", "translator")
+        HERE / f"{name}.js"
+        for name in ("map", "read", "stage", "beam", "heads", "why", "translator")
     )
     _styles = (HERE / "translator.css",)
 
@@ -97,6 +105,9 @@ class LiveTranslator(Widget):
     text = t.Unicode().tag(sync=True)
     hidden = t.List(t.Int()).tag(sync=True)  # places of source words
     forced = t.List(t.Int()).tag(sync=True)  # ids that are written first, whatever the model says
+    off = t.List(t.Int()).tag(sync=True)  # places of heads that are switched off
+    full_stop = t.Bool(False).tag(sync=True)
+    best = t.List().tag(sync=True)  # [BLEU, heads off], of some numbers of heads
     beam_size = t.Int(1).tag(sync=True)  # of the search in use; 1 is greedy
     beam_sizes = t.List(t.Int()).tag(sync=True)  # to choose from
     sentences = t.List(t.Unicode()).tag(sync=True)
@@ -121,6 +132,9 @@ class LiveTranslator(Widget):
         languages: Sequence[tuple[str, str]] = (("English", "en"), ("French", "fr")),
         longest: int = 24,
         max_len: int = 40,
+        full_stop: bool = False,
+        order_off: Sequence[int] = (),
+        worth: Mapping[int, float] | None = None,
         precision: str = "float32",
         files: str | None = None,
         embed: bool = False,
@@ -148,6 +162,11 @@ class LiveTranslator(Widget):
             longest=checks.integer("longest", longest, minimum=1),
             max_len=checks.integer("max_len", max_len, minimum=1),
             beam_sizes=[checks.integer("beam_sizes", one, minimum=2) for one in beam_sizes],
+            full_stop=checks.flag("full_stop", full_stop),
+            best=[
+                [bleu, sorted(order_off[: len(order_off) - left])]
+                for left, bleu in (worth or {}).items()
+            ],
             files=[] if files is None else file_names(files, len(described)),
             on_demand=[len(one) for one in asked_for],
             seen=[one.bits() for one in met],
@@ -184,8 +203,8 @@ class LiveTranslator(Widget):
         tokens = self._source()
         if not tokens:
             checks.fail("text", "at least one word", repr(self.text))
-        options = self.hidden, self.max_len, self.forced, self.beam_size
-        return shown.translate(self.translator, tokens, *options)
+        options = self.hidden, self.max_len, self.forced, self.beam_size, self._off()
+        return shown.translate(self.translator, tokens, *options, shown.PATIENCE)
 
     def figure(self):
         source, target, weights = self._drawn()
@@ -212,7 +231,13 @@ class LiveTranslator(Widget):
         )
 
     def _source(self) -> list[str]:
-        return shown.read_source(self.translator, self.text, self.longest)
+        text = shown.with_stop(self.text) if self.full_stop else self.text
+        return shown.read_source(self.translator, text, self.longest)
+
+    def _off(self) -> list[int]:
+        """The heads that are switched off, of a model that has them."""
+        count = len(shown.heads_of(self.translator.model))
+        return [place for place in self.off if place < count]
 
     def _drawn(self) -> tuple[list[str], list[str], Any]:
         """Source words, target words, and the weights between them."""
@@ -237,6 +262,12 @@ class LiveTranslator(Widget):
         most = len(self.translator.target_vocab) - 1
         fits = all(EOS <= token <= most for token in proposal.value)
         return expect(proposal, f"ids from {EOS} to {most}", fits)
+
+    @t.validate("off")
+    def _valid_off(self, proposal):
+        count = max(len(shown.heads_of(one.model)) for one in self._translators.values())
+        fits = all(0 <= place < count for place in proposal.value)
+        return sorted(set(expect(proposal, f"places of heads, from 0 to {count - 1}", fits)))
 
     @t.validate("beam_size")
     def _valid_beam_size(self, proposal):

@@ -17,14 +17,12 @@ const BEAM = {
   drawKept() {
     const { page } = this, { kept } = this.now;
     page.kept.hidden = !kept.length;
-    page["kept-name"].textContent = "What the beam kept, best first, and how probable each is";
     const most = Math.max(...kept.map(({ sum }) => sum));
     fill(page.beam, kept, makeBar, (item, { words, sum, ended }, at) => {
       const chance = Math.exp(sum), text = detokenize(words.filter(Boolean));
       setBar(item, ended ? text || EMPTY : `${text} …`, Math.exp(sum - most));
-      item.classList.toggle("translator-empty", !text);
+      mark(item, { empty: !text, best: !at });
       item.firstChild.lastChild.textContent = chanceText(chance);
-      item.classList.toggle("translator-best", !at);
     });
   },
 };

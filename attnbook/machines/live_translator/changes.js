@@ -32,7 +32,8 @@ function compare(before, now) {
   return { marks, gone };
 }
 
-const EMPTY = "(ends at once)"; // in place of a sentence without words
+// In place of a sentence without words.
+const EMPTY = "(ends at once)";
 
 /** Text of tokens as nodes, those at `marked` places in an element `tag`. */
 function sentence(tokens, marked, tag) {

@@ -2,30 +2,33 @@
 
 const [PAD, BOS, EOS, UNK] = [0, 1, 2, 3];
 const BEST = 5;
+// Times the same in a row, which no sentence has.
+const PATIENCE = 4;
 const BEGIN = { additive: beginRecurrent, transformer: beginTransformer };
 
 /** What a file of attnbook.machines.live_translator.weights holds, ready to translate. */
 function loadModel(buffer) {
   const { tensors, state } = readTensors(buffer);
   const ids = new Map(state.source.map((token, id) => [token, id]));
-  const mostLetters = state.source.reduce((most, token) => Math.max(most, token.length), 1);
+  const mostLetters = Math.max(1, ...state.source.map(({ length }) => length));
   return { tensors, ...state, target: state.target ?? state.source, ids, mostLetters };
 }
 
 /** Translate what `readSource` has read. `hidden` is a set of places of words that the attention may
  * not see, `forced` the ids of the first tokens to write, `size` the hypotheses of a beam for what
- * follows, 1 for none. A generator, which stops to take breath many times and in the end returns a
+ * follows, 1 for none, `off` the places of heads that are switched off, `patience` how often it may
+ * write the same in a row, 0 for without end. A generator, which stops to take breath many times and in the end returns a
  * step for each token written, the end symbol not among them; where words begin and end among them;
  * whether it ended; the logarithm of the probability of all that was not forced; and the hypotheses
  * that the beam kept. */
-function* translating(model, { tokens, spans }, { hidden, forced = [], longest, size = 1 }) {
+function* translating(model, { tokens, spans }, { hidden, forced = [], longest, size = 1, off = [], patience = 0 }) {
   const ids = tokens.map((token) => model.ids.get(token) ?? UNK);
   const mask = spans.flatMap(([from, to], place) => Array(to - from).fill(!hidden.has(place)));
-  const begun = yield* BEGIN[model.kind](model, ids, mask), steps = [];
+  const begun = yield* BEGIN[model.kind]({ ...model, off: off.map((place) => model.heads[place]) }, ids, mask), steps = [];
   const kept = size > 1 ? yield* searching(begun, { forced, longest, size }) : [];
   const path = kept.length ? kept[0].ids : forced;
-  let { state } = begun, sum = 0, ended = false;
-  for (let id = BOS; steps.length < longest;) {
+  let { state } = begun, sum = 0, ended = false, stuck;
+  for (let id = BOS; steps.length < longest && !stuck;) {
     yield;
     const { logits, weights, state: next } = begun.step(id, state), chances = shares(logits);
     const best = likeliest(chances, BEST), at = steps.length;
@@ -38,12 +41,19 @@ function* translating(model, { tokens, spans }, { hidden, forced = [], longest, 
     const chosenBy = id === best[0] ? "model" : at < forced.length ? "reader" : "beam";
     steps.push({ id, token, weights, mean, chosenBy,
       candidates: best.map((id) => ({ id, token: model.target[id], chance: chances[id] })) });
+    stuck = at >= forced.length && repeats(steps, patience);
   }
-  const written = steps.map(({ token }) => token), [, inPieces] = model.pieces;
-  const targetSpans = spansOf(written, inPieces);
-  return { steps, ended, sum, kept: kept.map((one) => ({ ...one, words: wordsOfIds(model, one.ids) })),
-    spans: targetSpans, words: wordsOf(written, targetSpans, inPieces) };
+  const written = steps.map(({ token }) => token), [, inPieces] = model.pieces,
+    places = spansOf(written, inPieces);
+  return { steps, ended, stuck, sum, kept: kept.map((one) => ({ ...one, words: wordsOfIds(model, one.ids) })),
+    spans: places, words: wordsOf(written, places, inPieces) };
 }
+
+/** Whether the last steps wrote the same so often in a row: a token, or several. */
+const repeats = (steps, times) => steps.some((_, n) => {
+  const tail = steps.slice(-n * times);
+  return tail.length === n * times && tail.every(({ id }, k) => id === tail[k % n].id);
+});
 
 /** decoding.beam_search of one sentence: the hypotheses that are left, the best first, each with its
  * ids, the end among them, the sum of their log-probabilities, and whether it ended. */
@@ -94,10 +104,10 @@ function likeliest(chances, count) {
   return best;
 }
 
-/** The mean over layers and heads of weights (layers, heads, S). */
+/** The mean of weights (layers, heads, S) over all heads that look at something. */
 function meanHeads(weights) {
-  const all = weights.flat();
-  return all[0].map((_, j) => total(all.map((one) => one[j])) / all.length);
+  const all = weights.flat(), count = all.filter((one) => one.some(Boolean)).length || 1;
+  return all[0].map((_, j) => total(all.map((one) => one[j])) / count);
 }
 
 /** Run a generator to its end. */

@@ -18,7 +18,8 @@ async function readFile(name, beside) {
 /** Where a page of the book is, from any of its pages. */
 const pageOfBook = (path) => bookScript() && new URL(`../${path}`, bookScript().src).href;
 
-const SLICE = 10; // ms of work before the page may take a key or draw
+// Milliseconds of work before the page may take a key or draw.
+const SLICE = 10;
 
 /** Run a generator in slices, the first of them at once, and give what it returns to `done`. */
 function inSlices(work, done) {

@@ -1,6 +1,7 @@
 // Lines from word to word.
 
-const LEAST = 0.04; // a line for every weight from here on
+// A line for every weight from here on.
+const LEAST = 0.04;
 
 /** From the middle of a source word's edge to that of a target word. */
 function curve(from, to, tall) {

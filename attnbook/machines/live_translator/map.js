@@ -15,7 +15,7 @@ function drawMap(table, { rows, source, target, hidden, chosen, onRow, onColumn,
   source.forEach((word, place) => {
     const one = line.cells[place + 1].firstChild;
     say(one, word);
-    one.setAttribute("aria-pressed", hidden.has(place));
+    one.ariaPressed = hidden.has(place);
     one.ariaLabel = `${word}, hide`;
     one.onclick = () => onColumn(place);
   });
@@ -23,10 +23,10 @@ function drawMap(table, { rows, source, target, hidden, chosen, onRow, onColumn,
   fill(body, target, makeRow, (row, word, at) => {
     const one = row.cells[0].firstChild;
     say(one, word);
-    one.setAttribute("aria-pressed", chosen === at);
+    one.ariaPressed = chosen === at;
     one.ariaLabel = `${word}, where it looked`;
     one.onclick = () => onRow(at);
-    row.classList.toggle("translator-later", chosen !== null && at > chosen);
+    mark(row, { later: chosen !== null && at > chosen });
     while (row.cells.length > source.length + 1) row.lastChild.remove();
     while (row.cells.length < source.length + 1) row.append(make("td", {}, make("span")));
     rows[at].forEach((weight, place) => {

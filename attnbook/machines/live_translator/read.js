@@ -10,11 +10,11 @@ const READ = {
     }
     if (!this.engine) return [this.seen && this.willing ? "The model is on its way…" : ""];
     if (!this.ready) return [this.job ? "Translating…" : ""];
-    const { read: { words, tokens, count }, steps, ended, engine } = this.now;
+    const { read: { words, tokens, count }, steps, ended, stuck, engine } = this.now;
     if (!count) return [this.job ? "Translating…" : `Write a sentence in ${this.languages[0][0]}.`];
     const parts = [], [inPieces] = engine.pieces;
-    if (count > words.length) {
-      parts.push(`That is ${plural(count, "word")}: only the first ${words.length} ` +
+    if (count - this.withEnd > words.length) {
+      parts.push(`That is ${plural(count - this.withEnd, "word")}: only the first ${words.length} ` +
         `${words.length === 1 ? "is" : "are"} read.`);
     }
     parts.push(...this.flagKind(sentencesIn(words), tokens.length, inPieces));
@@ -27,7 +27,12 @@ const READ = {
         : `Not among the ${engine.ids.size - 4} words it has learned: ${listed}.`);
     }
     if (inPieces) parts.push(...this.flagStrange());
-    if (!ended) {
+    if (this.lacksEnd) {
+      parts.push(this.withEnd ? "A full stop was added: nearly all that it learned from has one." : "Without a full stop it often stammers.",
+        this.undo("full_stop", this.withEnd ? "Leave it out" : "Add one", !this.withEnd));
+    }
+    if (stuck) parts.push("It repeats itself, and was stopped.");
+    else if (!ended) {
       parts.push(`It found no end, and was stopped after ${plural(steps.length, NAMES[engine.pieces[1]])}.`);
     }
     return parts.flatMap((part, at) => (at ? [" ", part] : [part]));
@@ -73,7 +78,7 @@ const READ = {
   },
 
   drawSource() {
-    const { source, hidden, read: { tokens, spans } } = this.now, inPieces = this.inPieces(0);
+    const { source, hidden, read: { tokens, spans } } = this.now, inPieces = this.inPieces(0), added = this.withEnd;
     const makeOne = (at) => {
       const one = this.button("translator-word");
       one.onclick = () => this.hide(at);
@@ -83,10 +88,10 @@ const READ = {
       const parts = tokens.slice(...spans[at]), off = hidden.has(at);
       const met = parts.map((part) => this.met(part)), known = met.every(Boolean);
       one.replaceChildren(...(inPieces ? drawPieces(parts, (node, part) =>
-        node.classList.toggle("translator-unmet", !met[part])) : [word]));
+        mark(node, { unmet: !met[part] })) : [word]));
       if (!known) one.append(make("sup", { textContent: "?", ariaHidden: "true" }));
-      one.classList.toggle("translator-unknown", !known);
-      one.setAttribute("aria-pressed", off);
+      mark(one, { unknown: !known, added: added && at === source.length - 1 });
+      one.ariaPressed = off;
       const unknown = known ? "" : inPieces ? ", never met in training" : ", unknown";
       one.ariaLabel = `${word}${spokenPieces(parts)}${unknown}, hide`;
       one.title = !known ? (inPieces ? "A part of it was never met in training"

@@ -12,36 +12,31 @@ const STAGE = {
       const mine = steps.slice(...spans[at]), [first] = spans[at];
       const by = (who) => mine.some(({ chosenBy }) => chosenBy === who);
       const forced = by("reader"), searched = !forced && by("beam");
-      const one = item.querySelector("button"), mark = marks[at], was = mark?.was.join(" ") ?? "";
+      const one = item.querySelector("button"), change = marks[at], was = change?.was.join(" ") ?? "";
       const before = gone.find((lost) => lost.at === at)?.tokens;
       const after = at === now.length - 1 && gone.find((lost) => lost.at === now.length)?.tokens;
       item.replaceChildren(...ghost(before), one, ...ghost(after));
-      const fresh = Boolean(mark) && !one.classList.contains("translator-changed");
+      const fresh = change && !one.classList.contains("translator-changed");
       one.replaceChildren(...(this.inPieces(1)
         ? drawPieces(mine.map(({ token }) => token), (node, part) => {
-          node.classList.toggle("translator-now", this.at === first + part && mine.length > 1);
-          node.classList.toggle("translator-later", chosen === at && first + part > this.at);
+          mark(node, { now: this.at === first + part && mine.length > 1, later: chosen === at && first + part > this.at });
         }) : [token]));
       if (forced) one.append(make("sup", { textContent: "✎", ariaHidden: "true" }));
       if (searched) one.append(make("sup", { textContent: "◆", ariaHidden: "true" }));
-      one.classList.toggle("translator-forced", forced);
-      one.classList.toggle("translator-searched", searched);
       one.title = searched ? "Not the likeliest here: the beam chose it for what follows" : "";
-      if (mark) one.append(make("del", { textContent: was || "+" }));
-      one.classList.toggle("translator-changed", Boolean(mark));
+      if (change) one.append(make("del", { textContent: was || "+" }));
+      mark(one, { forced, searched, changed: Boolean(change), later: chosen >= 0 && at > chosen });
       if (fresh) flash(one);
-      one.classList.toggle("translator-later", chosen >= 0 && at > chosen);
-      one.setAttribute("aria-pressed", chosen === at);
-      const yours = forced ? ", written by you" : searched ? ", chosen by the beam" : "", what = !mark ? "" : was ? `, before: ${was}` : ", added";
+      one.ariaPressed = chosen === at;
+      const yours = forced ? ", written by you" : searched ? ", chosen by the beam" : "", what = !change ? "" : was ? `, before: ${was}` : ", added";
       const parts = spokenPieces(mine.map(({ token }) => token));
       one.ariaLabel = `${token}${parts}${yours}${what}, where it looked`;
     });
   },
 
   drawSaid(before, now, { marks, gone }) {
-    const { page } = this, { source, hidden } = this.now, forced = this.trait("forced");
+    const { page } = this, { source, hidden, off } = this.now, forced = this.trait("forced");
     const done = this.doings();
-    page.said.classList.toggle("translator-hint", !done.length && this.size === 1);
     if (!source.length) page.said.replaceChildren();
     else if (!done.length && this.size > 1) page.said.replaceChildren(...this.sayBeam(now));
     else if (!done.length) {
@@ -58,11 +53,13 @@ const STAGE = {
     }
     if (hidden.size) page.said.append(" ", this.undo("hidden", hidden.size > 1 ? "Show them again" : "Show it again"));
     if (forced.length) page.said.append(" ", this.undo("forced", "Let it choose again"));
+    if (off.length) page.said.append(" ", this.undo("off", "Switch them on"));
   },
 
   /** What the reader has done to this translation, in sentences. */
   doings() {
-    const { source, hidden, steps, ended } = this.now, forced = this.trait("forced"), done = [];
+    const { source, hidden, off, engine, steps, ended } = this.now, forced = this.trait("forced"), done = [];
+    if (off.length) done.push(`You switched off ${off.length} of its ${engine.heads.length} heads.`);
     if (hidden.size) done.push(`You hid ${listed([...hidden].map((place) => source[place]))}.`);
     if (!forced.length) return done;
     const last = steps[forced.length - 1];
@@ -75,11 +72,11 @@ const STAGE = {
   },
 
   /** A button that takes back what the reader did. */
-  undo(name, textContent) {
+  undo(name, textContent, value = []) {
     const one = (this.undos ??= {})[name] ??= this.button("translator-all");
     one.textContent = textContent;
     one.onclick = () => {
-      write(this.model, { [name]: [] });
+      write(this.model, { [name]: value });
       this.page.text.focus({ preventScroll: true });
       this.whenDone(() => this.speak(this.spoken()));
     };
@@ -102,9 +99,9 @@ const STAGE = {
   layOut() {
     const { page } = this;
     if (!this.ready || this.asMap) return;
-    page.stage.classList.remove("translator-tall");
+    mark(page.stage, { tall: false });
     const narrow = [page.source, page.target].some((list) => list.scrollWidth > list.clientWidth + 1);
-    page.stage.classList.toggle("translator-tall", narrow);
+    mark(page.stage, { tall: narrow });
     this.drawLines(narrow);
   },
 
@@ -128,7 +125,7 @@ const STAGE = {
       path.setAttribute("d", d);
       path.setAttribute("stroke-width", (1 + 7 * weight).toFixed(2));
       path.style.opacity = (faint ? 0.15 : 1) * Math.max(0.18, Math.min(1, weight + 0.1));
-      path.classList.toggle("translator-chosen", chosen);
+      mark(path, { chosen });
     });
   },
 
@@ -137,7 +134,7 @@ const STAGE = {
     const { page } = this;
     this.asMap = asMap;
     for (const [name, chosen] of [["as-lines", !asMap], ["as-map", asMap]]) {
-      page[name].ariaSelected = String(chosen);
+      page[name].ariaSelected = chosen;
       page[name].tabIndex = chosen ? 0 : -1;
     }
     page["heads-name"].textContent = asMap ? "Map of" : "Lines of";
@@ -162,10 +159,10 @@ const STAGE = {
     fill(page["all-heads"], choices, makeOne, (one, value, at) => {
       const [layer, head] = value.split(" ").map(Number), mean = value === "mean";
       drawSmall(one.firstChild, this.wordRows(this.stepRows(mean ? null : [layer, head])), stops);
-      one.lastChild.textContent = mean ? "mean" : `${layer + 1}.${head + 1}`;
+      one.lastChild.textContent = mean ? "mean" : `${layer}.${head}`;
       one.ariaLabel = page.head.options[at].textContent;
       one.title = one.ariaLabel;
-      one.setAttribute("aria-pressed", this.head === value);
+      one.ariaPressed = this.head === value;
       one.onclick = () => { this.head = value; this.draw(); };
     });
   },

@@ -16,7 +16,7 @@ function placed({ tensors, config }, side, id, place) {
 
 /** nn.LayerNorm */
 function layerNorm(tensors, name, x) {
-  const mean = x.reduce((a, b) => a + b, 0) / x.length;
+  const mean = total(x) / x.length;
   const variance = x.reduce((a, b) => a + (b - mean) ** 2, 0) / x.length;
   const scale = 1 / Math.sqrt(variance + 1e-5);
   const [weight, bias] = [tensors[`${name}.weight`], tensors[`${name}.bias`]];
@@ -52,7 +52,8 @@ function multiHeadAttention(model, name, x, memory, mask) {
   project(model, name, 0, x).forEach((query, head) => {
     const of = Math.floor(head / group), scale = 1 / Math.sqrt(query.length);
     const scores = memory.map(({ key }) => dot(query, key[of]) * scale);
-    const row = maskedSoftmax(scores, mask);
+    // One that is switched off looks at nothing, and so gives nothing.
+    const row = maskedSoftmax(scores, model.off?.includes(`${name} ${head}`) ? [] : mask);
     weights.push(row);
     outputs.push(average(row, memory.map(({ value }) => value[of])));
   });

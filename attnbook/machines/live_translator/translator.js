@@ -1,37 +1,42 @@
 // A sentence, its translation, and the attention between them; the engine's files stand before it.
 
-const SURE = 0.995; // shown as 1.00
-const STEP_TIME = 800; // ms, while playing
-const SETTLED = 700; // ms without typing until a translation is spoken
+// Shown as 1.00.
+const SURE = 0.995;
+// Milliseconds, while playing.
+const STEP_TIME = 800;
+// Milliseconds without typing until a translation is spoken.
+const SETTLED = 700;
 
+// $ begins the names of its own classes.
 const PAGE = `<p class="machine-title"></p>
-<p class="translator-lead"></p>
-<div class="translator-ask"><input class="translator-text" type="text" autocomplete="off" autocapitalize="off"
-spellcheck="false"><label class="translator-which">Model<select class="translator-model">
-</select></label><label class="translator-search">Search<select class="translator-beam-size"></select></label></div>
-<div class="translator-tries" role="group" aria-label="Sentences to try"></div>
-<p class="translator-flag"></p>
-<div class="translator-fetch"><button class="translator-load" type="button"></button>
-<span class="translator-promise">It then runs here, in your browser: what you type stays here.</span></div>
-<p class="translator-output"></p>
-<div class="translator-tabs" role="tablist" aria-label="How the weights are drawn">
-<button class="translator-as-lines" type="button" role="tab" aria-selected="true">Lines</button>
-<button class="translator-as-map" type="button" role="tab" aria-selected="false">Map</button></div>
-<div class="translator-stage" role="tabpanel"><svg class="translator-lines" aria-hidden="true"></svg>
-<div class="translator-from"><p class="translator-from-name"></p><ol class="translator-source"></ol></div>
-<div class="translator-to"><p class="translator-to-name"></p><ol class="translator-target"></ol></div></div>
-<div class="translator-map" role="tabpanel"><div class="translator-scroll"><table class="translator-table"></table></div>
-<div class="translator-all-heads" role="group" aria-label="Layers and heads"></div></div>
-<p class="translator-said"></p>
-<div class="translator-walk"><button class="translator-play" type="button">Play</button>
-<input class="translator-step" type="range" min="0" aria-label="Word being written">
-<span class="translator-where"></span><label class="translator-heads"><span class="translator-heads-name"></span><select class="translator-head">
+<p class="$lead"></p>
+<div class="$ask"><input class="$text" type="text" autocomplete="off" autocapitalize="off"
+spellcheck="false"><label class="$which">Model<select class="$model">
+</select></label><label class="$search">Search<select class="$beam-size"></select></label></div>
+<div class="$tries" role="group" aria-label="Sentences to try"></div>
+<p class="$flag"></p>
+<div class="$fetch"><button class="$load" type="button"></button>
+<span class="$promise">It then runs here, in your browser: what you type stays here.</span></div>
+<p class="$output"></p>
+<div class="$tabs" role="tablist" aria-label="How the weights are drawn">
+<button class="$as-lines" type="button" role="tab" aria-selected="true">Lines</button>
+<button class="$as-map" type="button" role="tab" aria-selected="false">Map</button></div>
+<div class="$stage" role="tabpanel" aria-label="Weights as lines"><svg class="$lines" aria-hidden="true"></svg>
+<div class="$from"><p class="$from-name"></p><ol class="$source"></ol></div>
+<div class="$to"><p class="$to-name"></p><ol class="$target"></ol></div></div>
+<div class="$map" role="tabpanel" aria-label="Weights as a map"><div class="$scroll" tabindex="0" role="group" aria-label="Map"><table class="$table"></table></div>
+<div class="$all-heads" role="group" aria-label="Layers and heads"></div></div>
+<p class="$said"></p>
+<div class="$off"><p class="$off-name"></p><ol class="$worth"></ol><div class="$kinds"></div></div>
+<div class="$walk"><button class="$play" type="button">Play</button>
+<input class="$step" type="range" min="0" aria-label="Word being written">
+<span class="$where"></span><label class="$heads"><span class="$heads-name"></span><select class="$head">
 </select></label></div>
-<div class="translator-why"><div><p class="translator-looked-name"></p><ol class="translator-looked"></ol></div>
-<div><p class="translator-other-name"></p><ol class="translator-other"></ol></div></div>
-<div class="translator-kept"><p class="translator-kept-name"></p><ol class="translator-beam"></ol>
-<p class="translator-forgiven">Longer sentences are penalised less. Bars are drawn against the most probable.</p></div>
-<p class="machine-note"></p><p class="machine-live" role="status"></p>`;
+<div class="$why"><div><p class="$looked-name"></p><ol class="$looked"></ol></div>
+<div><p class="$other-name"></p><ol class="$other"></ol></div></div>
+<div class="$kept"><p class="$kept-name">What the beam kept, best first, and how probable each is</p><ol class="$beam"></ol>
+<p class="$forgiven">Longer sentences are penalised less. Bars are drawn against the most probable.</p></div>
+<p class="machine-note"></p><p class="machine-live" role="status"></p>`.replaceAll("$", "translator-");
 
 /** A full stop, where a sentence has no end of its own. */
 const stop = (words) => (/^[.!?…]$/.test(words.at(-1) ?? "") ? "" : ".");
@@ -43,11 +48,16 @@ const setBar = ({ firstChild: line }, text, share) => showBar(line, text, share,
 /** A probability: two digits that say something, however small it is. */
 const chanceText = (chance) => (chance < 1e-6 ? chance.toExponential(1) : chance >= SURE ? "1.0" : chance.toPrecision(2));
 
+/** Set classes of its own, or take them away. */
+const mark = (node, names) =>
+  Object.entries(names).forEach(([name, is]) => node.classList.toggle(`translator-${name}`, is));
+
 const bar = () => [make("span"), make("i"), make("span")];
 const makeBar = () => make("li", {}, make("div", {}, ...bar()));
 
-const TRAITS = ["text", "hidden", "forced", "model", "beam_size"];
-const NAMES = { true: "piece", false: "word" }; // of a token
+const TRAITS = ["text", "hidden", "forced", "model", "beam_size", "off", "full_stop"];
+// Of a token.
+const NAMES = { true: "piece", false: "word" };
 const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
 
 /** Text of a token as the reader sees it; what goes on in a word begins with dots. */
@@ -64,10 +74,12 @@ class View {
     this.model = model;
     this.loaded = [];
     this.asked = new Set();
-    this.at = null; // the step on show; null for all of them
+    // The step on show; null for all of them.
+    this.at = null;
     this.head = "mean";
     this.asMap = false;
-    this.willing = !this.trait("on_demand").length; // to load weights
+    // To load weights.
+    this.willing = !this.trait("on_demand").length;
     const page = this.page = buildPage(model, "machine machine-translator", PAGE, "A live translator");
     page["from-name"].textContent = `${this.languages[0][0]}, read`;
     page["to-name"].textContent = `${this.languages[1][0]}, written`;
@@ -86,6 +98,11 @@ class View {
 
   /** A list that states saved by an older attnkit lack. */
   trait(name) { return this.model.get(name) ?? []; }
+
+  /** Whether a full stop is added, or could be. */
+  get lacksEnd() { return this.initial.full_stop && withStop(this.model.get("text")) !== this.model.get("text"); }
+
+  get withEnd() { return this.lacksEnd && this.model.get("full_stop"); }
 
   /** Hypotheses that the search keeps; 1 for a greedy one. */
   get size() { return this.model.get("beam_size") ?? 1; }
@@ -109,10 +126,6 @@ class View {
     page["beam-size"].append(...[1, ...sizes].map((value) =>
       make("option", { textContent: value === 1 ? "greedy" : `beam of ${value}`, value })));
     page.search.hidden = !sizes.length;
-    page.stage.ariaLabel = "Weights as lines";
-    page.map.ariaLabel = "Weights as a map";
-    page.scroll.tabIndex = 0;
-    Object.assign(page.scroll, { role: "group", ariaLabel: "Map" });
     fill(page.tries, this.model.get("sentences"), () => this.button("translator-try"), (one, text) => {
       Object.assign(one, { textContent: text, lang: languages[0][1],
         onclick: () => this.write(text) });
@@ -134,7 +147,8 @@ class View {
     addTools(page, this.address.link, on);
     on(page.text, "input", () => this.write(page.text.value));
     on(page.model, "change", () => {
-      const place = Number(page.model.value);  // which is put back as soon as anything is set
+      // Which is put back as soon as anything is set.
+      const place = Number(page.model.value);
       if (this.trait("forced").length) model.set("forced", []);
       write(model, { model: place });
     });
@@ -185,7 +199,7 @@ class View {
   // ---- The address: what the reader typed, hid and wrote, and which step is on show.
 
   settings() {
-    return { ...traitsOf(this.model, TRAITS), step: this.at, as: this.asMap ? "map" : "lines" };
+    return { ...traitsOf(this.model, TRAITS), step: this.at, head: this.head, as: this.asMap ? "map" : "lines" };
   }
 
   keepAddress() {
@@ -198,13 +212,17 @@ class View {
   visit(rest) {
     const found = parseAddress(rest), place = (v) => Number.isInteger(v) && v >= 0;
     const places = (v) => Array.isArray(v) && v.every(place), names = this.model.get("names");
-    const fits = { text: (v) => typeof v === "string", hidden: places, forced: places, model: (v) => place(v) && v < names.length,
+    const words = (v) => typeof v === "string";
+    const fits = { text: words, head: words, hidden: places, forced: places, off: places,
+      full_stop: (v) => typeof v === "boolean", model: (v) => place(v) && v < names.length,
       beam_size: (v) => [1, ...this.trait("beam_sizes")].includes(v), step: place, as: (v) => ["map", "lines"].includes(v) };
     if (!found || !Object.entries(found).every(([name, v]) => Object.hasOwn(fits, name) && fits[name](v))) return false;
-    const { step, as, ...traits } = { ...this.initial, ...found };
+    const { step, head, as, ...traits } = { ...this.initial, ...found };
     this.pause();
     this.showAs(as === "map");
-    this.at = step;
+    // A link is a press.
+    this.seen = this.willing = true;
+    Object.assign(this, { at: step, head });
     write(this.model, traits);
     this.update();
     return true;
@@ -287,7 +305,7 @@ class View {
     page.model.value = chosen;
     page["beam-size"].value = this.size;
     for (const one of page.tries.children) {
-      one.setAttribute("aria-pressed", one.textContent === text);
+      one.ariaPressed = one.textContent === text;
     }
     this.load();
     if (this.engine) this.compute();
@@ -301,12 +319,14 @@ class View {
    * also what a greedy search finds. */
   compute() {
     const { engine, model, size } = this, place = model.get("model"), longest = model.get("max_len");
-    const read = readSource(engine, model.get("text"), model.get("longest")), { words } = read;
+    const read = readSource(engine, (this.withEnd ? withStop : same)(model.get("text")), model.get("longest")), { words } = read;
     const hidden = new Set(model.get("hidden").filter((place) => place < words.length));
     let forced = this.trait("forced");
-    if (forced.some((id) => id < EOS || id >= engine.target.length)) write(model, { forced: forced = [] }); // from an address
+    // From an address.
+    if (forced.some((id) => id < EOS || id >= engine.target.length)) write(model, { forced: forced = [] });
+    const off = this.trait("off").filter((head) => head < engine.heads.length);
     const plainly = JSON.stringify([place, words]);
-    const wanted = JSON.stringify([place, words, [...hidden], forced, size]);
+    const wanted = JSON.stringify([place, words, [...hidden], forced, size, off]);
     if (this.wanted === wanted) return;
     this.wanted = wanted;
     this.job?.stop();
@@ -314,7 +334,7 @@ class View {
     function* work() {
       const run = function* (options) {
         if (!words.length) return { steps: [], ended: true, sum: 0, kept: [], spans: [], words: [] };
-        return yield* translating(engine, read, { longest, ...options });
+        return yield* translating(engine, read, { longest, patience: PATIENCE, ...options });
       };
       if (view.found?.of !== plainly) view.found = { of: plainly, bySize: new Map() };
       const { bySize } = view.found;
@@ -322,11 +342,11 @@ class View {
         if (!bySize.has(one)) bySize.set(one, yield* run({ hidden: new Set(), size: one }));
       }
       [view.greedy, view.plain] = [bySize.get(1), bySize.get(size)];
-      return hidden.size || forced.length ? yield* run({ hidden, forced, size }) : view.plain;
+      return hidden.size || forced.length || off.length ? yield* run({ hidden, forced, size, off }) : view.plain;
     }
     this.job = inSlices(work(), (result) => {
       this.job = null;
-      this.now = { ...result, engine, read, source: words, hidden, place };
+      this.now = { ...result, engine, read, source: words, hidden, off, place };
       if (this.at !== null && this.at >= result.steps.length) this.at = null;
       if (this.waited) this.draw();
       this.done?.();
@@ -355,7 +375,7 @@ class View {
       page.load.textContent = `Load the model, ${megabytes(bytes)}`;
     }
     page.root.toggleAttribute("data-asking", asking);
-    page.root.ariaBusy = String(Boolean(this.job));
+    page.root.ariaBusy = Boolean(this.job);
     page.root.toggleAttribute("data-waiting", !asking && !this.ready);
     this.fade(Boolean(this.job) && this.ready);
     if (!this.ready) return;
@@ -368,6 +388,7 @@ class View {
     this.drawSource();
     this.drawTarget(now, changed);
     this.drawSaid(before, now, changed);
+    this.drawOff();
     this.drawWalk();
     this.drawWhy();
     this.drawKept();
@@ -378,15 +399,11 @@ class View {
   /** Grey out what is on show while it belongs to a text that is there no more. */
   fade(stale) {
     const { page } = this;
-    for (const name of ["flag", "output", "stage", "map", "said", "why", "kept"]) {
-      page[name].classList.toggle("translator-stale", stale);
+    for (const name of ["flag", "output", "stage", "map", "said", "off", "why", "kept"]) {
+      mark(page[name], { stale });
     }
-    page.output.ariaBusy = String(stale);
+    page.output.ariaBusy = stale;
   }
-
-  // ---- The map.
-
-  // ---- The lines.
 
   /** What is on show, once what is being computed is there; null until there is a model to translate
    * with. `source`, `target` and `weights` are words; `pieces`, `candidates` and `heads` are tokens
@@ -395,7 +412,7 @@ class View {
     this.job?.finish();
     if (!this.ready) return null;
     const { source, words, hidden, steps, ended, read } = this.now;
-    return { source, target: words, hidden: [...hidden], forced: [...this.trait("forced")],
+    return { source, target: words, hidden: [...hidden], off: [...this.now.off], forced: [...this.trait("forced")],
       weights: this.rows.map((weights) => [...weights]),
       pieces: { source: read.tokens, target: steps.map(({ token }) => token) },
       candidates: steps.map(({ candidates }) => candidates.map(({ token, chance }) => [token, chance])),
@@ -403,7 +420,7 @@ class View {
       kept: this.now.kept.map(({ words, sum }) => [detokenize(words.filter(Boolean)), Math.exp(sum)]),
       model: this.model.get("names")[this.model.get("model")],
       text: this.model.get("text"), translation: detokenize(words.filter(Boolean)),
-      step: this.at, as: this.asMap ? "map" : "lines", ended };
+      step: this.at, as: this.asMap ? "map" : "lines", ended, stuck: Boolean(this.now.stuck) };
   }
 }
 
@@ -419,6 +436,6 @@ function drawPieces(parts, mark) {
 const spokenPieces = (parts) => (parts.length > 1 && parts[0].startsWith(START)
   ? `, ${parts.length} pieces: ${parts.map((part) => wholeWord([part])).filter(Boolean).join(", ")}` : "");
 
-Object.assign(View.prototype, READ, STAGE, BEAM, WHY);
+Object.assign(View.prototype, READ, STAGE, BEAM, HEADS, WHY);
 
 export default { render: ({ model, el }) => new View(model, el).close };

@@ -6,6 +6,7 @@ from typing import Any
 from safetensors.torch import save
 from torch import nn
 
+from attnbook.machines.live_translator.shown import heads_of
 from attnkit.guard import checks
 from attnkit.mechanisms import AdditiveAttention
 from attnlab.applications import Translator
@@ -62,8 +63,10 @@ def description(translator: Translator) -> dict[str, Any]:
         kind, config = "additive", _recurrent(model)
     else:
         checks.fail("translator", "a Seq2Seq or Transformer inside", type(model).__name__)
+    names = {module: name for name, module in model.named_modules()}
     return {
         "kind": kind,
+        "heads": [f"{names[one]} {head}" for one, head in heads_of(model)],
         "config": config,
         "pieces": [isinstance(vocab, Subwords) for vocab in vocabs],
         "source": vocabs[0].tokens,

@@ -61,7 +61,7 @@ const WHY = {
     page.step.disabled = page.play.disabled = !count;
     page.where.textContent = at === null ? "all words"
       : `${NAMES[this.inPieces(1)]} ${at + 1} of ${count}`;
-    page.step.setAttribute("aria-valuetext", page.where.textContent);
+    page.step.ariaValueText = page.where.textContent;
   },
 
   /** The heads to choose from, where there is more than one, and the weights of the chosen. */
@@ -70,7 +70,7 @@ const WHY = {
     const single = layers.length * layers[0].length < 2;
     page.heads.hidden = single;
     const names = single ? [] : layers.flatMap((heads, layer) =>
-      heads.map((_, head) => [`${layer} ${head}`, `layer ${layer + 1}, head ${head + 1}`]));
+      heads.map((_, head) => [`${layer} ${head}`, `layer ${layer}, head ${head}`]));
     if (names.length !== page.head.options.length - 1) {
       page.head.replaceChildren(...[["mean", "all heads, mean"], ...names].map(
         ([value, textContent]) => make("option", { value, textContent })));
@@ -110,7 +110,7 @@ const WHY = {
     page["other-name"].textContent = `${inDoubt ? "It" : "and"} could have written`;
     const pad = Array.from({ length: candidates.length - looked.length }, () => null);
     fill(page.looked, [...looked, ...pad], makeBar, (item, one) => {
-      item.classList.toggle("translator-none", !one);
+      mark(item, { none: !one });
       setBar(item, one?.text ?? "", one?.weight ?? 0);
     });
     const makeChoice = () => make("li", {}, this.button("translator-choice"));
@@ -118,7 +118,7 @@ const WHY = {
       const one = item.firstChild, name = text(other.token);
       if (!one.children.length) one.append(...bar());
       setBar(item, name, other.chance);
-      one.setAttribute("aria-pressed", other.id === id);
+      one.ariaPressed = other.id === id;
       one.ariaLabel = `${name}, ${fixed(other.chance, 2)}, write it`;
       one.title = other.id === id ? "" : `Write ${quoted(name)}, and see how it goes on`;
       one.onclick = () => this.force(at, other.id);

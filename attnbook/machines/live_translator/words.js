@@ -1,8 +1,10 @@
 // Text to words, words to the tokens that a model reads, and back: tasks.vocab and tasks.subwords.
 
-const START = "▁"; // of a word, in a vocabulary of pieces
+// Of a word, in a vocabulary of pieces.
+const START = "▁";
 const SIGNS = /^[.,;:!?"“”«»()]$/;
-const TITLES = new Set(["mr", "mrs", "ms", "dr", "st"]); // a point after one ends no sentence
+// A point after one ends no sentence.
+const TITLES = new Set(["mr", "mrs", "ms", "dr", "st"]);
 
 const LETTER = "\\p{L}\\p{M}\\p{N}_\\u200c\\u200d", WORD = `[${LETTER}]`;
 // What Python calls a space is not quite what JavaScript does.
@@ -69,6 +71,9 @@ function rowsOfWords(rows, to, from) {
 }
 
 const total = (numbers) => numbers.reduce((sum, one) => sum + one, 0);
+
+/** A text with an end: a full stop where it has none. `with_stop` of shown.py. */
+const withStop = (text) => (/[.!?…]["”»')\]]*\s*$|^\s*$/.test(text) ? text : `${text.trimEnd()}.`);
 
 /** How many sentences words make, by their marks: `familiar.count_sentences`. */
 function sentencesIn(words) {

@@ -11,6 +11,7 @@ import traitlets as t
 from safetensors.torch import load
 from traitlets import TraitError
 
+from attnbook import recorded, widgets
 from attnbook.machines import LiveTranslator, QueryPlane
 from attnbook.machines.live_translator import page, shown
 from attnbook.machines.live_translator.weights import payload
@@ -214,8 +215,9 @@ def in_pieces(kind="additive") -> Translator:
 @pytest.mark.parametrize("kind", KINDS)
 def test_pieces_are_what_the_translator_reads_and_words_are_what_is_drawn(kind):
     translator, text = in_pieces(kind), "The blackest cats, walker!"
-    (want,) = translator.translate([text], max_len=12)
-    live = LiveTranslator(translator, text=text, max_len=12)
+    most = 8  # tokens, before it is stopped for stammering
+    (want,) = translator.translate([text], max_len=most)
+    live = LiveTranslator(translator, text=text, max_len=most)
     found = live.translate()
     assert (found.source, found.target) == (want.source, want.target)
     torch.testing.assert_close(found.mean_weights(), want.weights, atol=1e-5, rtol=0)
@@ -267,6 +269,82 @@ def test_what_cannot_be_written_cannot_be_forced(translator, token):
     live = LiveTranslator(translator, text="the black cat")
     with pytest.raises(TraitError, match="forced: expected ids from 2 to"):
         live.forced = [token]
+
+
+def test_the_page_says_of_heads_what_was_measured():
+    """In words in translate.md: nearly all, half, three quarters, a quarter."""
+    found = recorded.results("heads_off")
+    first, order = found["first"], found["first"]["order_off"]
+    bleu = {int(left): score / first["bleu"]["36"] for left, score in first["bleu"].items()}
+    assert found["sentences"] == 100
+    assert sorted(order) == list(range(found["heads"]))
+    assert bleu[24] == pytest.approx(0.94, abs=0.01)
+    assert first["same"]["24"] == pytest.approx(0.5, abs=0.05)
+    assert bleu[12] == pytest.approx(0.75, abs=0.02)
+    assert bleu[3] == pytest.approx(0.25, abs=0.03)
+    assert widgets.translate().best[2] == [first["bleu"]["24"], sorted(order[:12])]
+
+
+def test_a_head_that_is_off_is_one_whose_part_of_the_output_weighs_nothing():
+    """By the columns of `out_proj`, which is another way to silence it."""
+    words, heads = ["the", "black", "cat"], shown.heads_of(a_translator("transformer").model)
+    for place in range(len(heads)):
+        translator = a_translator("transformer")
+        found = shown.translate(translator, words, max_len=6, off=[place])
+        attention, head = shown.heads_of(translator.model)[place]
+        part = slice(head * attention.head_dim, (head + 1) * attention.head_dim)
+        with torch.no_grad():
+            attention.out_proj.weight[:, part] = 0
+        want = shown.translate(translator, words, max_len=6)
+        assert found.target == want.target
+        for mine, theirs in zip(found.candidates, want.candidates, strict=True):
+            assert [name for name, _ in mine] == [name for name, _ in theirs]
+            chances = [[chance for _, chance in each] for each in (mine, theirs)]
+            assert chances[0] == pytest.approx(chances[1], abs=1e-5)
+
+
+def test_heads_are_counted_kind_by_kind_and_a_recurrent_model_has_none(translator):
+    model = a_translator("transformer").model
+    names = {module: name for name, module in model.named_modules()}
+    found = [(names[one], head) for one, head in shown.heads_of(model)]
+    assert found[:3] == [
+        ("encoder.layers.0.attention", 0),
+        ("encoder.layers.0.attention", 1),
+        ("encoder.layers.1.attention", 0),
+    ]
+    assert found[-1] == ("decoder.layers.1.cross_attention", 1)
+    assert len(found) == 12
+    assert shown.heads_of(translator.model) == []
+    live = LiveTranslator({"a": a_translator("transformer"), "b": translator}, text="the cat")
+    live.off = [11, 0, 11]
+    assert live.off == [0, 11]
+    assert live.translate().weights[:, 1, 1].eq(0).all()
+    live.model = 1
+    assert live.translate().weights.gt(0).all()
+    with pytest.raises(TraitError, match="off: expected places of heads, from 0 to 11"):
+        live.off = [12]
+
+
+@pytest.mark.parametrize(
+    ("text", "ended"),
+    [
+        ("Thank you", "Thank you."),
+        ("Who? ", "Who? "),
+        ("“Go!”", "“Go!”"),
+        (" ", " "),
+        ("a  ", "a."),
+    ],
+)
+def test_a_text_without_an_end_gets_a_full_stop(text, ended):
+    assert shown.with_stop(text) == ended
+
+
+@pytest.mark.parametrize(("size", "count"), [(1, 4), (2, 8), (3, 12)])
+def test_what_is_written_four_times_in_a_row_is_enough(size, count):
+    ids = [9, *range(4, 4 + size)] + list(range(4, 4 + size)) * 5
+    stops = [n for n in range(len(ids)) if shown._repeats(ids[:n], shown.PATIENCE)]
+    assert stops[0] == 1 + count
+    assert not shown._repeats(ids, 0)
 
 
 def test_another_model_forgets_what_was_forced(translator):
