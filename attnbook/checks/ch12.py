@@ -9,8 +9,9 @@ from torch.utils import checkpoint as again
 from torch.utils import flop_counter
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from attnbook import recorded
+from attnbook import releases
 from attnbook.exercises import ask, checker, compare, unaided
+from attnbook.machines import Roofline
 from attnkit.efficient import flash_with_logsumexp
 
 
@@ -56,7 +57,7 @@ def three_lines(q, k, v):
 
 
 COUNTED = {  # what is called to count bytes, and to count products
-    "by hand": (three_lines, three_lines),
+    "plain": (three_lines, three_lines),
     "checkpointed": (lambda *x: again.checkpoint(three_lines, *x, use_reentrant=False),) * 2,
     "fused": (  # PyTorch's counter does not know its kernel for the CPU
         F.scaled_dot_product_attention,
@@ -203,17 +204,20 @@ def check_backward(answer):
 
 
 @checker(5)
-def check_fits(answer):
-    memory = recorded.results("bench-cpu")["long"]["memory"]
-    forms = ("full, by hand", "full, fused", "flash in PyTorch")
-    for form, got in zip(forms, ask(answer), strict=True):
-        fits = [
-            int(n)
-            for n, case in memory.items()
-            if n.isdigit() and form in case and case[form]["mib"] <= 100
-        ]
-        if got != max(fits):
-            return (
-                f"{form}: got {got}. Move the slider up to the last length at which its "
-                "number is at most 100."
-            )
+def check_step(answer):
+    model = Roofline().model
+    weights, kept, work = given = model["parameters"], 2 * model["kept"], model["work"]
+    for chip in releases.CHIPS.values():
+        peak, band = 1e12 * chip["compute"], 1e12 * chip["bandwidth"]
+        for readers in (1, 64, 512):
+            for tokens in (1024, 65536):
+                moved = 2 * weights + readers * tokens * kept
+                done = readers * (2 * weights + tokens * work)
+                expected = max(moved / band, done / peak), done / moved
+                got = ask(answer, *given, readers, tokens, peak, band)
+                what = f"{chip['name']}, {readers} readers of {tokens:,} tokens"
+                if not isinstance(got, tuple) or len(got) != 2:
+                    return f"{what}: expected two numbers, seconds and operations a byte."
+                for name, a, b in zip(("seconds", "operations a byte"), got, expected, strict=True):
+                    if not math.isclose(a, b, rel_tol=1e-6):
+                        return f"{what}: {name}: got {a:.4g}, expected {b:.4g}."

@@ -74,8 +74,6 @@ DRAWINGS: dict[str, Drawing] = {
         norms.DRAWING,
         digit_sums.DRAWING,
         tiles.GROWING,
-        tiles.MOVED,
-        tiles.TILES,
         online_softmax.DRAWING,
         translation.LINKS,
         translation.PIECES,

@@ -662,17 +662,18 @@ def test_three_cuts_are_what_the_functions_of_the_chapter_give(capsys):
 
 
 def test_online_softmax_shows_the_example(capsys):
-    run = cells("12", "imports", "by-hand", "as-loop-code")
-    largest, total, output = online_softmax.states()[-1]
-    assert (np.log(largest), total, output) == pytest.approx((run["m"], run["d"], run["o"]))
-    assert online_softmax.result() == pytest.approx(run["o"] / run["d"])
-    assert run["values"] == list(online_softmax.VALUES)
-    assert np.exp(run["scores"]) == pytest.approx(online_softmax.SHARES)
+    attend = cells("12", "forward")["attention_in_tiles"]
+    keys = torch.tensor(online_softmax.SHARES, dtype=torch.float64).log()[:, None]
+    values = torch.tensor(online_softmax.VALUES, dtype=torch.float64)[:, None]
+    result, logsumexp = attend(torch.ones_like(keys[:1]), keys, values, keys=1)
+    largest, total, _ = online_softmax.states()[-1]
+    assert online_softmax.result() == pytest.approx(result.item())
+    assert np.log(largest * total) == pytest.approx(logsumexp.item())
     drawing = DRAWINGS["online-softmax"]
     for step, state in enumerate(online_softmax.states()):
         assert set(map(number, state)) <= set(words(drawing, step))
         assert ", ".join(map(number, state)) in drawing.description
-    assert number(run["o"] / run["d"]) == words(drawing, 3)[-1] == "13"
+    assert number(result.item()) == words(drawing, 3)[-1] == "13"
 
 
 def test_mask_axes_show_a_softmax_of_zeros():

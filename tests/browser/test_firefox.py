@@ -101,7 +101,7 @@ def test_every_widget_is_drawn_in_firefox(fox, site_url, name):
     fox.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     empty = fox.evaluate(
         """[...document.querySelectorAll(
-            '.explorer-map, .machine svg:not(.curves-swatch)')].filter((part) => {
+            '.explorer-map, .machine svg')].filter((part) => {
             const load = part.closest('.machine-translator')?.querySelector('.translator-load');
             if (load?.checkVisibility()) return false; // it waits to be asked for its weights
             if (part.tagName !== 'CANVAS') return part.childElementCount === 0;

@@ -22,17 +22,16 @@ SET = """
 explorer.seq_len, explorer.mask = 3, "causal"
 print("set", abs(explorer.values()).sum().round(3))
 """
-CURVES = """
-from attnbook.machines import CostCurves
-measured = {"whole": {1: 1.0, 2: 4.0}, "tiled": {1: 1.0}}
-curves = CostCurves({"memory": measured}, units={"memory": "MiB"})
-curves
+MACHINE = """
+from attnbook.machines import FastMemory
+memory = FastMemory(fast=16)
+memory
 """
-REPORT_CURVES = """
-print("report", curves.length)
-curves.length = 2
+REPORT_MACHINE = """
+print("report", memory.fast)
+memory.fast = 64
 """
-CELLS = (START, REPORT, SET, CURVES, REPORT_CURVES)
+CELLS = (START, REPORT, SET, MACHINE, REPORT_MACHINE)
 
 
 @pytest.fixture(scope="module")
@@ -82,14 +81,14 @@ def test_the_slider_moves_the_trait_and_the_trait_moves_the_slider(lab, open_pag
     assert [row.count(0.0) for row in snapshot(root)["weights"]] == [2, 1, 0]
 
 
-def test_the_curves_follow_the_kernel_and_the_kernel_follows_them(lab, open_page):
+def test_a_machine_follows_the_kernel_and_the_kernel_follows_it(lab, open_page):
     page, _ = open_page(lab + "lab/tree/live.ipynb?reset")
-    run_cell(page, 3, ".machine-curves")
-    root = page.locator(".machine-curves")
-    assert snapshot(root)["values"] == {"whole": 4, "tiled": None}
-    move(root, "Length", 0)
-    assert run_cell(page, 4, "pre").strip() == "report 1"
+    run_cell(page, 3, ".machine-fast")
+    root = page.locator(".machine-fast")
+    assert snapshot(root)["side"] == 8
+    move(root, "Fast memory", 1)
+    assert run_cell(page, 4, "pre").strip() == "report 32"
     page.wait_for_function(
-        "document.querySelector('.machine-curves').snapshot().length === 2", timeout=30_000
+        "document.querySelector('.machine-fast').snapshot().fast === 64", timeout=30_000
     )
-    assert control(root, "Length").input_value() == "1"
+    assert control(root, "Fast memory").input_value() == "2"

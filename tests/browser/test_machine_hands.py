@@ -1,21 +1,17 @@
 """What each machine has of its own: marks, names and numbers in their places, and other hands."""
 
-import math
-
 import pytest
 
-from attnbook import recorded
-from attnbook.machines import CostCurves
 from attnkit.viz import AttentionExplorer
 from booktools.widget_page import write_page
 from tests.attnbook.machines import test_decode_race as race
 from tests.attnbook.machines import test_lamp_machine as lamps
 from tests.attnbook.machines import test_lie_machine as lie
+from tests.attnbook.machines import test_online_tiles as online
 from tests.attnbook.machines import test_query_plane as plane
 from tests.browser.explorer_page import (
     control,
     move,
-    settle,
     snapshot,
     vectors,
     wait_for_theme,
@@ -190,163 +186,27 @@ def test_colours_follow_the_theme_and_paper_is_white(show):
     assert root.evaluate(cell) == light
 
 
-# ---- The curves.
-
-LONG = recorded.results("bench-cpu")["long"]
-FORMS = ("full, by hand", "full, fused", "linear")
-LENGTHS = [256, 512, 1024, 2048, 4096, 8192]
+# ---- One row in tiles.
 
 
-def points(found: dict, form: str, unit: str) -> dict[int, float]:
-    return {int(n): case[form][unit] for n, case in found.items() if n.isdigit() and form in case}
-
-
-MEASURES = {
-    "time, forward": {form: points(LONG["forward"], form, "ms") for form in FORMS},
-    "memory": {form: points(LONG["memory"], form, "mib") for form in FORMS},
-}
-
-
-def the_curves(**settings) -> CostCurves:
-    units = {"time, forward": "ms", "memory": "MiB"}
-    exponents = {"memory": {form: LONG["memory"]["exponents"][form] for form in FORMS}}
-    return CostCurves(MEASURES, units=units, exponents=exponents, **settings)
-
-
-def table(root) -> dict[str, list[str]]:
-    """The rows of the table on the page: form -> its cells."""
-    return {
-        row.locator("th").inner_text().strip(): row.locator("td").all_inner_texts()
-        for row in root.locator("tbody tr").all()
-    }
-
-
-def says(text: str, value: float | None) -> bool:
-    """Whether the page's words are this number, to three digits, or that there is none."""
-    if value is None:
-        return text == "not measured"
-    digits = math.floor(math.log10(value)) - 2  # of the last of the three
-    return abs(float(text.replace(",", "")) - value) <= 0.5000001 * 10**digits
-
-
-def test_every_number_in_the_table_is_that_of_the_results_file(show):
-    page, root, _ = show(the_curves())
-    for name, series in MEASURES.items():
-        control(root, "Measure").select_option(label=name)
-        measured = [n for n in LENGTHS if any(n in numbers for numbers in series.values())]
-        assert control(root, "Length").get_attribute("max") == str(len(measured) - 1)
-        for step, length in enumerate(measured):
-            move(root, "Length", step)
-            settle(page)
-            rows = table(root)
-            assert list(rows) == list(FORMS)
-            for form, cells in rows.items():
-                now, before = (series[form].get(n) for n in (length, length // 2))
-                assert says(cells[0], now), (form, length, cells)
-                assert cells[1] == (f"×{now / before:.1f}" if now and before else "–")
-    exponent = {form: f"{LONG['memory']['exponents'][form]:.2f}" for form in FORMS}
-    assert {form: cells[2] for form, cells in table(root).items()} == exponent
-    assert "not measured" in table(root)["full, by hand"][0]
-
-
-def test_a_mark_stands_where_each_number_belongs_and_nowhere_else(show):
-    """On logarithmic axes: equal steps right for each doubling, and up by the logarithm."""
-    _, root, _ = show(the_curves(measure=1))
-    marks = root.locator(".curves-plot g").evaluate_all(
-        """groups => groups.map(g => [...g.querySelectorAll("path")].map(
-            p => p.getAttribute("transform").match(/[-\\d.]+/g).slice(0, 2).map(Number)))"""
-    )
-    assert [len(line) for line in marks] == [len(MEASURES["memory"][form]) for form in FORMS]
-    ticks = dict(
-        root.locator(".curves-plot text[text-anchor=end]").evaluate_all(
-            "all => all.map(t => [t.textContent, t.getAttribute('y') - 4])"
-        )
-    )
-    (low, low_y), (high, high_y) = [
-        (float(text.replace(",", "")), y) for text, y in (list(ticks.items())[i] for i in (0, -1))
-    ]
-    for form, line in zip(FORMS, marks, strict=True):
-        for (_, y), value in zip(line, MEASURES["memory"][form].values(), strict=True):
-            share = math.log(value / low) / math.log(high / low)
-            assert y == pytest.approx(low_y + share * (high_y - low_y), abs=0.5)
-    steps = [b[0] - a[0] for a, b in zip(marks[1], marks[1][1:], strict=False)]
-    assert steps == pytest.approx([steps[0]] * len(steps), abs=0.2)
-
-
-def test_the_mouse_looks_at_a_length_and_takes_the_nearest_that_was_measured(show):
-    page, root, _ = show(the_curves(length=2048))
-    box = root.locator(".curves-plot").bounding_box()
-    page.mouse.move(box["x"] + box["width"] - 140, box["y"] + 60)
-    settle(page)
-    assert snapshot(root)["length"] == 2048
-    assert root.locator(".curves-half").inner_text().startswith("at 8,192")
-    assert root.locator(".curves-hover").count() == 1
-    page.mouse.move(3, 3)
-    settle(page)
-    assert root.locator(".curves-half").inner_text() == "since 1,024"
-    page.mouse.click(box["x"] + box["width"] - 30, box["y"] + 60)
-    assert snapshot(root)["length"] == 8192
-    page.mouse.down()
-    page.mouse.move(box["x"] + 56, box["y"] + 60, steps=4)
-    page.mouse.up()
-    assert snapshot(root)["length"] == 256
-    here = root.locator(".curves-here").get_attribute("x1")
-    large = root.locator(".curves-plot path[transform*=scale]").first.get_attribute("transform")
-    assert float(large.split("(")[1].split()[0]) == pytest.approx(float(here), abs=0.06)
-
-
-def test_a_measure_without_the_length_goes_to_the_nearest_and_names_its_axis(show):
-    page, root, _ = show(the_curves(length=256))
-    control(root, "Measure").select_option(label="memory")
-    settle(page)
-    assert snapshot(root)["length"] == 1024
-    assert root.locator(".curves-axes").inner_text() == "MiB ↑"
-    assert root.locator(".curves-name").all_text_contents() == sorted(
-        FORMS, key=lambda form: -list(MEASURES["memory"][form].values())[-1]
-    )
+def test_scores_are_dragged_and_the_tiles_end_at_the_whole_row(show):
+    machine = online.make(seen=8, order=online.MIXED)
+    page, root, _ = show(machine)
+    root.scroll_into_view_if_needed()
+    box = root.locator(".online-area").bounding_box()
+    _, _, wide, tall = map(float, root.locator(".online-area").get_attribute("viewBox").split())
+    assert box["width"] / box["height"] == pytest.approx(wide / tall, rel=0.02)
+    for place, y, expected in ((0, 16, 6), (3, 108, -4), (7, 16 + 9.2 * 4, 2)):
+        key = online.MIXED[place]
+        x = box["x"] + (place + 0.5) / 8 * box["width"]
+        page.mouse.move(x, box["y"] + 60 / tall * box["height"])
+        page.mouse.down()
+        page.mouse.move(x, box["y"] + y / tall * box["height"], steps=3)
+        page.mouse.up()
+        shown = snapshot(root)
+        assert shown["scores"][key] == expected
+        assert shown["output"] == pytest.approx(shown["whole"], abs=1e-9)
+        machine.scores = shown["scores"]
+        assert shown["whole"] == pytest.approx(machine.compute()["whole"])
     said = root.locator(".machine-live").inner_text()
-    assert said.startswith("memory, length 1,024, MiB: full, by hand ")
-    assert says(
-        said.split("full, fused ")[1].split(";")[0], MEASURES["memory"]["full, fused"][1024]
-    )
-
-
-def test_it_follows_the_width_of_its_place_and_stays_on_a_phone(show):
-    page, root, _ = show(the_curves())
-    assert root.evaluate("e => e.querySelectorAll('*').length + 1") < 200
-    wide = root.locator(".curves-plot").get_attribute("viewBox")
-    page.set_viewport_size({"width": 360, "height": 800})
-    page.wait_for_function(
-        "old => document.querySelector('.curves-plot').getAttribute('viewBox') !== old", arg=wide
-    )
-    texts = root.locator(".curves-plot text").evaluate_all(
-        "all => all.map(t => { const b = t.getBoundingClientRect(); return [b.left, b.right] })"
-    )
-    assert all(0 <= left < right <= 360 for left, right in texts)
-
-
-def test_lines_stand_out_from_the_page_in_both_themes(show):
-    """WCAG 1.4.11: at least 3 to 1 between a line and what is behind it."""
-    ratio = """root => {
-        const luminance = (colour) => {
-            const [r, g, b] = colour.match(/[\\d.]+/g).map(Number).map((v) => v / 255)
-                .map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
-            return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-        };
-        const back = luminance(getComputedStyle(root).backgroundColor);
-        return [...root.querySelectorAll(".curves-plot polyline")].map((line) => {
-            const own = luminance(getComputedStyle(line).stroke);
-            return (Math.max(own, back) + 0.05) / (Math.min(own, back) + 0.05);
-        });
-    }"""
-    many = {"m": {str(n): {256: n + 1.0, 512: n + 2.0} for n in range(6)}}
-    page, root, _ = show(CostCurves(many, units={"m": "MiB"}))
-    assert len(root.evaluate(ratio)) == 6
-    for theme in ("light", "dark"):
-        page.emulate_media(color_scheme=theme)
-        assert min(root.evaluate(ratio)) >= 3
-
-
-def test_a_measure_alone_leaves_no_choice(show):
-    _, root, _ = show(CostCurves({"m": {"a": {1: 1.0}}}, units={"m": "MiB"}))
-    assert control(root, "Measure").is_hidden()
+    assert "All keys read: the same, in tiles of 2 keys" in said

@@ -5,13 +5,13 @@ CHECKS = {
     2: "check_online",
     3: "check_join",
     4: "check_backward",
-    5: "check_fits",
+    5: "check_step",
 }
 
 WRONG = {
     (1, "numbers, not bytes"): (
         "lambda *a: (costs(*a)[0] // 4, costs(*a)[1])",
-        "by hand, B=1, H=1, L=64, E=8: autograd keeps 16,384 bytes, not 4,096",
+        "plain, B=1, H=1, L=64, E=8: autograd keeps 16,384 bytes, not 4,096",
     ),
     (1, "forgets the logsumexp"): (
         "lambda f, B, H, L, E: (4 * B * H * L * E, 7) if f == 'fused' else costs(f, B, H, L, E)",
@@ -19,8 +19,8 @@ WRONG = {
     ),
     (1, "forgets the heads"): ("lambda f, B, H, L, E: costs(f, B, 1, L, E)", "H=4"),
     (1, "scores as well as weights"): (
-        "lambda f, *a: (costs(f, *a)[0] * (2 if f == 'by hand' else 1), costs(f, *a)[1])",
-        "by hand",
+        "lambda f, *a: (costs(f, *a)[0] * (2 if f == 'plain' else 1), costs(f, *a)[1])",
+        "plain",
     ),
     (1, "counts the inputs"): (
         "lambda f, B, H, L, E: (costs(f, B, H, L, E)[0] + 12 * B * H * L * E, 6)",
@@ -28,10 +28,10 @@ WRONG = {
     ),
     (1, "the backward pass as long as the forward pass"): (
         "lambda *a: (costs(*a)[0], costs(*a)[1] - 2)",
-        "by hand, B=1, H=1, L=64, E=8: PyTorch counts 6 products, not 4",
+        "plain, B=1, H=1, L=64, E=8: PyTorch counts 6 products, not 4",
     ),
     (1, "the whole forward pass again"): (
-        "lambda f, *a: (costs(f, *a)[0], 6 if f == 'by hand' else 8)",
+        "lambda f, *a: (costs(f, *a)[0], 6 if f == 'plain' else 8)",
         "checkpointed, B=1, H=1, L=64, E=8: PyTorch counts 7 products, not 8",
     ),
     (1, "nothing done twice"): ("lambda *a: (costs(*a)[0], 6)", "counts 7 products, not 6"),
@@ -94,9 +94,28 @@ WRONG = {
         "gradient of key: expected shape",
     ),
     (4, "the last block left out"): ("last_block_left_out", "gradient of query: off"),
-    (5, "no form fits longer"): ("lambda: (1024, 1024, 1024)", "full, fused: got 1024"),
-    (5, "by hand, one length too many"): ("lambda: (2048, 8192, 8192)", "full, by hand: got 2048"),
-    (5, "fused stops with the table"): ("lambda: (1024, 8192, 4096)", "flash in PyTorch: got 4096"),
+    (5, "both times, one after the other"): (
+        "lambda w, k, o, r, t, p, b: (step(w, k, o, r, t, p, b)[0] "
+        "+ r * (2 * w + t * o) / p, step(w, k, o, r, t, p, b)[1])",
+        "RTX 4090, 1 readers of 1,024 tokens: seconds",
+    ),
+    (5, "reads the weights for each reader"): (
+        "lambda w, k, o, r, t, p, b: step(r * w, k, r * o, 1, t, p, b)",
+        "64 readers of 1,024 tokens: seconds",
+    ),
+    (5, "one cache for all"): (
+        "lambda w, k, o, r, t, p, b: step(w, k / r, o, r, t, p, b)",
+        "64 readers of 1,024 tokens: seconds",
+    ),
+    (5, "a byte a weight"): (
+        "lambda w, k, o, r, t, p, b: ((w + r * t * k) / b, step(w, k, o, r, t, p, b)[1])",
+        "seconds",
+    ),
+    (5, "bytes for each operation"): (
+        "lambda *a: (step(*a)[0], 1 / step(*a)[1])",
+        "operations a byte",
+    ),
+    (5, "the time alone"): ("lambda *a: step(*a)[0]", "expected two numbers"),
 }
 
 HELPERS = """

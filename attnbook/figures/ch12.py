@@ -1,0 +1,159 @@
+"""The figures of 12 and 12b: what the table costs, and the roof of one processor."""
+
+import matplotlib.pyplot as plt
+
+from attnbook import recorded, releases
+from attnbook.machines import FastMemory, OnlineTiles, Roofline
+from attnbook.tables import Table
+
+PEAK = 1e12 * releases.CHIPS["h100"]["compute"]
+BAND = 1e12 * releases.CHIPS["h100"]["bandwidth"]
+
+VALUES = [7, 14, 21, 3, 10, 5, 18, 1]
+SCORES = [0.5, 1.5, -1, 0, 2, -0.5, 1, 4]
+
+FORMS = {
+    "plain": ("with the table", "#D55E00", "o"),
+    "tiles": ("tiles, in ordinary PyTorch", "#009E73", "^"),
+    "fused": ("PyTorch's fused kernel", "#0072B2", "s"),
+}
+PEAKS = {"plain": "full, by hand", "tiles": "flash in PyTorch", "fused": "full, fused"}
+"""What the benchmarks call each form."""
+
+MARKS = [
+    {"chip": "a100", "name": "with the table", "intensity": 66.6 / 40.3, "speed": 66.6e9 / 41.7e-3},
+    {"chip": "a100", "name": "FlashAttention", "intensity": 75.2 / 4.4, "speed": 75.2e9 / 7.3e-3},
+]
+"""Forward and backward of GPT-2's attention, from figure 2 of Dao et al. (2022)."""
+
+
+def tiles(**settings) -> OnlineTiles:
+    """The row of eight keys that the page opens."""
+    return OnlineTiles(VALUES, scores=SCORES, **settings)
+
+
+def memory(**settings) -> FastMemory:
+    """The fast memory of the page."""
+    return FastMemory(**settings)
+
+
+def roof(**settings) -> Roofline:
+    """The roofline with what was published of FlashAttention."""
+    return Roofline(marks=MARKS, **settings)
+
+
+def attention() -> dict[int, dict[str, float]]:
+    """Milliseconds of each form by length, without a mask, forward."""
+    rows = [row for row in recorded.results("roofline")["rows"] if row["case"] == "attention"]
+    return {
+        row["count"]: {name: 1e3 * found["median"] for name, found in row["seconds"].items()}
+        for row in rows
+    }
+
+
+def weights() -> list[tuple[float, float]]:
+    """Operations a byte and operations a second of weights times 1 to 256 vectors."""
+    rows = [row for row in recorded.results("roofline")["rows"] if row["case"] == "weights"]
+    return [
+        (row["operations"] / row["bytes"], row["operations"] / row["seconds"]["weights"]["median"])
+        for row in rows
+    ]
+
+
+def two_calls() -> None:
+    """Draw what reading a prompt and writing a token do and move, in milliseconds of an H100."""
+    with plt.style.context("attnbook.style"):
+        figure, ax = plt.subplots(figsize=(6.6, 2.3), layout="constrained")
+        names, y = ["read 2,048 tokens", "write the next one"], [0, 1]
+        calls = [roof(phase=phase).parts(1)["step"] for phase in ("prefill", "decode")]
+        for shift, label, ms, colour in (
+            (-0.2, "arithmetic", [1e3 * done / PEAK for done, _ in calls], "#D55E00"),
+            (0.2, "moving bytes", [1e3 * moved / BAND for _, moved in calls], "#0072B2"),
+        ):
+            bars = ax.barh([at + shift for at in y], ms, height=0.36, color=colour, label=label)
+            ax.bar_label(bars, [f"{v:.1f} ms" if v > 0.1 else f"{v:.3f} ms" for v in ms], padding=3)
+        ax.set_yticks(y, names)
+        ax.invert_yaxis()
+        ax.set(xlim=(0, 41), xlabel="milliseconds")
+        ax.legend(loc="lower right")
+        figure.suptitle("Writing one token moves as much as reading two thousand", fontsize=11)
+        plt.show()
+
+
+def published() -> Table:
+    """What others have published, and where the roof is."""
+    chips = releases.CHIPS
+    (_, table), (_, flash) = ((m["name"], m) for m in MARKS)
+    a100 = chips["a100"]
+
+    def share(mark: dict) -> str:
+        limit = min(1e12 * a100["compute"], 1e12 * a100["bandwidth"] * mark["intensity"])
+        return f"{mark['speed'] / limit:.0%} of the roof"
+
+    def ridge(chip: dict) -> str:
+        return f"ridge {chip['compute'] / chip['bandwidth']:.0f}"
+
+    def level(reached: float, chip: str) -> str:
+        return f"{reached / chips[chip]['compute']:.0%} of the roof"
+
+    rows = [
+        ["the scaling book", "TPU v5e", "compute from 240 tokens on", ridge(chips["v5e"])],
+        ["the scaling book", "GPUs", "closer to 300", ridge(chips["h100"])],
+        ["FlashAttention", "A100, with the table", "1.6 TFLOP/s", share(table)],
+        ["FlashAttention", "A100, its kernel", "10.3 TFLOP/s", share(flash)],
+        ["FlashAttention-3", "H100", "740 TFLOP/s", level(740, "h100")],
+        ["FlashAttention-4", "B200", "1,613 TFLOP/s", level(1613, "b200")],
+    ]  # fmt: skip
+    return Table(["published by", "for", "published", "here"], rows)
+
+
+def costs() -> None:
+    """Draw the peak of memory and the time of each form by length."""
+    peaks = recorded.results("bench-cpu")["long"]["memory"]
+    lengths, times = [n for n in peaks if n.isdigit()], attention()
+    with plt.style.context("attnbook.style"):
+        figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.0), layout="constrained")
+        for form, (name, colour, marker) in FORMS.items():
+            known = [n for n in lengths if PEAKS[form] in peaks[n]]
+            mib = [peaks[n][PEAKS[form]]["mib"] for n in known]
+            look = {"color": colour, "marker": marker}
+            axes[0].plot([int(n) for n in known], mib, **look)
+            axes[1].plot([*times], [each[form] for each in times.values()], label=name, **look)
+        axes[0].set_title("MiB at the peak,\nboth passes, causal", fontsize=10)
+        axes[1].set_title("milliseconds forward,\nno mask", fontsize=10)
+        for ax, ticks in zip(axes, ([1024, 2048, 4096, 8192], [*times]), strict=True):
+            ax.set(xscale="log", yscale="log", xlabel="words")
+            ax.set_xticks(ticks, [f"{n:,}" for n in ticks])
+            ax.minorticks_off()
+            ax.grid(alpha=0.3)
+        axes[1].legend(fontsize=8)
+        figure.suptitle(
+            "Without the table, memory grows with the length; time still with its square"
+        )
+        plt.show()
+
+
+def processor() -> None:
+    """Draw the measured speed of weights times vectors under the roof that it makes."""
+    found = weights()
+    peak, band = max(speed for _, speed in found), found[0][1] / found[0][0]
+    with plt.style.context("attnbook.style"):
+        figure, ax = plt.subplots(figsize=(5.8, 3.0), layout="constrained")
+        ends = [found[0][0] / 2, peak / band, found[-1][0] * 2]
+        roof = [min(peak, band * x) / 1e9 for x in ends]
+        ax.plot(ends, roof, color="#444444", linestyle="--", label="the roof of its two ends")
+        x, y = zip(*found, strict=True)
+        ax.plot(x, [v / 1e9 for v in y], "o", color="#0072B2", label="measured")
+        for n, at in ((1, 0), (256, -1)):
+            ax.annotate(
+                f"{n:,} vector{'s' * (n > 1)}", (x[at], y[at] / 1e9), xytext=(0, -14),
+                textcoords="offset points", ha="center", fontsize=9,
+            )  # fmt: skip
+        ax.set(xscale="log", yscale="log", xlabel="FLOP a byte", ylabel="GFLOP a second")
+        ax.set_xticks([1, 10, 100], ["1", "10", "100"])
+        ax.set_yticks([3, 10, 30, 70], ["3", "10", "30", "70"])
+        ax.minorticks_off()
+        ax.grid(alpha=0.3)
+        ax.legend()
+        figure.suptitle("The more vectors share a weight, the faster; then no more")
+        plt.show()

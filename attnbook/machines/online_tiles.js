@@ -1,0 +1,105 @@
+// One row of attention, read a tile at a time; the kit stands before it.
+
+const LOW = -4, HIGH = 6, WIDE = 400, TOP = 16, TALL = 92, SHARES = 140, DEEP = 52, FOOT = 18;
+
+// ---- What is computed.
+
+const known = (v) => (Number.isFinite(v) ? v : null);
+
+function compute({ values }, { scores: own, order, size, seen, shift, rescale, largest }) {
+  const scores = own.map((v) => v + shift), parts = scores.map(() => 0);
+  let m = -Infinity, d = 0, o = 0, factor = 1;
+  for (let start = 0; start < seen; start += size) {
+    const tile = order.slice(start, start + size), next = Math.max(m, ...tile.map((j) => scores[j]));
+    const base = largest ? next : 0;
+    factor = rescale && start ? Math.exp((largest ? m : 0) - base) : 1;
+    parts.forEach((v, j) => { parts[j] = v * factor; });
+    d *= factor;
+    o *= factor;
+    for (const j of tile) {
+      parts[j] = Math.exp(scores[j] - base);
+      d += parts[j];
+      o += parts[j] * values[j];
+    }
+    m = next;
+  }
+  const all = softmax(scores);
+  return { maximum: seen ? m : null, sum: known(d), weighted: known(o), factor: known(factor), output: known(d ? o / d : 0),
+    weights: parts.map((v) => known(d ? v / d : v)), all, whole: all.reduce((sum, v, j) => sum + v * values[j], 0) };
+}
+
+// ---- The page.
+
+const stage = `<div class="online-plot"><svg class="online-area" viewBox="0 0 ${WIDE} ${SHARES + DEEP + FOOT}"><g class="online-under"></g><g class="online-keys"></g></svg></div>
+<ul class="online-carried"><li></li><li></li><li></li><li></li></ul>`;
+
+/** The same keys from the lowest score to the largest, and in an order that is mixed but always the same. */
+const rising = ({ scores, order }) => [...order].sort((a, b) => scores[a] - scores[b]);
+const mixed = (order) => [...order.filter((_, p) => p % 2), ...order.filter((_, p) => p % 2 === 0)];
+
+const controls = ({ values, shifts }) => {
+  const count = values.length, sizes = values.map((_, n) => n + 1).filter((n) => count % n === 0);
+  const size = chooser("Tile", "size", sizes.map((n) => [n, plural(n, "key")])), { read } = size;
+  // What has been read is a number of whole tiles.
+  size.read = (s) => { const { size: n } = read(s); return { size: n, seen: Math.floor(s.seen / n) * n }; };
+  return [
+    slider("Read", "seen", { values: ({ size: n }) => Array.from({ length: count / n + 1 }, (_, at) => at * n), text: (n) => plural(n, "key") }), size,
+    chooser("Added to all", "shift", shifts.map((n) => [n, String(n)])),
+    toggle("Rescale when the maximum grows", "rescale"), toggle("Take the maximum off", "largest"),
+    button("Next tile", ({ seen, size: n }) => ({ seen: seen < count ? seen + n : 0 })),
+    button("Shuffle", ({ order }) => ({ order: mixed(order) })), button("Largest last", (s) => ({ order: rising(s) })),
+    button("Largest first", (s) => ({ order: rising(s).reverse() })),
+  ];
+};
+const fits = {
+  scores: (v, s, { values }) => Array.isArray(v) && v.length === values.length && v.every((one) => Number.isFinite(one) && one >= LOW && one <= HIGH),
+  order: (v, s, { values }) => Array.isArray(v) && alike([...v].sort((a, b) => a - b), values.map((_, j) => j)),
+};
+
+const height = (score) => TOP + TALL * (HIGH - score) / (HIGH - LOW);
+
+function build({ page, data: { values }, on, take, settings }) {
+  const pitch = WIDE / values.length, set = (j, v) => ({ scores: settings().scores.map((old, k) => (k === j ? clamp(Math.round(2 * v) / 2, LOW, HIGH) : old)) });
+  page.keys.append(...values.map((_, j) => svg("g", { class: "online-key", tabindex: 0, role: "slider", "aria-label": `Score of key ${j}`,
+    "aria-valuemin": LOW, "aria-valuemax": HIGH }, rect("online-hand", 0, 0, pitch, SHARES - 22), rect("online-score", pitch * 0.24, 0, pitch * 0.52, 0),
+    rect("online-grip", pitch * 0.16, 0, pitch * 0.68, 7, { rx: 3 }))));
+  [...page.keys.children].forEach((node, j) => {
+    arrows(on, node, (right, up) => set(j, settings().scores[j] + (right + up) / 2), take);
+    drag(on, node.firstChild, (x, y) => set(j, HIGH - (y * (SHARES - 22) - TOP) / TALL * (HIGH - LOW)), take);
+    on(node, "pointerdown", () => node.focus({ preventScroll: true }));
+  });
+}
+
+const number = (v) => (v === null ? "too large" : Math.abs(v) >= 1e4 ? v.toExponential(2).replace("e+", "e") : fixed(v, 2));
+
+function show(now, { page, data: { values } }) {
+  const { scores, order, size, seen, shift, maximum, sum, weighted, factor, output, weights, all, whole: wanted } = now;
+  const left = values.length - seen, done = !left, off = output === null || Math.abs(output - wanted) > 1e-9;
+  say(page.big, `${done ? "Output" : "So far"} ${output === null ? "not a number" : seen ? fixed(output, 4) : "nothing"}; the whole row's: ${fixed(wanted, 4)}`);
+  say(page.say, done ? off ? "All keys read, and wrong." : `All keys read: the same, in tiles of ${plural(size, "key")}, in this order, and in any other.`
+    : `${plural(left, "key")} to come. Each line is a true weight, each bar what it looks like so far.`);
+  const pitch = WIDE / values.length, low = SHARES + DEEP, place = { text_anchor: "middle" };
+  page.under.replaceChildren(text("online-name", 0, 9, "scores, to drag"), rule("online-axis", 0, height(0), WIDE, height(0)), ...order.flatMap((j, p) => {
+      const x = p * pitch, share = weights[j] || 0, at = x + pitch * 0.24, wide = pitch * 0.52;
+      return [...p % size ? [] : [rect(p < seen ? "online-tile online-read" : "online-tile", x + 1, 13, pitch * size - 2, low - 11, { rx: 5 })],
+        rect("online-share", at, low - DEEP * share * 0.95, wide, DEEP * share * 0.95), rule("online-true", at - 4, low - DEEP * all[j] * 0.95, at + wide + 4, low - DEEP * all[j] * 0.95),
+        text("online-value", x + pitch / 2, low + 14, `v = ${significant(values[j], 3)}`, place)];
+    }), text("online-name", 5, SHARES - 6, "weights"));
+  order.forEach((j, p) => {
+    const node = page.keys.children[j], [, box, grip] = node.children, y = height(scores[j]), zero = height(0);
+    put(node, { transform: `translate(${p * pitch} 0)`, class: p < seen ? "online-key" : "online-key online-later",
+      "aria-valuenow": scores[j], "aria-valuetext": `${fixed(scores[j], 1)}, weight ${fixed(all[j], 2)}, ${p < seen ? "read" : "to come"}` });
+    put(box, { y: Math.min(y, zero), height: Math.abs(y - zero) });
+    put(grip, { y: y - 3.5 });
+  });
+  const [a, b, c, e] = page.carried.children;
+  say(a, `maximum m = ${maximum === null ? "−∞" : fixed(maximum, 1)}`);
+  say(b, `sum d = ${number(sum)}`);
+  say(c, `output, undivided, o = ${number(weighted)}`);
+  say(e, seen > size ? `last correction × ${factor >= 0.01 || factor === 0 ? fixed(factor, 2) : factor.toExponential(1).replace("-", "−")}` : "nothing to correct yet");
+  if (shift) a.append(` (${shift} of it added)`);
+}
+
+export default machine({ name: "online", label: "One row, a tile at a time", data: ["values", "shifts"],
+  settings: ["scores", "order", "size", "seen", "shift", "rescale", "largest"], stage, controls, fits, build, compute, show,
+  tell: ({ maximum, sum }) => ` Carried: maximum ${maximum === null ? "none" : fixed(maximum, 1)}, sum ${number(sum)}.` });

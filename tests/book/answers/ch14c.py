@@ -1,0 +1,22 @@
+"""Answers to the exercise of chapter 14c that are wrong, and what the check must say of them."""
+
+CHECKS = {1: "check_work"}
+
+WRONG = {
+    (1, "a query does not see its own key"): (
+        "lambda n, d, z: [x - n // d for x in work(n, d, z)]",
+        "8 words, 2 devices, stretches: got [6, 22]",
+    ),
+    (1, "zigzag is for stretches, too"): ("lambda n, d, z: work(n, d, True)", "stretches: got"),
+    (1, "never zigzag"): ("lambda n, d, z: work(n, d, False)", "8 words, 2 devices, zigzag: got"),
+    (1, "pairs of neighbours"): ("neighbours", "8 words, 2 devices, zigzag: got"),
+    (1, "all of them together"): ("lambda n, d, z: n * (n + 1) // 2", "expected a list of 2"),
+}
+
+HELPERS = """
+def neighbours(length, devices, zigzag):
+    if not zigzag:
+        return work(length, devices, False)
+    pairs = work(length, 2 * devices, False)
+    return [pairs[2 * d] + pairs[2 * d + 1] for d in range(devices)]
+"""
