@@ -34,7 +34,7 @@ def curve(variant: str, part: str) -> list[dict]:
 def readers() -> None:
     """Sentences with both commands named correctly over the updates, of old and of new pairs."""
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.6), sharey=True, layout="constrained")
+        figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.2), sharey=True, layout="constrained")
         for ax, (part, title) in zip(axes, PARTS, strict=True):
             for name, (label, colour, marker) in READERS.items():
                 rows = curve(name, part)
