@@ -157,6 +157,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.setup_extension("booktools.maths")
     app.setup_extension("booktools.wide_boxes")
     app.setup_extension("booktools.icons")
+    app.setup_extension("booktools.early")
     app.setup_extension("booktools.folds")
     app.setup_extension("booktools.form")
     app.setup_extension("booktools.pictures")

@@ -1,5 +1,6 @@
 """A sentence and its translation: hide a word, or leave it out, and see what the model writes."""
 
+import html
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -13,6 +14,9 @@ from attnbook.machines.live_translator.weights import payload
 from attnkit.guard import checks
 from attnkit.viz import arrays as inputs
 from attnlab.applications import Translator
+
+BOX, GAP, PITCH, LEAST = 34, 96, 40, 0.04
+"""Pixels of `draw` in hide_a_word.js, and the least weight that gets a line."""
 
 LONGEST = 24
 """Most words, or pieces of words, of the reader's own sentence; words.js reads no more."""
@@ -113,6 +117,62 @@ class HideAWord(Machine):
         target, weights = self.runs[0]
         return picture.translation(
             self.words, target, np.array(weights), names=("English", "French"), title=self.title
+        )
+
+    def still(self) -> str:
+        """Markup of its first state, for a page to show until the script has come: once for a wide
+        screen and once for a narrow one, with the classes and the places of hide_a_word.js."""
+        pictures = "".join(self._drawn(wide) for wide in (680, 300))
+        return (
+            '<div class="machine word-first"><p class="machine-title"></p>'
+            '<p class="machine-big">A line says where it looked</p>'
+            '<p class="machine-say">Press an English word to hide it from the model’s attention, '
+            f"and again to leave it out of the sentence.</p>{pictures}</div>"
+        )
+
+    def _drawn(self, wide: int) -> str:
+        (target, weights), source = self.runs[0], self.words
+        tall = wide < 540
+        across = min(wide * 0.36, 24 + 9 * max(map(len, [*source, *target])))
+
+        def box(side: list[str], at: int, second: bool) -> tuple[float, float, float]:
+            """Left, top and width."""
+            if tall:
+                return (wide - across if second else 0), at * PITCH, across
+            return at * wide / len(side) + 2, (BOX + GAP) * second, wide / len(side) - 4
+
+        def curve(source_at: int, target_at: int) -> str:
+            (x, y, width), (u, v, to) = box(source, source_at, False), box(target, target_at, True)
+            if tall:
+                a, b = (x + width, y + BOX / 2), (u, v + BOX / 2)
+                points = (*a, (a[0] + b[0]) / 2, a[1], (a[0] + b[0]) / 2, b[1], *b)
+            else:
+                a, b = (x + width / 2, y + BOX), (u + to / 2, v)
+                points = (*a, a[0], (a[1] + b[1]) / 2, b[0], (a[1] + b[1]) / 2, *b)
+            x0, y0, *rest = (f"{one:.1f}" for one in points)
+            return f"M{x0},{y0}C{','.join(rest)}"
+
+        lines = "".join(
+            f'<path d="{curve(j, i)}" stroke-width="{1 + 7 * weight:.2f}" '
+            f'opacity="{min(max(weight + 0.1, 0.18), 1):.2f}"/>'
+            for i, row in enumerate(weights)
+            for j, weight in enumerate(row)
+            if weight >= LEAST
+        )
+        words = "".join(
+            f'<g transform="translate({left:.1f} {top})">'
+            f'<rect class="word-box" width="{width:.1f}" '
+            f'height="{BOX}" rx="8"/><text x="{width / 2:.1f}" y="{BOX / 2 + 5}" '
+            f'text-anchor="middle">{html.escape(word)}</text></g>'
+            for side, second in ((source, False), (target, True))
+            for at, word in enumerate(side)
+            for left, top, width in [box(side, at, second)]
+        )
+        high = max(len(source), len(target)) * PITCH - 6 if tall else 2 * BOX + GAP
+        return (
+            f'<svg class="word-picture word-{"tall" if tall else "wide"}" role="img" '
+            f'aria-label="{html.escape(self.description())}" viewBox="-2 -2 {wide + 4} {high + 4}">'
+            f'<g class="word-lines">{lines}</g><g class="word-target">{words}</g></svg>'
         )
 
     def _words(self) -> str:

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 from sphinx.errors import ExtensionError
 
-from booktools import icons, maths, pictures, weigh, wide_boxes
+from booktools import early, icons, maths, pictures, weigh, wide_boxes
 
 
 def test_a_formula_is_drawn_and_can_be_heard():
@@ -93,6 +93,43 @@ def test_only_the_themes_icons_leave_the_head():
         "_static/styles/theme.css",
         "_static/scripts/bootstrap.js",
     ]
+
+
+def test_the_sheets_of_all_pages_are_one_in_their_order(tmp_path):
+    (tmp_path / "styles").mkdir()
+    sheets = {"styles/theme.css": '@import "../basic.css";a{}', "basic.css": "b{}", "c.css": "c{}"}
+    for name, text in sheets.items():
+        (tmp_path / name).write_text(text)
+    link = '<link rel="stylesheet" href="../_static/{}?v=1" />\n'
+    own = "".join(map(link.format, ("attnkit-widgets.css", "book.css")))
+    preload = '<link rel="preload" as="script" href="../_static/scripts/bootstrap.js" />'
+    head = "".join(map(link.format, ("styles/theme.css", "c.css"))) + own + preload
+    found = early.styles(tmp_path, head)
+    first, *rest = re.findall(r'_static/([^"?]*)', found)
+    assert (tmp_path / first).read_text() == "b{}a{}\nc{}"
+    assert rest == ["attnkit-widgets.css", "book.css"]
+    assert early.styles(tmp_path, head) == found
+    assert early.styles(tmp_path, own) == own
+    (tmp_path / "c.css").write_text("c{background:url(../a.png)}")  # would lead elsewhere
+    assert "_static/c.css" in early.styles(tmp_path, head)
+
+
+def test_no_script_stops_the_page_and_those_of_widgets_come_first():
+    head = (
+        '<script src="_static/doctools.js"></script><script>let own = 1;</script>'
+        '<script defer="defer" src="_static/attnkit-kit.js"></script>'
+        '<script src="_static/b.js"></script>'
+        '<script defer="defer" src="_static/attnkit-host.js"></script>'
+    )
+    found = early.scripts(head)
+    assert found.startswith("<script>let own = 1;</script>")
+    tags = re.findall(r"<script ([^>]*)>", found)
+    assert all("defer" in tag for tag in tags)
+    assert ["fetchpriority" in tag for tag in tags] == [True, True, False, False]
+    names = re.findall(r"_static/([^\"]*)", found)
+    assert names == ["attnkit-kit.js", "attnkit-host.js", "doctools.js", "b.js"]
+    assert early.scripts("") == ""
+    assert "DOMContentLoaded" in early.scripts("<script>DOCUMENTATION_OPTIONS.a = 'b';</script>")
 
 
 def test_a_picture_keeps_its_place_and_waits(tmp_path):

@@ -1,5 +1,7 @@
 """The cover's experiment runs by itself once, and a sentence of the reader's own is translated."""
 
+import re
+
 import pytest
 
 from attnbook import translators, widgets
@@ -212,3 +214,30 @@ def test_a_model_that_does_not_come_can_be_asked_for_again(visit):
     box.fill("I love you.")
     page.wait_for_function("document.querySelector('.machine-big').textContent === \"je t'aime.\"")
     assert len(tries) == 2
+
+
+PLACES = """root => [
+    ...[...root.querySelectorAll(".word-lines path")].map((path) => path.getAttribute("d")),
+    ...[...root.querySelectorAll("g[transform]")].map((word) => [
+        word.getAttribute("transform"), word.firstChild.getAttribute("width")].join(" "))]"""
+
+
+@pytest.mark.parametrize(("wide", "name"), [(680, "word-wide"), (300, "word-tall")])
+def test_what_a_page_shows_first_is_where_the_machine_draws_it(visit, wide, name):
+    page, root = visit(reduced_motion="reduce")
+    root.locator(".word-picture").evaluate(
+        "(node, wide) => { node.style.width = `${wide}px`; }", wide
+    )
+    page.wait_for_function(
+        """wide => document.querySelector(".word-picture").getAttribute("viewBox")
+            .split(" ")[2] === String(wide + 4)""",
+        arg=wide,
+    )
+    found = root.locator(".word-picture").evaluate(PLACES)
+    page.evaluate("html => { document.body.innerHTML = html; }", widgets.hide_a_word().still())
+    first = page.locator(f".{name}").evaluate(PLACES)
+    assert len(found) == len(first) > 16
+    numbers = [
+        [float(one) for one in re.findall(r"[\d.]+", " ".join(places))] for places in (found, first)
+    ]
+    assert numbers[0] == pytest.approx(numbers[1], abs=0.11)

@@ -140,7 +140,8 @@ def _nodes(widget: Widget) -> list[nodes.Node]:
 
 def view(widget: Widget) -> tuple[str, str, str]:
     """The markup of a view: its beginning, the tag with its state, and its picture with its end,
-    for when no script runs, and for paper while the widget has nothing to show."""
+    for when no script runs, and for paper while the widget has nothing to show. A widget that has
+    a `still` is seen in it until its script has come."""
     # An instance is of a class of its own, which anywidget makes: its traits are inherited.
     every, of_all = widget.trait_names(sync=True), AnyWidget.class_trait_names(sync=True)
     kept = {name for name in {*every} - {*of_all} if not name.startswith("_")} | {"_anywidget_id"}
@@ -151,13 +152,16 @@ def view(widget: Widget) -> tuple[str, str, str]:
     # Not the random one of the widget, or no two builds would be the same.
     name = hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()[:32]
     data = inert({"model_id": name, "state": state})
-    alt = html.escape(widget.description(), quote=True)
-    picture = f'<img alt="{alt}" src="data:image/png;base64,{png(widget.figure())}">'
+    if hasattr(widget, "still"):
+        shown, picture = " attnkit-first", widget.still()
+    else:
+        alt, shown = html.escape(widget.description(), quote=True), ""
+        picture = f'<img alt="{alt}" src="data:image/png;base64,{png(widget.figure())}">'
     # Room is kept for what comes by itself; what the reader asks for may push the page down.
     kind = widget._anywidget_id.split(".")[-2].replace("_", "-")
     room = f" attnkit-{kind}" if getattr(widget, "comes_by_itself", False) else ""
     return (
         f'<div class="attnkit-view{room}">',
         f'<script type="{VIEW_MIME}">{data}</script>',
-        f'<div class="attnkit-paper">{picture}{STILL}</div></div>',
+        f'<div class="attnkit-paper{shown}">{picture}{STILL}</div></div>',
     )

@@ -1,12 +1,13 @@
 """Hide a word or leave it out: what torch writes then, for each word of the recorded sentence."""
 
+import lxml.html
 import pytest
 import torch
 from traitlets import TraitError
 
 from attnbook import translators, widgets
 from attnbook.machines import HideAWord
-from attnbook.machines.live_translator import shown
+from attnbook.machines.live_translator import page, shown
 
 MODEL = translators.translator("live_translator_additive")
 STEPS = [("hide it", 1, False, "One."), ("leave it out", 1, True, "Two.")]
@@ -74,3 +75,20 @@ def test_what_cannot_be_is_refused(name, value):
 def test_a_step_to_a_word_that_is_not_there_is_refused():
     with pytest.raises(ValueError, match="steps: expected places from 0 to 2, got 3"):
         make(steps=[("hide", 3, False, "")])
+
+
+def test_a_page_shows_its_first_state_before_the_script_has_come(cover):
+    cover.word = -1
+    target, weights = cover.runs[0]
+    drawn = lxml.html.fromstring(cover.still()).findall("svg")
+    assert [one.get("class").split()[1] for one in drawn] == ["word-wide", "word-tall"]
+    for one in drawn:
+        assert [word.text for word in one.iter("text")] == [*cover.words, *target]
+        assert len(list(one.iter("path"))) == sum(w >= 0.04 for row in weights for w in row)
+        assert one.get("aria-label") == cover.description()
+    parts = page.view(cover)
+    assert cover.still() in parts[2]
+    assert "base64" not in parts[2]
+    swallow = HideAWord(MODEL, ["the", "<b>"])
+    assert "&lt;b&gt;" in swallow.still()
+    assert "<b>" not in swallow.still()

@@ -1,0 +1,93 @@
+"""What a page needs to be seen comes first, and in few files.
+
+The theme links fifteen style sheets, one of which imports another, and eight scripts that stop the
+reading of the page until each has come; two more stand at its end, and are asked for before all
+others. On a slow line each file costs a trip. Here the style sheets that all pages share are one
+file, no script stops the page, and the scripts of a page's widgets come before the theme's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from functools import partial
+from pathlib import Path
+
+import myst_nb
+from sphinx.application import Sphinx
+
+SHEET = re.compile(
+    r'<link(?=[^>]*rel="stylesheet")[^>]*href="([^"]*_static/)([^"?]+)[^"]*"[^>]*>\s*'
+)
+PRELOAD = re.compile(r'<link rel="preload" as="script"[^>]*>\s*')
+SCRIPT = re.compile(r"<script(?=[^>]* src=)[^>]*></script>")
+IMPORT = re.compile(r'@import "([^"]+)";')
+BEFORE = Path(myst_nb.__file__).parent / "static" / "mystnb.css"
+"""What MyST-NB puts among the sheets when the pages have been written."""
+OWN = ("attnkit-", "book.css")
+"""How the names of the sheets begin that not all pages have, or that must come last."""
+
+
+def whole(sheet: Path) -> str:
+    """A style sheet, with those in place that it imports."""
+    text = sheet.read_text("utf-8")
+    return IMPORT.sub(lambda found: whole((sheet.parent / found[1]).resolve()), text)
+
+
+def styles(static: Path, head: str) -> str:
+    """The links of a page's head, with one in place of those to sheets that all pages share.
+
+    The sheet is written beside them, under a name that follows from its content. One that is not
+    there, or that refers to another file, stays by itself, and so does all that comes after it.
+    """
+    head, joined, first = PRELOAD.sub("", head), [], None
+    for link in SHEET.finditer(head):
+        file = BEFORE if link[2].startswith("mystnb.") else static / link[2]
+        if link[2].startswith(OWN) or not file.is_file() or "url(." in (text := whole(file)):
+            break
+        joined.append((link[0], text))
+        first = first or link[1]
+    if not joined:
+        return head
+    text = "\n".join(text for _, text in joined)
+    name = f"styles/all-{hashlib.sha256(text.encode()).hexdigest()[:12]}.css"
+    if not (static / name).exists():
+        (static / name).write_text(text, "utf-8")
+    link = f'<link rel="stylesheet" type="text/css" href="{first}{name}" />\n'
+    head = head.replace(joined[0][0], link, 1)
+    for one, _ in joined[1:]:
+        head = head.replace(one, "", 1)
+    return head
+
+
+def scripts(head: str) -> str:
+    """The scripts of a page: none stops it, and those of widgets are asked for and run first.
+
+    What stands in the page itself runs where it stood, unless it needs one of them.
+    """
+    files = [_deferred(found[0]) for found in SCRIPT.finditer(head)]
+    files.sort(key=lambda tag: "_static/attnkit-" not in tag)
+    return _late(SCRIPT.sub("", head)) + "\n".join(files)
+
+
+def _deferred(tag: str) -> str:
+    urgent = ' fetchpriority="high"' if "_static/attnkit-" in tag else ""
+    plain = re.sub(r' defer(="defer")?', "", tag)
+    return plain.replace("<script", f"<script defer{urgent}", 1)
+
+
+def _late(head: str) -> str:
+    wrapped = r'<script>addEventListener("DOMContentLoaded", () => {\1});</script>'
+    return re.sub(r"<script>(DOCUMENTATION_OPTIONS\.[^<]*)</script>", wrapped, head)
+
+
+def _offer(app: Sphinx, page: str, template: str, context: dict, doctree: object) -> None:
+    context["early_styles"] = partial(styles, Path(app.outdir) / "_static")
+    # The theme's search begins with a script of the page that calls those before it.
+    context["early_scripts"] = scripts if page != "search" else str
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the extension; Sphinx calls it."""
+    app.connect("html-page-context", _offer)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
