@@ -233,7 +233,7 @@ def test_tokens_are_the_tokenizers(page, reader):
     numbers = [f"{n * 7919} + {n / 7:.3f}" for n in range(200)]
     letters = [chr(code) for code in range(0, sys.maxunicode, 61)
                if unicodedata.category(chr(code)) not in ("Cn", "Co", "Cs")]  # fmt: skip
-    texts = [*ODD, *lines[:6000], *numbers, *(f"a{letter} {letter}b" for letter in letters)]
+    texts = [*ODD, *lines[:6000:4], *numbers, *(f"a{letter} {letter}b" for letter in letters)]
     want = [ids_of(reader, text) for text in texts if "<|" not in text]
     plain = [text for text in texts if "<|" not in text]
     found = page.evaluate("texts => texts.map(text => encode(tokenizer, text))", plain)
@@ -248,7 +248,7 @@ def test_names_of_special_tokens_are_text(page, reader):
     assert len(ids) > 1
 
 
-@pytest.mark.parametrize(("temperature", "top_p"), [(1.0, 0.9), (0.7, 0.5), (1.5, 1.0), (1, 0.01)])
+@pytest.mark.parametrize(("temperature", "top_p"), [(0.7, 0.9), (1.5, 1.0), (1, 0.01)])
 def test_top_p_keeps_what_torch_keeps(page, temperature, top_p):
     torch.manual_seed(0)
     logits = (3 * torch.randn(49152)).double()
