@@ -36,17 +36,27 @@ DEEP = {
 TASKS = {"reverse": "reverse", "toy_french": "toy French", "dates": "dates"}
 
 
-def by_part() -> dict[str, dict[int, list[float]]]:
-    """For each part taken out, for each number of updates, the shares of three seeds."""
+def by_part() -> dict[str, dict[float, dict[int, list[float]]]]:
+    """For each part taken out, each rate and each number of updates, the shares of three seeds."""
+    found: dict[str, dict[float, dict[int, list[float]]]] = {part: {} for part in PARTS}
+    for row in recorded.results("parts")["rows"]:
+        for rate, right in row["right"].items():
+            curve = found[row["without"]].setdefault(float(rate), {})
+            curve[row["updates"]] = sorted(right)
+    return found
+
+
+def at_best() -> dict[str, dict[int, list[float]]]:
+    """The same at the best rate of each number of updates."""
     found: dict[str, dict[int, list[float]]] = {part: {} for part in PARTS}
     for row in recorded.results("parts")["rows"]:
-        found[row["without"]][row["updates"]] = sorted(row["right"])
+        found[row["without"]][row["updates"]] = sorted(row["right"][str(row["rate"])])
     return found
 
 
 def parts() -> None:
     """Draw right answers against updates, a line for each part taken out, dots for seeds."""
-    found = by_part()
+    found = at_best()
     ticks = sorted({n for curve in found.values() for n in curve})
     with plt.style.context("attnbook.style"):
         _, ax = plt.subplots(figsize=(6, 3.8), layout="constrained")
@@ -73,14 +83,20 @@ def parts() -> None:
 
 def parts_table() -> None:
     """Print what is behind that figure."""
-    run, found = recorded.results("parts"), by_part()
+    run, found = recorded.results("parts"), at_best()
     updates = sorted({n for curve in found.values() for n in curve})
     print(recorded.origin(run).replace(" (", "\n(", 1))
-    print("\nright answers: each of three seeds, at the better rate")
+    print("\nright answers: each of three seeds, at the better of two rates")
     print(f"{'taken out':13}" + "".join(f"{n:>17,}" for n in updates))
     for part, curve in found.items():
         told = [" ".join(f"{x:.2f}" for x in curve.get(n, ())) for n in updates]
         print((f"{part:13}" + "".join(f"{one:>17}" for one in told)).rstrip())
+    rates = list(by_part()["nothing"])
+    print("\nthe median at each rate" + f"{'after 250':>13}{'after 1,000':>24}")
+    print(f"{'taken out':13}" + "".join(f"{rate:>12g}" for rate in [*rates, *rates]))
+    for part, curves in by_part().items():
+        told = [f"{curves[rate][n][1]:.2f}" for n in (250, 1000) for rate in rates]
+        print(f"{part:13}" + "".join(f"{one:>12}" for one in told))
     print("\n              parameters   CPU seconds for 1,000 updates")
     rows = {(row["without"], row["updates"]): row for row in run["rows"]}
     for part in PARTS:

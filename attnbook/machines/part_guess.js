@@ -9,8 +9,8 @@ const middle = (list) => {
   return (sorted[Math.floor(at)] + sorted[Math.ceil(at)]) / 2;
 };
 
-function compute({ curves, asked }, { part, guess }) {
-  const medians = curves[part].map(([updates, seeds]) => [updates, 100 * middle(seeds)]);
+function compute({ curves, asked }, { part, rate, guess }) {
+  const medians = curves[part][rate].map(([updates, seeds]) => [updates, 100 * middle(seeds)]);
   const [, right] = medians.find(([updates]) => updates === asked);
   return { medians, right, missed: Math.abs(guess - right) };
 }
@@ -21,11 +21,12 @@ const without = (name) => (name === "nothing" ? "The whole model" : `Without ${n
 
 const stage = `<svg class="guess-plot" viewBox="0 0 ${WIDE} ${LOW + 44}" aria-hidden="true"></svg>`;
 
-/** Another part is another guess, which what was shown of the last one must not give away. */
+/** Another part or rate is another guess, which what was shown of the last must not give away. */
 const anew = (one) => ({ ...one, read: (now) => ({ ...one.read(now), shown: false }) });
 
-const controls = ({ names, asked }) => [
+const controls = ({ names, rates, asked }) => [
   anew(chooser("Take out", "part", names.map((name, place) => [place, name]))),
+  anew(chooser("Learning rate", "rate", rates.map((rate, place) => [place, String(rate)]))),
   slider(`After ${whole(asked)}`, "guess", { min: 0, max: 100, text: (v) => `${v}%` }),
   button("Show", ({ shown }) => ({ shown: !shown }), ({ shown }) => shown),
 ];
@@ -34,13 +35,13 @@ const words = ({ shown, guess, right, missed }, { asked }) => (shown
   ? `It is ${Math.round(right)}% right after ${whole(asked)} updates. You guessed ${guess}%: ${missed < 5 ? "well guessed" : `${Math.round(missed)} points off`}`
   : `You guess ${guess}% right after ${whole(asked)} updates`);
 
-function show(now, { page, data: { names, curves, asked, luck } }) {
-  const { part, guess, shown, medians } = now, all = curves.flat().map(([updates]) => updates), ticks = [...new Set(all)].sort((a, b) => a - b);
+function show(now, { page, data: { names, rates, curves, asked, luck } }) {
+  const { part, rate, guess, shown, medians } = now, all = curves.flat(2).map(([updates]) => updates), ticks = [...new Set(all)].sort((a, b) => a - b);
   const [least, most] = [ticks[0], ticks.at(-1)].map(Math.log);
   const x = (updates) => LEFT + 16 + (Math.log(updates) - least) / (most - least) * (WIDE - LEFT - 36), y = (share) => LOW - share / 100 * TALL;
   const name = names[part], end = { text_anchor: "end" }, centre = { text_anchor: "middle" };
   say(page.big, words(now, { asked }));
-  say(page.say, `${without(name)}: ${shown
+  say(page.say, `${without(name)}, at a learning rate of ${rates[rate]}: ${shown
     ? medians.map(([updates, share]) => `${Math.round(share)}% after ${whole(updates)}`).join(", ") + " updates. Dots are seeds."
     : "move the slider or press in the picture, then Show."}`);
   const parts = [0, 50, 100].flatMap((share) => [rule("guess-grid", LEFT, y(share), WIDE, y(share)), text("", LEFT - 6, y(share) + 4, `${share}%`, end)]);
@@ -49,7 +50,7 @@ function show(now, { page, data: { names, curves, asked, luck } }) {
     text("guess-name", WIDE, y(100 * luck) + 14, "knowing only its own digit", end));
   if (shown) {
     parts.push(svg("path", { class: "guess-curve", d: `M${medians.map(([updates, share]) => `${x(updates)},${y(share)}`).join("L")}` }),
-      ...curves[part].flatMap(([updates, seeds]) => seeds.map((share) => svg("circle", { class: "guess-seed", cx: x(updates), cy: y(100 * share), r: 4 }))));
+      ...curves[part][rate].flatMap(([updates, seeds]) => seeds.map((share) => svg("circle", { class: "guess-seed", cx: x(updates), cy: y(100 * share), r: 4 }))));
   }
   const [a, b] = [x(asked), y(guess)];
   parts.push(svg("path", { class: "guess-mine", d: `M${a - 8},${b}L${a},${b - 8}L${a + 8},${b}L${a},${b + 8}Z` }), text("guess-mine", a - 14, b + 4, "you", end));
@@ -60,5 +61,5 @@ function build({ on, page, take }) {
   drag(on, page.plot, (_, down) => clamp(Math.round((LOW - down * (LOW + 44)) / TALL * 100), 0, 100), (guess) => take({ guess }));
 }
 
-export default machine({ name: "guess", label: "What a part is worth", data: ["names", "curves", "asked", "luck"],
-  settings: ["part", "guess", "shown"], stage, controls, build, compute, show });
+export default machine({ name: "guess", label: "What a part is worth", data: ["names", "rates", "curves", "asked", "luck"],
+  settings: ["part", "rate", "guess", "shown"], stage, controls, build, compute, show });

@@ -7,8 +7,11 @@ import pytest
 from attnbook.machines import PartGuess
 
 PARTS = {
-    "norms": {50: [0.2, 0.22, 0.25], 250: [1.0, 0.9, 0.95], 1000: [1.0, 1.0, 1.0]},
-    "attention": {50: [0.2, 0.21], 250: [0.2, 0.23]},
+    "norms": {
+        0.003: {50: [0.2, 0.22, 0.25], 250: [1.0, 0.9, 0.95], 1000: [1.0, 1.0, 1.0]},
+        0.01: {50: [0.3], 250: [0.1, 0.6, 0.3]},
+    },
+    "attention": {0.003: {50: [0.2, 0.21], 250: [0.2, 0.23]}, 0.01: {250: [0.22]}},
 }
 
 
@@ -17,13 +20,19 @@ def make(text="norms", **settings) -> PartGuess:
     return PartGuess(parts, asked=250, luck=0.21, **{"title": "A title"} | settings)
 
 
-SETTINGS = [{"part": 1}, {"guess": 95, "shown": True}, {"part": 1, "guess": 0, "shown": True}]
+SETTINGS = [
+    {"part": 1},
+    {"guess": 95, "shown": True},
+    {"rate": 1, "guess": 30},
+    {"part": 1, "rate": 1, "guess": 0, "shown": True},
+]
 
 
 @pytest.mark.parametrize("settings", SETTINGS)
 def test_medians_and_what_was_missed(settings):
     machine = make(**settings)
-    now, curve = machine.compute(), list(PARTS.values())[machine.part]
+    now = machine.compute()
+    curve = list(list(PARTS.values())[machine.part].values())[machine.rate]
     assert now["medians"] == [[n, 100 * statistics.median(curve[n])] for n in curve]
     assert now["right"] == 100 * statistics.median(curve[250])
     assert now["missed"] == abs(machine.guess - now["right"])
@@ -33,4 +42,12 @@ def test_what_is_asked_must_be_there():
     with pytest.raises(ValueError, match="asked: expected a number of updates of attention"):
         PartGuess(PARTS, asked=1000)
     with pytest.raises(ValueError, match="parts: expected shares from 0 to 1"):
-        PartGuess({"norms": {50: [2.0]}}, asked=50)
+        PartGuess({"norms": {0.01: {50: [2.0]}}}, asked=50)
+
+
+def test_all_parts_must_have_the_same_rates():
+    other = {"norms": PARTS["norms"], "attention": {0.01: {250: [0.2]}}}
+    with pytest.raises(
+        ValueError, match=r"parts: expected the rates \[0.003, 0.01\] for attention"
+    ):
+        PartGuess(other, asked=250)
