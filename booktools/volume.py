@@ -55,11 +55,12 @@ SHEET = {
     '<span class="pageNumber"></span></p>',
 }
 
-# Text that is folded on the screen is read; the buttons below a widget are for a screen.
+# Text that is folded on the screen is read. The buttons below a widget are for a screen, and so is
+# the header, which would lie on the picture of a tall one.
 _OPEN = """() => {
     const folds = document.querySelectorAll("article details:not(.hide, [data-answer])");
     for (const fold of folds) fold.open = true;
-    const textContent = ".machine-tools { display: none !important }";
+    const textContent = ".machine-tools, .bd-header-article { display: none !important }";
     document.head.append(Object.assign(document.createElement("style"), { textContent }));
 }"""
 _SETTLED = """() => [...document.querySelectorAll(".attnkit-view")].every(
