@@ -72,8 +72,9 @@ function show(now, { page, data }) {
   });
   drawArcs(page, weights);
   drawBars(page.bars, now, tiles);
-  say(page.over, `all heads, 240 items: ${PROPERTIES[tiles]}`);
-  drawTiles(page.tiles, now);
+  const full = Math.max(...data.medians.flat().map(Math.abs));
+  say(page.over, `all heads, 240 items: ${PROPERTIES[tiles]}; full colour is ${full.toFixed(2)} for all four`);
+  drawTiles(page.tiles, now, full);
 }
 
 /** A line from “it” to each noun, as thick as its weight. */
@@ -103,11 +104,11 @@ function drawBars(bars, { effects, alike, medians }, tiles) {
   bars.replaceChildren(...parts, text("bench-small", 0, 126, "bar: these sentences · tick: median of 240 items · ?: cannot tell"));
 }
 
-/** A tile for each head: one colour for more weight and one for less, and the largest has most of it. */
-function drawTiles(tiles, { shades, layer, head }) {
-  const most = Math.max(...shades.map(Math.abs)), wide = 300 / HEADS, tall = 156 / LAYERS;
+/** A tile for each head: one colour for more weight and one for less, on one scale for what the tiles can show. */
+function drawTiles(tiles, { shades, layer, head }, full) {
+  const wide = 300 / HEADS, tall = 156 / LAYERS;
   tiles.replaceChildren(...shades.map((v, k) => rect(`bench-tile bench-${v < 0 ? "less" : "more"}`, k % HEADS * wide + 1,
-    Math.floor(k / HEADS) * tall + 1, wide - 2, tall - 2, { fill_opacity: Math.abs(v) / most })),
+    Math.floor(k / HEADS) * tall + 1, wide - 2, tall - 2, { fill_opacity: Math.abs(v) / full })),
     rect("bench-here", head * wide + 1, layer * tall + 1, wide - 2, tall - 2));
 }
 
