@@ -23,7 +23,7 @@ const HEADS = {
         say(one, `${layer}.${number}`);
         one.ariaLabel = `${kind}, layer ${layer}, head ${number}`;
         one.ariaPressed = !dark;
-        one.onclick = () => this.switchOff(dark ? off.filter((other) => other !== place) : [...off, place]);
+        one.onclick = () => this.switchOff(this.trait("off").filter((other) => other !== place).concat(dark ? [] : place));
       });
     });
     page.kinds.style.setProperty("--translator-heads", config.num_heads);
