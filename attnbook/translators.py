@@ -3,7 +3,8 @@
 from typing import Any
 
 from attnbook import recorded
-from attnbook.machines import LiveTranslator
+from attnbook.machines import LiveTranslator, ThreeColumns
+from attnbook.machines.live_translator import file_names
 from attnlab import Translator, tasks
 
 MODELS = {"GRU with additive attention": "additive", "Transformer": "transformer"}
@@ -87,6 +88,64 @@ def real_translator(**options: Any) -> LiveTranslator:
                 "Chapter 10",
                 "chapters/10_machine_translation.html#two-sentences-at-once",
             ),
+        }
+        | options,
+    )
+
+
+def one_vector() -> dict[str, Translator]:
+    """The translator of real English that hands over one vector, as the build of the book takes it.
+
+    Example:
+        >>> one_vector()["One vector"]("Thank you.")
+        'merci.'
+    """
+    return {"One vector": Translator.load("tatoeba-en-fr-fixed")}
+
+
+BY_RULE = (
+    "1989 was a difficult year.",
+    "Everyone seems to be nervous.",
+    "Her old cat is still alive.",
+    "I had my reasons.",
+    "I think we're too late.",
+    "I'm not ready yet.",
+    "Lunch is on.",
+    "That's just awful.",
+    "Tom is hoping you'll do it.",
+    "What have you done?",
+)
+"""The first sentence of every tenth part of the test, in alphabetical order."""
+
+
+def three_columns(**options: Any) -> ThreeColumns:
+    """The machine that translates real English in three ways at once: one vector, Bahdanau's
+    attention, a Transformer.
+
+    Args:
+        options: arguments of `ThreeColumns`, in place of those that are set here.
+
+    Example:
+        >>> machine = three_columns(text="Everyone seems to be nervous.")
+        >>> " ".join(machine.compute()["columns"][1]["target"])
+        'tout le monde semble être nerveux .'
+    """
+    models = one_vector() | {
+        "Bahdanau": Translator.load(REAL_MODELS["Bahdanau's GRU"]),
+        "Transformer": Translator.load(REAL_MODELS["Transformer"]),
+    }
+    first, last = file_names("tatoeba", 2)
+    return ThreeColumns(
+        models,
+        **{
+            "abouts": (
+                "a GRU; what it read is one vector",
+                "a GRU; each step looks back once",
+                "three layers; each step looks back twelve times",
+            ),
+            "sentences": BY_RULE,
+            "text": BY_RULE[2],
+            "files": (*file_names("tatoeba-vector", 1), last, first),
         }
         | options,
     )

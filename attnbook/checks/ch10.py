@@ -147,11 +147,11 @@ def check_head(answer):
         isinstance(got, tuple)
         and len(got) == 2
         and all(isinstance(part, int) for part in got)
-        and 1 <= got[0] <= 3
-        and 1 <= got[1] <= 4
+        and 0 <= got[0] <= 2
+        and 0 <= got[1] <= 3
     ):
-        return "Expected a layer, 1 to 3, and a head, 1 to 4."
-    mine = total[got[0] - 1, got[1] - 1]
+        return "Expected a layer, 0 to 2, and a head, 0 to 3."
+    mine = total[got]
     if mine < total.max():
         return (
             f"layer {got[0]}, head {got[1]} puts {mine:.2f} on it in both rows"

@@ -329,7 +329,7 @@ class Translator:
 def shipped() -> list[str]:
     """Name the translators that come with attnkit, for `Translator.load`.
 
-    Both read short English sentences and write French; models/README.md there says how they were
+    All read short English sentences and write French; models/README.md there says how they were
     made.
 
     Example:

@@ -148,7 +148,7 @@ class LiveTranslator(Widget):
     ):
         self._translators = _by_name(translator)
         self._precision = checks.choice("precision", precision, PRECISIONS)
-        described = [description(one) for one in self._translators.values()]
+        described = [_described(one) for one in self._translators.values()]
         sentences = inputs.strings("sentences", sentences)
         embedded = self._payloads() if checks.flag("embed", embed) else []
         asked_for = self._payloads() if checks.flag("on_demand", on_demand) else []
@@ -306,6 +306,14 @@ def file_names(name: str, count: int) -> list[str]:
     """
     checks.instance("files", name, str, "a name")
     return [f"live-translator/{name}-{place}.safetensors" for place in range(count)]
+
+
+def _described(translator: Translator) -> dict[str, Any]:
+    found = description(translator)
+    if found["kind"] == "fixed":  # which has nothing to draw lines of
+        decoder = type(translator.model.decoder).__name__
+        checks.fail("translator", "a model with additive attention, or a Transformer", decoder)
+    return found
 
 
 def _by_name(translator: Translator | Mapping[str, Translator]) -> dict[str, Translator]:

@@ -19,8 +19,8 @@ function loadModel(buffer) {
  * follows, 1 for none, `off` the places of heads that are switched off, `patience` how often it may
  * write the same in a row, 0 for without end. A generator, which stops to take breath many times and in the end returns a
  * step for each token written, the end symbol not among them; where words begin and end among them;
- * whether it ended; the logarithm of the probability of all that was not forced; and the hypotheses
- * that the beam kept. */
+ * whether it ended; the logarithm of the probability of all that was not forced; the hypotheses
+ * that the beam kept; and the state before the first step. */
 function* translating(model, { tokens, spans }, { hidden, forced = [], longest, size = 1, off = [], patience = 0 }) {
   const ids = tokens.map((token) => model.ids.get(token) ?? UNK);
   const mask = spans.flatMap(([from, to], place) => Array(to - from).fill(!hidden.has(place)));
@@ -37,7 +37,7 @@ function* translating(model, { tokens, spans }, { hidden, forced = [], longest, 
     if ((ended = id === EOS)) break;
     const mean = meanHeads(weights);
     // As attnlab.Translator does: in place of <unk>, the source token with the most attention.
-    const token = id === UNK ? tokens[mean.indexOf(Math.max(...mean))] : model.target[id];
+    const token = id === UNK && mean.length ? tokens[mean.indexOf(Math.max(...mean))] : model.target[id];
     const chosenBy = id === best[0] ? "model" : at < forced.length ? "reader" : "beam";
     steps.push({ id, token, weights, mean, chosenBy,
       candidates: best.map((id) => ({ id, token: model.target[id], chance: chances[id] })) });
@@ -45,7 +45,7 @@ function* translating(model, { tokens, spans }, { hidden, forced = [], longest, 
   }
   const written = steps.map(({ token }) => token), [, inPieces] = model.pieces,
     places = spansOf(written, inPieces);
-  return { steps, ended, stuck, sum, kept: kept.map((one) => ({ ...one, words: wordsOfIds(model, one.ids) })),
+  return { steps, ended, stuck, sum, first: begun.state, kept: kept.map((one) => ({ ...one, words: wordsOfIds(model, one.ids) })),
     spans: places, words: wordsOf(written, places, inPieces) };
 }
 
@@ -104,10 +104,10 @@ function likeliest(chances, count) {
   return best;
 }
 
-/** The mean of weights (layers, heads, S) over all heads that look at something. */
+/** The mean of weights (layers, heads, S) over all heads that look at something; of none, nothing. */
 function meanHeads(weights) {
   const all = weights.flat(), count = all.filter((one) => one.some(Boolean)).length || 1;
-  return all[0].map((_, j) => total(all.map((one) => one[j])) / count);
+  return (all[0] ?? []).map((_, j) => total(all.map((one) => one[j])) / count);
 }
 
 /** Run a generator to its end. */

@@ -52,6 +52,10 @@ function additiveAttention(tensors, query, keys, values, mask) {
   return { output: average(weights, values), weights };
 }
 
+/** The decoder's first state, of the encoder's last. */
+const bridged = (tensors, last) => last.map((state) =>
+  linear(tensors["decoder.bridge.weight"], state, tensors["decoder.bridge.bias"]).map(Math.tanh));
+
 /** The logits: of one matrix, or of Decoder.share's two with a tanh between them. */
 function readout(tensors, x) {
   const part = (name) => [tensors[`decoder.readout${name}.weight`], tensors[`decoder.readout${name}.bias`]];
@@ -67,8 +71,6 @@ function readout(tensors, x) {
 function* beginRecurrent(model, source, mask) {
   const { tensors } = model, { outputs, last } = yield* encodeRecurrent(model, source);
   const keys = outputs.map((output) => linear(tensors["decoder.attention.key_proj.weight"], output));
-  const bridge = (state) =>
-    linear(tensors["decoder.bridge.weight"], state, tensors["decoder.bridge.bias"]).map(Math.tanh);
   function step(token, state) {
     const x = row(tensors["decoder.embedding.weight"], token);
     const { output: context, weights } =
@@ -78,5 +80,5 @@ function* beginRecurrent(model, source, mask) {
       (input = gruCell(tensors, "decoder.rnn", `l${layer}`, input, hidden)));
     return { logits: readout(tensors, concat(input, context, x)), weights: [[weights]], state: next };
   }
-  return { step, state: last.map(bridge) };
+  return { step, state: bridged(tensors, last) };
 }

@@ -11,7 +11,7 @@ from attnkit.guard import checks
 from attnkit.mechanisms import AdditiveAttention
 from attnlab.applications import Translator
 from attnlab.applications.translator import first_names
-from attnlab.rnn import BahdanauDecoder, Seq2Seq
+from attnlab.rnn import BahdanauDecoder, FixedVectorDecoder, Seq2Seq
 from attnlab.tasks import Subwords, Vocab
 from attnlab.training.quantization import pack
 from attnlab.transformer import Transformer
@@ -26,7 +26,7 @@ def payload(translator: Translator, precision: str = "float32") -> bytes:
     `shared` in the description says for the other names which that is.
 
     Args:
-        translator: with a `Transformer`, or with additive attention between GRUs.
+        translator: with a `Transformer`, or with GRUs and additive attention or one vector.
         precision: of the weights: "float32", "float16", or "int8", which is
             `training.quantization.pack`.
 
@@ -60,7 +60,8 @@ def description(translator: Translator) -> dict[str, Any]:
     if isinstance(model, Transformer):
         kind, config = "transformer", _transformer(model)
     elif isinstance(model, Seq2Seq):
-        kind, config = "additive", _recurrent(model)
+        fixed = isinstance(model.decoder, FixedVectorDecoder)
+        kind, config = "fixed" if fixed else "additive", _recurrent(model)
     else:
         checks.fail("translator", "a Seq2Seq or Transformer inside", type(model).__name__)
     names = {module: name for name, module in model.named_modules()}
@@ -77,10 +78,12 @@ def description(translator: Translator) -> dict[str, Any]:
 
 def _recurrent(model: Seq2Seq) -> dict[str, Any]:
     decoder, cells = model.decoder, (model.encoder.rnn, model.decoder.rnn)
-    if not isinstance(decoder, BahdanauDecoder):
+    if isinstance(decoder, FixedVectorDecoder):
+        checks.choice("context", decoder.context, ("first",))
+    elif not isinstance(decoder, BahdanauDecoder):
         expected = "a model with additive attention, or a Transformer"
         checks.fail("translator", expected, type(decoder).__name__)
-    if not isinstance(decoder.attention, AdditiveAttention):
+    elif not isinstance(decoder.attention, AdditiveAttention):
         checks.fail("translator", "additive attention", type(decoder.attention).__name__)
     for cell in cells:
         if not isinstance(cell, nn.GRU):

@@ -59,7 +59,7 @@ WRONG = {
         "a beam of 1",
     ),
     (5, "one number"): ("lambda: 4 * head_of_no()[0] + head_of_no()[1]", "Expected a layer"),
-    (5, "no head of that number"): ("lambda: (1, 5)", "a head, 1 to 4"),
+    (5, "no head of that number"): ("lambda: (0, 4)", "a head, 0 to 3"),
     (5, "the one that puts least"): ("least", "another head puts more"),
     (5, "the row of the verb"): ("verb", "another head puts more"),
 }
@@ -126,7 +126,7 @@ def totals(rows):
 
 def named(place):
     layer, head = divmod(int(place), 4)
-    return layer + 1, head + 1
+    return layer, head
 
 def least():
     return named(totals(["n'", "pas"]).argmin())

@@ -1,0 +1,271 @@
+"""The figures of 10 and 10b: three translators of real sentences, and their scores."""
+
+import itertools
+import re
+import textwrap
+from collections.abc import Sequence
+from functools import cache, partial
+
+import matplotlib.pyplot as plt
+import torch
+
+from attnbook import recorded, translators
+from attnbook.machines.three_columns import alike
+from attnbook.tables import Table
+from attnlab import Translator, metrics, tasks
+
+NAMES = {
+    "fixed": "one vector",
+    "dot": "dot product",
+    "additive": "Bahdanau",
+    "transformer": "Transformer",
+}
+"""The models of the results files, and what the pages call them."""
+
+STYLE = {
+    "fixed": {"color": "#D55E00", "linestyle": ":"},
+    "dot": {"color": "#CC79A7", "linestyle": "-."},
+    "additive": {"color": "#0072B2", "linestyle": "--"},
+    "transformer": {"color": "#009E73", "linestyle": "-"},
+}
+SHOWN = ("fixed", "additive", "transformer")
+
+MEANING = {
+    "il est en retard.": "he is late",
+    "c'est la vérité.": "it is the truth",
+    "tu ferais mieux de le croire.": "you had better believe it",
+    "je ne lui fais pas non.": "I do not make him no",
+    "je n'en suis pas en tête.": "I am not in the lead of it",
+    "199 ans était un ané.": "“ané” is no word",
+}
+"""What some translations say, for readers without French."""
+
+
+def rows(data: str = "tatoeba_en-fr", names: Sequence[str] = SHOWN) -> dict[str, dict]:
+    """The recorded run of each model."""
+    return {name: recorded.results(f"translate_{data}_{name}")["rows"][0] for name in names}
+
+
+def curves() -> None:
+    """Draw the loss on the validation split over the updates, with the end of each run marked."""
+    with plt.style.context("attnbook.style"):
+        _, ax = plt.subplots(figsize=(6.4, 2.9), layout="constrained")
+        for name, row in rows().items():
+            steps = [point["step"] for point in row["curve"]]
+            losses = [point["valid_loss"] for point in row["curve"]]
+            label = f"{NAMES[name]} (peak rate {row['rate']})"
+            ax.plot(steps, losses, label=label, **STYLE[name])
+            ax.plot(steps[-1], losses[-1], "o", color=STYLE[name]["color"])
+        ax.set(
+            xlabel="updates of 256 pairs (a dot ends a run)",
+            ylabel="validation loss,\nnats a piece",
+            ylim=(0.9, 5.5),
+        )
+        ax.set_title("After as many updates the Transformer's loss is lowest: one run each")
+        ax.legend()
+        ax.grid(visible=True)
+        plt.show()
+
+
+def captions() -> None:
+    """Draw BLEU by the length of the source, on captions from German."""
+    described = rows("multi30k_de-en")
+    with plt.style.context("attnbook.style"):
+        _, ax = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
+        for name, row in described.items():
+            parts = row["beam"]["by_length"]
+            scores = [part["bleu"] for part in parts.values()]
+            ax.plot(list(parts), scores, marker="o", label=NAMES[name], **STYLE[name])
+        ticks = [f"{length}\n({part['sentences']})" for length, part in parts.items()]
+        ax.set_xticks(range(len(parts)), ticks)
+        ax.set(
+            xlabel="words and marks of the German caption (captions)",
+            ylabel="BLEU, beam of 5",
+            ylim=(0, 50),
+        )
+        ax.set_title("On long captions one vector loses most, after 30 epochs")
+        ax.legend(loc="lower left")
+        ax.grid(visible=True)
+        plt.show()
+
+
+def scores_table() -> None:
+    """Print the runs on Tatoeba: what each had, and what it reached."""
+    found = rows(names=tuple(NAMES))
+    print(f"{'':13}epochs  updates   rate  parameters   BLEU greedy   beam   chrF")
+    for name, row in found.items():
+        print(
+            f"{NAMES[name]:13}{row['epochs']:6}{row['updates']:9,}{row['rate']:7}"
+            f"{row['parameters']:12,}{row['greedy']['bleu']:14.1f}{row['beam']['bleu']:7.1f}"
+            f"{row['beam']['chrf']:7.1f}"
+        )
+    for name in ("additive", "transformer"):
+        row, sizes = found[name], found[name]["options"]
+        print(
+            f"{NAMES[name]}: {row['pieces']:,} pieces, batches of {row['batch_size']}, warm-up of "
+            f"{row['warm_up']:,} updates,\n  features: {sizes['embed_dim']}, {sizes['hidden_dim']}"
+        )
+    best = found["transformer"]["curve"]
+    same = found["additive"]["updates"]
+    print(f"\nvalidation loss after {same:,} updates")
+    for name in SHOWN:
+        loss = next(p["valid_loss"] for p in found[name]["curve"] if p["step"] == same)
+        going = "  (its rate has not begun to fall to zero)" if name == "transformer" else ""
+        print(f"  {NAMES[name]:13}{loss:.2f}{going}")
+    last, middle = best[-1], next(p for p in best if p["step"] * 2 >= best[-1]["step"])
+    gained = middle["valid_loss"] - last["valid_loss"]
+    print(f"the Transformer's second half of its updates took off {gained:.2f} more")
+    for name in ("fixed", "additive", "transformer"):
+        rounded = found[name]["eight_bits"]["bleu"] - found[name]["greedy"]["bleu"]
+        print(f"rounded to eight bits, {NAMES[name]}: {rounded:+.2f} BLEU")
+    for name in NAMES:
+        run = recorded.results(f"translate_tatoeba_en-fr_{name}")
+        print(textwrap.fill(recorded.origin(run), 76, subsequent_indent="  "))
+
+
+def captions_table() -> None:
+    """Print the runs on captions."""
+    for pair in ("de-en", "en-de"):
+        names = SHOWN if pair == "de-en" else ("transformer",)
+        for name, row in rows(f"multi30k_{pair}", names).items():
+            way = "German to English" if pair == "de-en" else "English to German"
+            print(
+                f"{way}, {NAMES[name]:12}{row['epochs']:3} epochs{row['parameters']:11,} parameters"
+                f"   BLEU greedy {row['greedy']['bleu']:.1f}, beam {row['beam']['bleu']:.1f}"
+            )
+    parts = {name: row["beam"]["by_length"] for name, row in rows("multi30k_de-en").items()}
+    for name, by_length in parts.items():
+        scores = [part["bleu"] for part in by_length.values()]
+        print(f"longest against shortest, {NAMES[name]:12} {scores[-1] / scores[0]:.0%}")
+
+
+@cache
+def models() -> dict[str, Translator]:
+    """The translators that come with attnkit, and Bahdanau's without its choice."""
+    found = {name: Translator.load(folder) for name, folder in translators.REAL_MODELS.items()}
+    found = {"Transformer": found["Transformer"], "Bahdanau": found["Bahdanau's GRU"]}
+    return found | {"equal weights": alike(found["Bahdanau"])} | translators.one_vector()
+
+
+@cache
+def test() -> tuple[list[str], list[list[str]]]:
+    """The sentences of the test, and all right translations of each."""
+    return tasks.references(tasks.tatoeba("test"))
+
+
+@cache
+def said(name: str) -> tuple[str, ...]:
+    """What a model makes of the test, greedily."""
+    torch.set_num_threads(1)  # sums in one order
+    return tuple(one.text for one in models()[name].translate(test()[0], batch_size=128))
+
+
+def without_choice() -> None:
+    """Print what equal weights for all words cost Bahdanau's model."""
+    sources, references = test()
+    print(f"BLEU, {len(sources):,} unseen sentences, greedy, models as in the page")
+    for name in ("One vector", "equal weights", "Bahdanau", "Transformer"):
+        score = metrics.bleu(hypotheses=said(name), references=references, lowercase=True)
+        print(f"  {name:14} {score.score:.1f}")
+
+
+def worst(most: int = 5) -> Table:
+    """The greedy translations of the Transformer that agree least with any reference, by chrF, of
+    sentences of six words and marks or more."""
+    sources, references = test()
+    found = said("Transformer")
+
+    def agreement(row: int) -> float:
+        pair = {"hypotheses": [found[row]], "references": [references[row]]}
+        return metrics.chrf(**pair, lowercase=True).score
+
+    long = [row for row, text in enumerate(sources) if len(tasks.tokenize(text)) >= 6]
+    chosen = sorted(long, key=lambda row: (agreement(row), row))[:most]
+    read = [
+        [sources[row], found[row] + (f" ({MEANING[found[row]]})" if found[row] in MEANING else ""),
+         references[row][0].lower()]
+        for row in chosen
+    ]  # fmt: skip
+    return Table(["English", "the Transformer", "a person"], read)
+
+
+def two_sentences() -> None:
+    """Print what models make of two sentences at once, against one by one."""
+    sources, references = test()
+    train = tasks.tatoeba("train")
+    lengths = [len(tasks.tokenize(text)) for text in sources]
+    inner = re.compile(r"(?<!Mr)(?<!Mrs)(?<!Dr)[.?!]\W+[A-Z]")
+    several = sum(bool(inner.search(english)) for english, _ in train)
+    print(f"training: {several} of {len(train):,} texts have two sentences\n")
+    print("chrF of two sentences   apart   together")
+    for shortest, longest in ((1, 4), (7, 99)):
+        kept = [row for row, n in enumerate(lengths) if shortest <= n <= longest]
+        half = len(kept) // 2
+        pairs = list(zip(kept[:half], kept[half : 2 * half], strict=True))
+        join = partial(_joined, pairs=pairs)
+        together = [len(tasks.tokenize(text)) for text in join(sources)]
+        print(f"{min(together)} to {max(together)} words and marks")
+        right = join([texts[0] for texts in references])
+        for name in ("Bahdanau", "Transformer"):
+            both = [one.text for one in models()[name].translate(join(sources))]
+            given = (join(said(name)), both)
+            scores = [
+                metrics.chrf(hypotheses=one, references=right, lowercase=True).score
+                for one in given
+            ]
+            print(f"  {name:22}{scores[0]:.1f}    {scores[1]:.1f}")
+
+
+def _joined(texts: Sequence[str], pairs: list[tuple[int, int]]) -> list[str]:
+    return [f"{texts[one]} {texts[two]}" for one, two in pairs]
+
+
+def five_scores() -> None:
+    """Print one list of translations scored in five ways, and the signature of the first."""
+    _, references = test()
+    found = list(said("Transformer"))
+    firsts = [texts[0] for texts in references]
+    ways = {
+        "as on this page": (found, references, {"lowercase": True}),
+        "one reference only": (found, firsts, {"lowercase": True}),
+        "case kept": (found, references, {}),
+        "no tokenizer": (found, references, {"lowercase": True, "tokenize": "none"}),
+        "arguments swapped": (firsts, found, {"lowercase": True}),
+    }
+    signature = ""
+    for name, (ours, theirs, options) in ways.items():
+        scored = metrics.bleu(hypotheses=ours, references=theirs, **options)
+        print(f"{name:19} {scored.score:5.1f}")
+        signature = signature or scored.signature
+    print("\nsignature", signature)
+
+
+def lengths() -> None:
+    """Print how many pieces, words and characters a sentence of the test has, and what is
+    unknown."""
+    sources, _ = test()
+    train = tasks.tatoeba("train")
+    learned = [tasks.tokenize(text) for text in sorted({english for english, _ in train})]
+    counts: dict[str, int] = {}
+    for word in itertools.chain.from_iterable(learned):
+        counts[word] = counts.get(word, 0) + 1
+    ranked = sorted(counts, key=lambda word: (-counts[word], word))
+    unseen = [tasks.tokenize(text) for text in sources]
+    total = sum(map(len, unseen))
+    print(f"{len(train):,} pairs, {len(ranked):,} English words")
+    print("words kept    unknown words   sentences with one")
+    for kept in (1000, 4000, len(ranked)):
+        known = set(ranked[:kept])
+        missing = [sum(word not in known for word in words) for words in unseen]
+        share = sum(map(bool, missing)) / len(unseen)
+        print(f"{kept:10,}    {sum(missing) / total:13.1%}   {share:.0%}")
+    subwords = models()["Transformer"].source_vocab
+    pieces = [subwords.pieces(words) for words in unseen]
+    unknown = sum(piece not in subwords.ids for row in pieces for piece in row)
+    print(f"\n{len(subwords):,} pieces of both languages: {unknown} unknown")
+    for name, length in (
+        ("words", total),
+        ("pieces", sum(map(len, pieces))),
+        ("characters", sum(map(len, sources))),
+    ):
+        print(f"  {name:10} {length / len(unseen):5.1f} a sentence")

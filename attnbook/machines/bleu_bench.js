@@ -1,0 +1,71 @@
+// BLEU of a pair that the reader edits; the kit stands before it.
+
+const WIDEST = 4, LONGEST = 24; // words of a run, words that are read
+const TOKEN = /[\p{L}\p{M}\p{N}_'’-]+|[^\s\p{L}\p{M}\p{N}_'’-]/gu;
+
+const wordsOf = (text) => (text.toLowerCase().match(TOKEN) ?? []).slice(0, LONGEST);
+const sequencesOf = (words, n) => Array.from({ length: Math.max(words.length - n + 1, 0) }, (_, at) => words.slice(at, at + n).join(" "));
+
+/** Where runs of n words of the one stand in the other too, each at most as often as there. */
+function hitsOf(said, meant, n) {
+  const left = new Map();
+  for (const run of sequencesOf(meant, n)) left.set(run, (left.get(run) ?? 0) + 1);
+  return sequencesOf(said, n).flatMap((run, at) => {
+    const count = left.get(run) ?? 0;
+    left.set(run, count - 1);
+    return count > 0 ? [at] : [];
+  });
+}
+
+function compute(_, { said, meant }) {
+  const [ours, theirs] = [wordsOf(said), wordsOf(meant)], sizes = [1, 2, 3, 4];
+  const hits = sizes.map((n) => hitsOf(ours, theirs, n)), runs = sizes.map((n) => Math.max(ours.length - n + 1, 0));
+  const shares = sizes.map((_, k) => (runs[k] ? hits[k].length / runs[k] : 0));
+  const brevity = ours.length ? Math.min(1, Math.exp(1 - theirs.length / ours.length)) : 0;
+  return { ours, theirs, hits, runs, shares, brevity, bleu: 100 * brevity * shares.reduce((a, b) => a * b, 1) ** (1 / WIDEST) };
+}
+
+// ---- The page.
+
+const stage = `<p class="machine-big"></p><p class="machine-say"></p>
+<p class="machine-head">The translation: a line under each run of 1, 2, 3 and 4 words that the reference has too</p><div class="bleu-ours"></div>
+<p class="machine-head">The reference</p><div class="bleu-theirs"></div><ol class="bleu-shares machine-side"></ol>`;
+
+function field(label, name) {
+  const input = make("input", { type: "text", maxLength: 200, lang: "fr", autocomplete: "off", autocapitalize: "off", spellcheck: false });
+  return control(label, input, name, { fits: (v) => typeof v === "string",
+    show: (s) => { if (input.value !== s[name]) input.value = s[name]; }, read: () => input.value });
+}
+
+const controls = ({ examples }) => [field("Translation", "said"), field("Reference", "meant"),
+  ...examples.map(([name, said, meant]) => button(name, () => ({ said, meant }), (s) => s.said === said && s.meant === meant))];
+
+const word = () => make("span", { className: "bleu-word" }, make("em"), ...[1, 2, 3, 4].map((n) => make("i", { className: `bleu-run-${n}` })));
+
+function show({ ours, theirs, hits, runs, shares, brevity, bleu }, { page }) {
+  const missing = shares.findIndex((v) => !v);
+  say(page.big, `BLEU ${fixed(bleu, 1)}`);
+  say(page.say, missing < 0 ? `The fourth root of the four shares, times the length factor ${fixed(brevity, 2)}, times 100.`
+    : `No run of ${missing + 1} ${missing ? "words" : "word"} is shared, and one share of 0 makes the product 0.`);
+  fill(page.ours, ours, word, (one, token, at) => {
+    say(one.firstChild, token);
+    hits.forEach((starts, k) => {
+      const inside = (j) => starts.some((start) => start <= j && j <= start + k);
+      const joined = starts.some((start) => start <= at && at + 1 <= start + k);
+      one.children[k + 1].className = `bleu-run-${k + 1}${inside(at) ? " bleu-on" : ""}${joined ? " bleu-joined" : ""}`;
+    });
+  });
+  const shared = new Set(hits[0].map((at) => ours[at]));
+  fill(page.theirs, theirs, word, (one, token) => {
+    say(one.firstChild, token);
+    one.classList.toggle("bleu-shared", shared.has(token));
+  });
+  const names = shares.map((_, k) => `runs of ${k + 1}: ${hits[k].length} of ${runs[k]}`);
+  fill(page.shares, [...shares.map((v, k) => [names[k], v]), [`length: ${ours.length} of ${theirs.length} words`, brevity]], bar,
+    (item, [name, share]) => showBar(item, name, share, 2));
+}
+
+const tell = ({ hits, runs }) => ` ${hits.map((found, k) => `Runs of ${k + 1}: ${found.length} of ${runs[k]}.`).join(" ")}`;
+
+export default machine({ name: "bleu", label: "BLEU of a pair", data: ["examples"], settings: ["said", "meant"],
+  stage, controls, compute, show, tell });

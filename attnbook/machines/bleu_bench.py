@@ -1,0 +1,106 @@
+"""BLEU of one translation against one reference, both of which the reader edits."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import traitlets as t
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
+
+from attnbook.machines.base import Machine
+from attnkit.viz import arrays as inputs
+
+MOST, LONGEST = 4, 24
+"""The most words of a run that is counted, and of a sentence that is read."""
+
+_TOKEN = re.compile(r"[\w'’-]+|[^\w\s'’-]")
+
+
+class BleuBench(Machine):
+    r"""A translation and a reference: which runs of words they share, and what BLEU makes of it.
+
+    With :math:`p_n` the share of the translation's runs of n words that the reference has too, each
+    counted at most as often as there, c words written and r wanted,
+
+    .. math:: \mathrm{BLEU} = 100 \min(1, e^{1 - r/c}) (p_1 p_2 p_3 p_4)^{1/4}
+
+    Papineni et al. (2002), for one sentence and one reference, without smoothing. Words are read in
+    lower case, signs as words of their own.
+
+    Args:
+        examples: (name, translation, reference), a button each.
+        said, meant: the translation and the reference on show; traits. The first example's when
+            left out.
+        title, caption: plain text above and below.
+
+    Example:
+        >>> bench = BleuBench([("short", "le chat noir dort", "le chat noir dort bien")])
+        >>> round(bench.compute()["bleu"], 1)
+        77.9
+    """
+
+    _about = "Computed here at every key stroke, for one sentence and one reference."
+    _limits: ClassVar = {"said": None, "meant": None}
+
+    examples = t.List().tag(sync=True)
+    said = t.Unicode().tag(sync=True)
+    meant = t.Unicode().tag(sync=True)
+
+    def __init__(self, examples: Sequence[tuple[str, str, str]], **rest: Any):
+        examples = [inputs.strings("examples", one, 3) for one in examples]
+        _, said, meant = examples[0]
+        super().__init__(examples=examples, **{"said": said, "meant": meant} | rest)
+
+    def compute(self) -> dict:
+        ours, theirs = (_words(text) for text in (self.said, self.meant))
+        sizes = range(1, MOST + 1)
+        hits = [_hits(ours, theirs, n) for n in sizes]
+        runs = [max(len(ours) - n + 1, 0) for n in sizes]
+        shares = [len(found) / count if count else 0.0
+                  for found, count in zip(hits, runs, strict=True)]  # fmt: skip
+        brevity = min(1.0, math.exp(1 - len(theirs) / len(ours))) if ours else 0.0
+        return {
+            "ours": ours,
+            "theirs": theirs,
+            "hits": hits,
+            "runs": runs,
+            "shares": shares,
+            "brevity": brevity,
+            "bleu": 100 * brevity * math.prod(shares) ** (1 / MOST),
+        }
+
+    def figure(self) -> Figure:
+        now = self.compute()
+        figure, ax = plt.subplots(figsize=(6, 2.2), layout="constrained")
+        names = [f"runs of {n}" for n in range(1, MOST + 1)] + ["length"]
+        ax.barh(names[::-1], [now["brevity"], *now["shares"][::-1]])
+        ax.set_xlim(0, 1)
+        ax.set_title(f"{self.said}  |  {self.meant}: BLEU {now['bleu']:.1f}", fontsize=9)
+        return figure
+
+    def _words(self) -> str:
+        return (
+            f"A translation, “{self.said}”, and a reference, “{self.meant}”, both to be edited: "
+            f"BLEU {self.compute()['bleu']:.1f}."
+        )
+
+
+def _words(text: str) -> list[str]:
+    return _TOKEN.findall(text.lower())[:LONGEST]
+
+
+def _runs(words: list[str], n: int) -> list[str]:
+    return [" ".join(words[at : at + n]) for at in range(len(words) - n + 1)]
+
+
+def _hits(said: list[str], meant: list[str], n: int) -> list[int]:
+    """Where runs of n words begin that the reference has too."""
+    left, found = Counter(_runs(meant, n)), []
+    for at, run in enumerate(_runs(said, n)):
+        if left[run] > 0:
+            found.append(at)
+        left[run] -= 1
+    return found

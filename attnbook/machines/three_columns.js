@@ -1,0 +1,154 @@
+// One sentence, three translators; the kit and the translator's engine stand before it.
+
+const SPOKEN = 700; // ms without typing until what was written is spoken
+const LONGEST = 24, ROW = 19, NAMES = 84, HEAD = 58, WIDE = 250; // tokens that are read; units of a picture
+const ATTENTION = 1; // the column whose choice can be taken away
+
+function compute({ sentences, runs }, { text, even }) {
+  const found = runs[sentences.indexOf(text)];
+  if (!found) return { source: [], columns: [] };
+  const [source, fixed, additive, transformer, alike] = found;
+  return { source, columns: [fixed, even ? alike : additive, transformer] };
+}
+
+// ---- The model that the engine lacks, since it has nothing to look at.
+
+/** Seq2Seq.begin with a FixedVectorDecoder: the first state is all that it gets of the source. */
+function* beginFixed(model, source) {
+  const { tensors } = model, { last } = yield* encodeRecurrent(model, source);
+  function step(token, state) {
+    let input = row(tensors["decoder.embedding.weight"], token);
+    const next = state.map((hidden, layer) =>
+      (input = gruCell(tensors, "decoder.rnn", `l${layer}`, input, hidden)));
+    return { logits: readout(tensors, input), weights: [], state: next };
+  }
+  return { step, state: bridged(tensors, last) };
+}
+
+BEGIN.fixed = beginFixed;
+
+// ---- The page.
+
+const stage = `<p class="columns-fetch"><button class="columns-load" type="button"></button> <span class="columns-state"></span></p>
+<p class="machine-big"></p><p class="machine-say"></p><div class="columns-all"></div>`;
+
+function textField() {
+  const input = make("input", { type: "text", maxLength: 200, lang: "en", autocomplete: "off", autocapitalize: "off", spellcheck: false });
+  return control("A sentence in English", input, "text", { fits: (v) => typeof v === "string",
+    show: (s) => { if (input.value !== s.text) input.value = s.text; }, read: () => input.value });
+}
+
+const controls = ({ sentences }) => [textField(), toggle("Bahdanau’s must look everywhere alike", "even"),
+  ...sentences.map((text) => button(text, () => ({ text }), (s) => s.text === text))];
+
+function build(machine) {
+  const { page, data: { names, abouts, files, sizes }, on, update, close } = machine;
+  page.all.append(...names.map((name, at) => make("section", {}, make("p", { className: "machine-head", textContent: name }),
+    make("p", { className: "columns-about", textContent: abouts[at] }),
+    make("p", { className: "columns-written", lang: "fr" }), svg("svg", { class: "columns-picture", aria_hidden: "true" }))));
+  const book = bookScript(), engines = machine.engines = [];
+  page.fetch.hidden = !files.length || !book;
+  page.load.textContent = `Load the three models, ${(sizes.reduce((a, b) => a + b, 0) / 1e6).toFixed(1)} MB`;
+  on(page.load, "click", () => {
+    page.load.disabled = true;
+    say(page.state, "They are on their way.");
+    Promise.all(files.map((file, at) => readFile(file, book.src).then((buffer) => {
+      engines[at] = loadModel(buffer);
+      machine.wanted = null;
+      update();
+    }))).then(() => {
+      page.load.hidden = true;
+      say(page.state, "The models are here, in your browser: what you type stays with you.");
+      machine.controls[0].input.focus({ preventScroll: true });
+    }, () => {
+      page.load.disabled = false;
+      say(page.state, "They could not be loaded. Press again to try once more.");
+    });
+  });
+  machine.close = () => { machine.stop?.(); close(); };
+}
+
+/** A model whose scores are all alike: v is 0. */
+const alikeOf = (engine) => ({ ...engine, tensors: { ...engine.tensors, "decoder.attention.v": engine.tensors["decoder.attention.v"].map(() => 0) } });
+
+/** What is still being typed ends as its models have learned that sentences end. */
+const complete = (text) => (/[.!?…]\s*$/.test(text) || !text.trim() ? text : `${text.trimEnd()}.`);
+
+/** Translate the reader's own sentence by each model that is there, one after another. */
+function work(machine, { text, even }) {
+  const { engines } = machine;
+  return function* () {
+    for (const [at, engine] of engines.entries()) {
+      if (!engine) continue;
+      const read = readSource(engine, complete(text), LONGEST), one = even && at === ATTENTION ? alikeOf(engine) : engine;
+      const { words, steps, spans, first } = read.words.length
+        ? yield* translating(one, read, { hidden: new Set(), longest: 40 }) : { words: [], steps: [], spans: [], first: [] };
+      const weights = at ? rowsOfWords(steps.map(({ mean }) => mean), spans, read.spans) : [];
+      machine.found.source = read.words;
+      machine.found.columns[at] = { target: words, weights, vector: at ? [] : [...first[0] ?? []] };
+      machine.update();
+    }
+  }();
+}
+
+/** What is on show: the record, or what the models have given so far; `old` marks what is of another sentence. */
+function shownOf(now, machine) {
+  if (now.columns.length) return { ...now, own: false };
+  const { text, even } = now, wanted = JSON.stringify([text, even]);
+  if (machine.engines.length && machine.wanted !== wanted) {
+    machine.wanted = wanted;
+    machine.stop?.();
+    machine.found = { source: machine.found?.source ?? [], columns: [...machine.found?.columns ?? []] };
+    machine.ready = false;
+    const job = inSlices(work(machine, now), () => {
+      machine.ready = true;
+      machine.update();
+      machine.speaking = setTimeout(() => { machine.page.live.textContent = spoken(machine.found.columns, machine.data); }, SPOKEN);
+    });
+    machine.stop = () => { job.stop(); clearTimeout(machine.speaking); };
+    job.start();
+  }
+  return { source: [], columns: [], ...machine.found, own: true };
+}
+
+const spoken = (columns, { names }) => columns.map((one, at) => `${names[at]}: ${detokenize(one.target) || "nothing"}.`).join(" ");
+
+function show(now, machine) {
+  const { page, data } = machine, { source, columns, own } = shownOf(now, machine), asks = own && !machine.engines.length;
+  say(page.big, now.text.trim() || "Nothing yet");
+  say(page.say, asks ? page.fetch.hidden ? "A page of the built book reads sentences of your own." : "Load the models, and they read sentences of your own."
+    : now.even ? "Bahdanau’s model still has its attention, but each word must get the same weight." : "Three answers, computed one piece of a word after another.");
+  [...page.all.children].forEach((section, at) => {
+    const [,, written, picture] = section.children, one = asks ? undefined : columns[at];
+    section.classList.toggle("columns-old", own && !machine.ready);
+    say(written, one ? detokenize(one.target) || "(nothing)" : "…");
+    if (!one) picture.replaceChildren();
+    else if (at) drawMap(picture, source, one, heat(page.root));
+    else drawVector(picture, one.vector);
+  });
+}
+
+const short = (word) => (word.length > 11 ? `${word.slice(0, 10)}…` : word);
+
+/** A row for each word that was written: where it looked, on average over the heads. */
+function drawMap(picture, source, { target, weights }, shades) {
+  const pitch = Math.min(26, (WIDE - NAMES - 14) / Math.max(1, source.length)), x = (j) => NAMES + pitch * (j + 0.5);
+  put(picture, { viewBox: `0 0 ${WIDE} ${HEAD + ROW * target.length}` });
+  picture.replaceChildren(...source.map((word, j) => text("", 0, 0, short(word), { transform: `translate(${(x(j) + 4).toFixed(1)} ${HEAD - 5}) rotate(-52)` })),
+    ...target.flatMap((word, i) => [text("", NAMES - 6, HEAD + ROW * i + 14, short(word), { text_anchor: "end" }),
+      ...source.map((_, j) => rect("columns-cell", x(j) - pitch / 2 + 0.5, HEAD + ROW * i + 0.5, pitch - 1, ROW - 1,
+        { fill: shades(weights[i][j]).background }))]));
+}
+
+/** A bar for each number of the vector, up or down. */
+function drawVector(picture, vector) {
+  const pitch = WIDE / Math.max(1, vector.length);
+  put(picture, { viewBox: `0 0 ${WIDE} 92` });
+  picture.replaceChildren(text("", 0, 12, vector.length ? `its vector: ${vector.length} numbers` : ""), rule("columns-zero", 0, 54, WIDE, 54),
+    ...vector.map((v, i) => rect("columns-bar", i * pitch, v > 0 ? 54 - 36 * v : 54, pitch * 0.8, Math.max(36 * Math.abs(v), 0.3))));
+}
+
+const words = (now, data) => (now.columns.length ? spoken(now.columns, data) : `Your sentence: ${now.text}`);
+
+export default machine({ name: "columns", label: "Three translators", data: ["sentences", "runs", "names", "abouts", "files", "sizes"],
+  settings: ["text", "even"], stage, controls, build, compute, show, words });

@@ -1,0 +1,43 @@
+"""The figures of 10 draw the results files, and what the pages say of them holds."""
+
+import pytest
+
+from attnbook import translators
+from attnbook.figures import ch10
+
+
+def test_the_curves_are_those_of_the_files(shown):
+    ch10.curves()
+    lines = {line.get_label().split(" (")[0]: line for line in shown[0].axes[0].lines}
+    for name, row in ch10.rows().items():
+        x, y = lines[ch10.NAMES[name]].get_data()
+        assert [*zip(x, y, strict=True)] == [(p["step"], p["valid_loss"]) for p in row["curve"]]
+
+
+def test_the_order_of_the_losses_is_that_of_the_title():
+    found = {
+        name: {point["step"]: point["valid_loss"] for point in row["curve"]}
+        for name, row in ch10.rows().items()
+    }
+    for step, loss in found["fixed"].items():
+        assert loss > found["additive"][step] > found["transformer"][step] or step < 1000
+        assert min(loss, found["additive"][step]) > found["transformer"][step]
+
+
+def test_captions_are_those_of_the_files(shown):
+    ch10.captions()
+    for line, row in zip(shown[0].axes[0].lines, ch10.rows("multi30k_de-en").values(), strict=True):
+        parts = row["beam"]["by_length"].values()
+        assert line.get_ydata().tolist() == [part["bleu"] for part in parts]
+
+
+def test_the_sentences_of_the_machine_are_chosen_by_rule():
+    sources, _ = ch10.test()
+    tenth = -(-len(sources) // 10)
+    assert list(translators.BY_RULE) == [sources[row] for row in range(0, len(sources), tenth)]
+
+
+@pytest.mark.parametrize("name", ["fixed", "additive", "transformer"])
+def test_rounding_to_eight_bits_changes_little(name):
+    row = ch10.rows()[name]
+    assert abs(row["eight_bits"]["bleu"] - row["greedy"]["bleu"]) < 0.5

@@ -1,0 +1,59 @@
+"""BLEU of an edited pair is sacrebleu's, and every run that is marked is shared."""
+
+import pytest
+
+from attnbook.machines import BleuBench
+from attnlab import metrics
+
+EXAMPLES = [
+    ("short", "le chat noir dort", "le chat noir dort bien"),
+    ("the the", "the the the the", "the cat is on the mat"),
+    ("long", "il ne sait pas du tout nager.", "il ne sait pas nager."),
+]
+
+
+def make(**settings) -> BleuBench:
+    return BleuBench(EXAMPLES, **{"title": "A title"} | settings)
+
+
+SETTINGS = [
+    {"said": "Il ne sait pas nager", "meant": "Il ne sait pas nager."},
+    {"said": "", "meant": "rien"},
+    {"said": "un deux", "meant": ""},
+    {"said": "l'été à la mer, un deux deux", "meant": "à la mer, l'été: un deux"},
+]
+SHARED = ["le chat noir dort", "il ne sait pas du tout nager.", "a b c d e f a b c d"]
+MEANT = ["le chat noir dort bien", "il ne sait pas nager, du tout", "a b c d e f"]
+
+
+@pytest.mark.parametrize("said, meant", [*zip(SHARED, MEANT, strict=True)])
+def test_it_is_sacrebleus(said, meant):
+    now = make(said=said, meant=meant).compute()
+    if not all(now["shares"]):
+        pytest.fail("sacrebleu smooths a share of 0: choose another pair")
+    texts = (" ".join(now[name]) for name in ("ours", "theirs"))
+    given = dict(zip(("hypotheses", "references"), ([one] for one in texts), strict=True))
+    want = metrics.bleu(**given, tokenize="none")
+    assert now["bleu"] == pytest.approx(want.score, abs=1e-6)
+
+
+def test_a_run_counts_at_most_as_often_as_in_the_reference():
+    now = make(said="the the the the", meant="the cat is on the mat").compute()
+    assert now["hits"][0] == [0, 1]
+    assert now["runs"] == [4, 3, 2, 1]
+    assert now["bleu"] == 0
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_every_run_that_is_marked_stands_in_the_reference(example):
+    _, said, meant = example
+    now = make(said=said, meant=meant).compute()
+    joined = f" {' '.join(now['theirs'])} "
+    for n, starts in enumerate(now["hits"], start=1):
+        for at in starts:
+            assert f" {' '.join(now['ours'][at : at + n])} " in joined
+
+
+def test_too_short_takes_off_and_too_long_does_not():
+    assert make(said="le chat noir dort").compute()["brevity"] == pytest.approx(0.7788, abs=1e-4)
+    assert make(said="le chat noir dort bien oui").compute()["brevity"] == 1

@@ -1,0 +1,88 @@
+"""The reader's own sentence in three columns: what the page computes is what torch gives."""
+
+import pytest
+
+from attnbook import translators
+from attnbook.machines.live_translator import page as book_page
+from attnbook.machines.live_translator import shown
+from attnlab import Translator
+from attnlab.tasks import detokenize
+from booktools.widget_page import write_page
+from tests.browser.conftest import Record, listen, serving
+
+pytestmark = pytest.mark.browser
+
+ORIGINS = {
+    "tatoeba": "attnbook.translators:real_translator",
+    "tatoeba-vector": "attnbook.translators:one_vector",
+}
+OWN = ("My brother does not eat meat.", "I have a red car.")
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("columns")
+    write_page(folder, translators.three_columns(sentences=translators.BY_RULE[2:4]))
+    book_page.write_models(folder, ORIGINS)
+    with serving(folder) as url:
+        yield f"{url}index.html"
+
+
+@pytest.fixture
+def opened(browser, address):
+    page, record = browser.new_page(viewport={"width": 1280, "height": 900}), Record()
+    listen(page, record)
+    page.goto(address, wait_until="load")
+    page.locator(".machine-columns").wait_for()
+    yield page, record
+    page.close()
+    assert record.console == []
+
+
+def written(text: str) -> list[str]:
+    """By one vector, with Bahdanau's attention, by the Transformer, with equal weights."""
+    fixed = translators.one_vector()["One vector"]
+    models = [Translator.load(name) for name in translators.REAL_MODELS.values()]
+    (said,) = fixed.translate([text])
+    source = shown.read_source(models[1], text)
+    transformer, additive = (shown.translate(one, source).by_word()[1] for one in models)
+    return [said.text, *map(detokenize, (additive, transformer))]
+
+
+COLUMNS = "[...document.querySelectorAll('.columns-written')].map(e => e.textContent)"
+
+
+def test_nothing_is_fetched_before_it_is_asked_for(opened):
+    page, record = opened
+    page.wait_for_timeout(300)
+    assert not any("live-translator" in url for url in record.requests)
+    page.get_by_label("A sentence in English").fill("Something else")
+    assert page.evaluate(COLUMNS) == ["…"] * 3
+    assert "Load the models" in page.locator(".machine-say").inner_text()
+    assert not any("live-translator" in url for url in record.requests)
+
+
+def test_each_column_writes_what_torch_writes(opened):
+    page, _ = opened
+    page.get_by_role("button", name="Load the three models").click()
+    page.wait_for_function("document.querySelector('.columns-state').textContent.includes('here')")
+    for text in OWN:
+        page.get_by_label("A sentence in English").fill(text.removesuffix("."))  # it is ended
+        want = written(text)
+        page.wait_for_function(f"want => {COLUMNS}.join() === want.join()", arg=want)
+        assert page.locator(".columns-old").count() == 0
+    page.get_by_label("look everywhere alike").check()
+    page.wait_for_function(f"was => ({COLUMNS})[1] !== was", arg=want[1])
+    assert [page.evaluate(COLUMNS)[at] for at in (0, 2)] == [want[0], want[2]]
+
+
+def test_without_its_files_it_says_so(browser, address):
+    page = browser.new_page()
+    page.route("**/live-translator/**", lambda route: route.abort())
+    page.goto(address, wait_until="load")
+    page.get_by_role("button", name="Load the three models").click()
+    page.wait_for_function(
+        "document.querySelector('.columns-state').textContent.includes('not be')"
+    )
+    assert page.get_by_role("button", name="Load the three models").is_enabled()
+    page.close()
