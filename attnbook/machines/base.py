@@ -47,7 +47,7 @@ class Machine(Widget):
         known = f"{cls.__module__}.{cls.__name__}" in WIDGETS
         if not known and file.with_suffix(".js").exists():
             cls._modules = (file.with_suffix(".js"),)
-            cls._styles = (file.with_suffix(".css"),)
+            cls._styles = (*vars(cls).get("_styles", ()), file.with_suffix(".css"))
         super().__init_subclass__(**options)
 
     def __init__(self, *, title: str = "", caption: str = "", anchor: str = "", **traits):

@@ -1,22 +1,22 @@
 """The Sphinx extension of the machines: their directives, and the files of the models."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from sphinx.application import Sphinx
 
-from attnbook.machines import language_model
-from attnbook.machines.language_model.in_parts import write_parts
+from attnbook.machines import language_model, sentence_model
 from attnbook.machines.live_translator import page
 
 
 def write_files(app: Sphinx) -> None:
-    """Write the weights of the translators and of the language model before any page is."""
+    """Write the weights of translators and of models that come at a press before any page is."""
     if app.builder.format == "html":
         static = Path(app.outdir) / "_static"
         page.write_models(static, app.config.live_translators)
-        if app.config.language_model:
-            scripts = [language_model.HERE / name for name in language_model.WORKER]
-            write_parts(static / language_model.FOLDER, scripts)
+        for model in (language_model.MODEL, sentence_model.MODEL):
+            given = model if app.config.language_model else replace(model, content=lambda: None)
+            given.write(static)
 
 
 def setup(app: Sphinx) -> dict[str, bool | str]:

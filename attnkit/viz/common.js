@@ -30,7 +30,7 @@ function buildPage(model, className, innerHTML, name) {
 
 // Notebook front ends take the keys of every element that does not say that it has a use for them:
 // arrows would go to the next cell, and "d d" would delete this one.
-const KEYED = "a, button, canvas, input, select, summary, [tabindex]";
+const KEYED = "a, button, canvas, input, select, summary, textarea, [tabindex]";
 
 function keepKeys(root) {
   for (const node of root.querySelectorAll(KEYED)) node.dataset.lmSuppressShortcuts = "true";

