@@ -22,6 +22,7 @@ local_provisioner.launch_kernel = forked.launch
 
 # Notebooks that read with a published model are skipped where its weights are not. CI has them.
 NEEDS = {
+    "11_summaries.ipynb": "all-MiniLM-L6-v2",
     "15_what_a_trained_transformer_looks_at.ipynb": "all-MiniLM-L6-v2",
     "15b_when_attention_collapses.ipynb": "all-MiniLM-L6-v2",
     "17_a_language_model_opened.ipynb": "SmolLM2-135M-Instruct",

@@ -1,11 +1,10 @@
-"""Documents with a summary that somebody wrote: the docstrings of Python's library and of packages.
+"""Documents with a summary that somebody wrote: the docstrings of Python's library.
 
 The first line of a docstring says what the rest is about. It is the reference; the paragraphs that
 follow, up to the first heading, list or example, are the document.
 """
 
 import ast
-import importlib.util
 import re
 import sysconfig
 from collections.abc import Iterator
@@ -14,7 +13,6 @@ from typing import NamedTuple
 
 from attnlab import tasks
 
-PACKAGES = ("matplotlib", "networkx", "nltk", "numpy", "sympy", "torch")
 LEAST_SENTENCES, MOST_SENTENCES, LEAST_WORDS = 5, 20, 50
 SKIPPED = re.compile(r"test|idlelib|lib2to3|site-packages|_vendor|__main__")
 ENDS = re.compile(
@@ -36,16 +34,6 @@ def python_library(part: bool = False) -> list[Source]:
     """The documents of Python's own standard library, under its PSF licence; or a part of it."""
     folder = Path(sysconfig.get_path("stdlib"))
     return collect("python/asyncio", folder / "asyncio") if part else collect("python", folder)
-
-
-def packages() -> list[Source]:
-    """Those of `PACKAGES`, as installed, under BSD licences and the like."""
-    found = []
-    for name in PACKAGES:
-        spec = importlib.util.find_spec(name)
-        if spec and spec.origin:
-            found += collect(name, Path(spec.origin).parent)
-    return found
 
 
 def collect(package: str, root: Path) -> list[Source]:

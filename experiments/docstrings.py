@@ -1,6 +1,6 @@
-"""One sentence for a docstring: attention, trained and published, against the first sentence.
+"""One sentence for a docstring: the closest to the mean, against the first.
 
-    python -m experiments.docstrings            about 5 minutes of one core
+    python -m experiments.docstrings            about a minute of one core
     python -m experiments.docstrings --quick    a few documents, to see that it runs
 
 A document is a docstring of Python's standard library without its first line (`_docstrings`), and
@@ -8,39 +8,28 @@ the first line is the reference. Each method chooses one sentence, scored by ROU
 
     lead        the first
     random      any, with equal chances (the mean over all)
-    longest     that with the most words
     MiniLM      the largest weight when the document, as the mean of its sentences' vectors from
                 all-MiniLM-L6-v2, attends to its sentences; nothing is trained here
-    trained     a `Summarizer`, trained on docstrings of other packages to choose the best sentence
-    numbered    the same, when each sentence begins with its number, so that order can be learned
-    salient     a `Summarizer`, trained on the documents of `tasks.salient`
     best        that with the highest ROUGE-1: no choice can be better
 
-Intervals of methods without seeds are bootstrap intervals (95%) over documents, and so are those of
-differences from "lead" and from "random", document by document; a trained method's score of a
-document is its mean over seeds.
+Intervals are bootstrap intervals (95%) over documents, and so are those of differences from "lead"
+and from "random", document by document.
 """
 
 import random
-import warnings
 from collections.abc import Sequence
-from functools import cache
 from statistics import fmean
 
 import torch
 
 from attnkit import scaled_dot_product_attention
-from attnlab import Summarizer, tasks, training
-from attnlab.applications import summary_loss
 from attnlab.pretrained import Reader
-from attnlab.tasks import Document, DocumentBatches, Vocab, tokenize
 from experiments import _docstrings as docstrings
 from experiments import _minilm as minilm
 from experiments import _record as record
 from experiments._docstrings import Source
 
-SEEDS, KINDS, SAMPLES = (0, 1, 2, 3, 4), ("rouge1", "rouge2", "rougeL"), 1000
-SIZES = {"embed_dim": 32, "num_heads": 4, "num_layers": 1, "dropout": 0.1}
+KINDS, SAMPLES = ("rouge1", "rouge2", "rougeL"), 1000
 Scores = list[list[dict[str, float]]]
 
 
@@ -75,54 +64,6 @@ def by_meaning(reader: Reader, sources: Sequence[Source]) -> list[int]:
     return found
 
 
-def trained_on(known: Sequence[Document], seed: int, steps: int) -> Summarizer:
-    """A summarizer that has learned these documents; words seen once are unknown."""
-    lines = [sentence for document in known for sentence in document.sentences]
-    vocab = Vocab.build(lines, min_count=2)
-    torch.manual_seed(seed)
-    model = Summarizer(vocab, **SIZES)
-    batches = DocumentBatches(known, vocab, batch_size=16, seed=seed)
-    training.fit(
-        model, batches, steps=steps, lr=3e-3, loss=summary_loss, seed=seed, device="cpu",
-        progress=False,
-    )  # fmt: skip
-    return model
-
-
-def as_documents(sources: Sequence[Source]) -> list[Document]:
-    """The documents in which only the best sentence matters."""
-    best = best_of(rouge_of(sources))
-    return [
-        Document(tuple(tuple(tokenize(text)) for text in source.sentences), (place,), ())
-        for source, place in zip(sources, best, strict=True)
-    ]
-
-
-def numbered(documents: Sequence[Document]) -> list[Document]:
-    """The documents with the number of each sentence as its first word, counted from 0."""
-    return [
-        document._replace(
-            sentences=tuple((f"#{n}", *words) for n, words in enumerate(document.sentences))
-        )
-        for document in documents
-    ]
-
-
-def picks(model: Summarizer, items: Sequence[Document]) -> list[int]:
-    """The sentence that the model scores highest in each document."""
-    documents = [document.sentences for document in items]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of words that it does not know: they are counted here
-        return [summary.chosen[0] for summary in model.summarize_all(documents, 1)]
-
-
-@cache
-def corpora(quick: bool) -> tuple[list[Source], list[Source]]:
-    """The documents to test on, and those to train on."""
-    library = docstrings.python_library(quick)
-    return (library[:8], library[8:24]) if quick else (library, docstrings.packages())
-
-
 def bootstrap(values: Sequence[float]) -> dict[str, float]:
     """The mean with its 95% interval over resampled documents."""
     draw = random.Random(0)
@@ -148,34 +89,21 @@ def row(name: str, found: dict[str, dict[str, list[float]]]) -> dict:
 
 def measure(reader: Reader, quick: bool) -> dict:
     """All numbers of the file."""
-    test, known = corpora(quick)
+    test = docstrings.python_library(quick)
+    test = test[:8] if quick else test
     scores = rouge_of(test)
-    steps, seeds = (4, SEEDS[:2]) if quick else (150, SEEDS)
-    made_up = tasks.salient(64 if quick else 1600, seed=1000)
-    learned, asked = as_documents(known), as_documents(test)
-    ours = [picks(trained_on(learned, seed, steps), asked) for seed in seeds]
-    placed = [picks(trained_on(numbered(learned), seed, steps), numbered(asked)) for seed in seeds]
-    others = [picks(trained_on(made_up, seed, steps), asked) for seed in seeds[:3]]
+    best = best_of(scores)
     every = {
-        "lead": [[0] * len(test)],
+        "lead": [0] * len(test),
         "random": None,
-        "longest": [[_longest(source.sentences) for source in test]],
-        "MiniLM": [by_meaning(reader, test)],
-        "trained": ours,
-        "numbered": placed,
-        "salient": others,
-        "best": [best_of(scores)],
+        "MiniLM": by_meaning(reader, test),
+        "best": best,
     }
     found = {name: _per_document(scores, chosen) for name, chosen in every.items()}
-    best = best_of(scores)
     return {
         "documents": len(test),
         "sentences": sum(len(source.sentences) for source in test),
-        "trained_on": len(known),
-        "steps": steps,
         "best_is_first": round(fmean(place == 0 for place in best), 5),
-        "unknown": round(_unknown(test, known), 5),
-        "unknown_to_salient": round(_unknown(test, made_up), 5),
         "rows": [row(name, found) for name in found],
         "examples": [
             {
@@ -185,38 +113,20 @@ def measure(reader: Reader, quick: bool) -> dict:
                 "lead": source.sentences[0],
                 "MiniLM": source.sentences[place],
             }
-            for source, place in list(zip(test, every["MiniLM"][0], strict=True))[:: len(test) // 8]
+            for source, place in list(zip(test, every["MiniLM"], strict=True))[:: len(test) // 8]
         ],
     }
 
 
-def _longest(sentences: Sequence[str]) -> int:
-    return max(range(len(sentences)), key=lambda n: len(sentences[n].split()))
-
-
-def _per_document(scores: Scores, chosen: list[list[int]] | None) -> dict[str, list[float]]:
-    """ROUGE of each document, the mean over the runs; None stands for every sentence in turn."""
+def _per_document(scores: Scores, chosen: list[int] | None) -> dict[str, list[float]]:
+    """ROUGE of each document; None stands for the mean over all sentences."""
     return {
         kind: [
-            fmean(one[kind] for one in of)
-            if chosen is None
-            else fmean(of[run[n]][kind] for run in chosen)
+            fmean(one[kind] for one in of) if chosen is None else of[chosen[n]][kind]
             for n, of in enumerate(scores)
         ]
         for kind in KINDS
     }
-
-
-def _unknown(test: Sequence[Source], known: Sequence[Source | Document]) -> float:
-    """Share of the words of `test` that stand less than twice in `known`."""
-    lines = [
-        tokenize(line) if isinstance(line, str) else line
-        for item in known
-        for line in item.sentences
-    ]
-    vocab = Vocab.build(lines, min_count=2)
-    words = [word for source in test for text in source.sentences for word in tokenize(text)]
-    return fmean(word not in vocab for word in words)
 
 
 def main(argv: list[str] | None = None) -> dict:
@@ -227,7 +137,7 @@ def main(argv: list[str] | None = None) -> dict:
     return record.write(
         chosen.out,
         command=chosen.command,
-        seeds=SEEDS[:2] if chosen.quick else SEEDS,
+        seeds=[0],
         device=torch.device("cpu"),
         results=results,
     )

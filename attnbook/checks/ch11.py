@@ -47,20 +47,6 @@ def check_diverse(answer):
 
 
 @checker(4)
-def check_unlike(answer):
-    got = sorted(map(int, ask(answer)))
-    if 1 in got:
-        return "E1 is Clara's own event: look at E0, E3 and E4."
-    if set(got) - {0, 3, 4}:
-        return f"Got {got}: return some of 0, 3 and 4."
-    if got != [0, 3]:
-        return (
-            f"Got {got}. For each of E0, E3 and E4, find the darkest cell of its row: is that "
-            "sentence an E or an H?"
-        )
-
-
-@checker(5)
 def check_about(answer):
     for who, events in (
         ([0, 1, 0], [1, 1, 0]),

@@ -29,6 +29,12 @@ ARITHMETIC = {
     "10b": {
         "71": 100 * (7 / 8 * 5 / 7 * 4 / 6 * 3 / 5) ** (1 / 4),
     },
+    "11": {
+        "7.4": math.exp(2),
+        "9.4": math.exp(2) + 2,
+        "0.79": math.exp(2) / (math.exp(2) + 2),
+        "0.11": 1 / (math.exp(2) + 2),
+    },
     "12": {
         "17": lambda: FastMemory(fast=256).compute()["tiles"] / 2**20,
         "66": lambda: FastMemory(fast=256).compute()["whole"] / 2**20,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 import re
 import xml.etree.ElementTree as ElementTree
 
@@ -46,7 +45,6 @@ from attnkit import LuongAttention
 from attnkit.viz import palette
 from attnkit.viz.palette import ROLES, contrast
 from attnlab import Translator
-from attnlab.tasks import salient
 from booktools import claims, gates, normal_form
 
 EACH = pytest.mark.parametrize("drawing", DRAWINGS.values(), ids=lambda drawing: drawing.name)
@@ -754,79 +752,20 @@ def test_word_links_shows_the_links_made_by_hand():
     assert markup.count("d-dashed") == sum(len(pair.possible - pair.sure) for pair in links)
 
 
-def test_summaries_have_the_numbers_of_chapter_11():
-    """The drawing's arithmetic is attention's, and its numbers are those that the cell prints."""
-    people = torch.tensor(
-        [[float(who == name) for name in ("maria", "bruno")] for who in summaries.PEOPLE]
-    )
-    weights = (math.log(summaries.SAME) * people @ people.T).softmax(-1)
-    assert torch.allclose(weights, torch.tensor([[float(w) for w in r] for r in summaries.looks()]))
-    own = (weights @ people * people).sum(-1)
-    scores = summaries.FOR_NAME * own + summaries.FOR_EVENT * torch.tensor(summaries.EVENTS)
-    assert scores.tolist() == pytest.approx([float(score) for score in summaries.scores()])
-    assert scores.softmax(-1).tolist() == pytest.approx(summaries.weights())
-    (cell,) = (
-        cell
-        for cell in normal_form.read(gates.ROOT / "chapters" / "11_summaries.ipynb").cells
-        if cell.get("id") == "hand-code"
-    )
-    printed = re.findall(r"\d\.\d\d", cell.outputs[0].text)
-    shown = [text for text in words(DRAWINGS["summary-choice"]) if re.fullmatch(r"\d\.\d\d", text)]
-    assert shown[::2] == printed[:3] == printed[3:6] == printed[6:9]
-    assert shown[1::2] == printed[9:]
-    cells = [t for t in words(DRAWINGS["sentences-among"]) if re.fullmatch(r"\d\.\d\d", t)]
-    rows = torch.cat([weights, own[:, None]], 1)  # (N, N + 1)
-    assert cells == [f"{w:.2f}" for w in rows.flatten().tolist()]
-
-
-def test_the_weighed_sentences_are_the_document_of_chapter_11():
-    """The chapter's explorer cell compares the weights; here are the sentences and the bars."""
-    document = salient(1, max_sentences=10, seed=58)[0]
-    assert [text for text, _ in summaries.DOCUMENT] == list(map(" ".join, document.sentences))
-    assert document.salient == summaries.MATTER
-    shown = words(DRAWINGS["weighed-sentences"])
-    weights = [f"{weight:.2f}" for _, weight in summaries.DOCUMENT if weight]
-    assert [text for text in shown if re.fullmatch(r"\d\.\d\d", text)] == weights
-
-
-def test_the_two_docstrings_are_recorded_ones_with_their_shared_words_underlined():
-    """The chapter's cell compares sentences and ROUGE; here is what the drawing makes of them."""
-    examples = json.loads((gates.ROOT / "results" / "docstrings.json").read_text("utf8"))[
-        "examples"
-    ]
-    shown = " ".join(words(DRAWINGS["two-docstrings"]))
-    for drawn in summaries.EXAMPLES:
-        (found,) = (one for one in examples if drawn.name in one["name"])
-        assert (drawn.author, [*drawn.sentences]) == (found["summary"], found["sentences"])
-        for who, percent in drawn.chosen.values():
-            assert f"{who}: ROUGE-1 {percent}%" in shown
-        assert all(sentence in shown.replace("- ", "-") for sentence in drawn.sentences)
-    lines = summaries._marked("Find all_of them.", {"find", "of"})
-    assert lines == [("Find", True), (" ", False), ("all", False), ("_", False), ("of", True),
-                     (" ", False), ("them", False), (".", False)]  # fmt: skip
-    marked = [e.text.lower() for e in figure(DRAWINGS["two-docstrings"]).iter(f"{SVG}tspan")]
-    layouts = len(DRAWINGS["two-docstrings"].layouts)
-    assert marked == layouts * [
-        word
-        for drawn in summaries.EXAMPLES
-        for sentence in drawn.sentences
-        for word in re.findall("[a-z0-9]+", sentence.lower())
-        if word in re.findall("[a-z0-9]+", drawn.author.lower())
-    ]
-
-
-def test_the_checked_sentences_have_bars_as_long_as_their_cosines():
-    """The chapter's cell computes the cosines; here is that the drawing shows and scales them."""
-    told = (*summaries.TOLD, *summaries.FOOLED)
-    shown = words(DRAWINGS["told-and-found"])
-    assert [text for text in shown if re.fullmatch(r"\d\.\d\d", text)] == [
-        f"{one.cosine:.2f}" for one in told
-    ]
-    root = figure(DRAWINGS["told-and-found"])
+def test_the_question_without_an_answer_is_weighed_as_drawn():
+    """The chapter's cell computes the cosines; here is that the weights follow, and the bars."""
+    weights = (20 * torch.tensor(summaries.COSINES)).softmax(-1).tolist()
+    assert weights == pytest.approx(summaries.WEIGHTS, abs=0.03)  # of cosines with two digits
+    shown = [text for text in words(DRAWINGS["no-answer"]) if re.fullmatch(r"−?\d\.\d\d", text)]
+    pairs = zip(summaries.COSINES, summaries.WEIGHTS, strict=True)
+    want = [f"{v:.2f}".replace("-", "−") for pair in pairs for v in pair]
+    assert shown == want
+    root = figure(DRAWINGS["no-answer"])
     bars = [(e.get("class"), float(e.get("width"))) for e in root.iter(f"{SVG}rect")]
-    solid = [width for style, width in bars if "d-solid" in style]
-    (whole,) = {width for style, width in bars if "d-track" in style}
-    assert solid == pytest.approx([whole * one.cosine for one in told], abs=0.1)
+    full = [width for style, width in bars if "d-weight d-solid" in style]
+    track = [width for style, width in bars if "d-weight d-track" in style]
+    shares = [one / whole for one, whole in zip(full, track, strict=True)]
+    assert shares == pytest.approx(2 * summaries.WEIGHTS, abs=0.001)  # wide and narrow
 
 
 def test_three_surprises_are_the_claims():

@@ -1,0 +1,218 @@
+"""Page 11: two texts to ask, and what a cosine, a weight and a first sentence are worth."""
+
+from functools import lru_cache
+
+import matplotlib.pyplot as plt
+
+from attnbook import recorded
+from attnbook.machines import WhichSentences
+from attnbook.machines.which_sentences import vectors_of
+from attnlab import pretrained
+
+KETTLE = (
+    "The kettle in the kitchen has been broken since May. A summarizer chooses a few sentences of "
+    "a document. It gives each sentence a score by attention and keeps the best. Nothing is "
+    "written anew, so a summary of this kind cannot invent a fact. My neighbour, Dr. Brown, "
+    "prefers tea. We measure a summary against one that a person wrote."
+)
+THREAD = """Ana: Hi all, I hope that you are well!
+Ana: Thanks to everybody who came on Sunday.
+Ben: It was lovely, and the cake was great.
+Ana: We still have to decide when the boat goes into the water.
+Cid: I can bring the trailer on the 9th of May.
+Ben: The 9th is fine with me.
+Dot: Does anybody know who has the key to the shed?
+Ben: I gave it to Cid in March.
+Cid: I have it, it hangs in my kitchen.
+Ana: Then we meet at the shed on the 9th of May at eight.
+Dot: The insurance of the boat has to be paid before that, 240 euros.
+Ana: I paid it yesterday.
+Ben: Perfect, thanks!
+Cid: See you all there."""
+FRANCE = "What is the capital of France?"
+SAMPLES = {
+    "The thread": {
+        "text": THREAD,
+        "question": "Who has the key?",
+        "claims": "They meet on the 9th of May. They sold the boat. The insurance has been paid. "
+        "The insurance has not been paid.",
+        "k": 3,
+    },
+    "The kettle": {
+        "text": KETTLE,
+        "question": FRANCE,
+        "claims": "The kettle is broken. The kettle is not broken. A summarizer picks some of the "
+        "sentences. The best ones are kept. It was tested on ten thousand newspapers.",
+        "k": 2,
+    },
+}
+ASKED = """When do we meet?
+How long is the boat?
+What does the insurance cost?
+Where can I boil water?
+Can it make things up?
+Who is Dr. Brown?"""
+"""Questions beside those of the samples that the page answers before its model has come."""
+
+KINDS = {
+    "not said": ("#D55E00", "-", "not said"),
+    "said": ("#0072B2", "-", "said in other words"),
+    "stressed": ("#56B4E9", ":", "… with a “really” in it"),
+    "denied": ("#D55E00", "--", "… with a “not” in it: false"),
+}
+"""Colour, line and name of each kind of claim."""
+
+METHODS = {
+    "best": "the best one (looks at the answer)",
+    "lead": "the first one",
+    "MiniLM": "the closest to the whole",
+    "random": "any one",
+}
+
+
+@lru_cache
+def vectors() -> dict[str, list[float]]:
+    """Of all that the page answers before its model has come."""
+    texts = [text for sample in SAMPLES.values() for text in (sample["text"], sample["claims"])]
+    texts += [sample["question"] for sample in SAMPLES.values()]
+    return vectors_of(pretrained.load("all-MiniLM-L6-v2"), *texts, ASKED)
+
+
+def machine(**settings) -> WhichSentences:
+    """The page's box, on the question that its text does not answer."""
+    start = SAMPLES["The kettle"] | {"mode": "ask", "threshold": 0.5} | settings
+    return WhichSentences(vectors=vectors(), samples=SAMPLES, **start)
+
+
+def kinds() -> dict[str, dict]:
+    """The rows of the claims by their kind."""
+    return {row["kind"]: row for row in recorded.results("answered")["rows"]}
+
+
+def sure() -> None:
+    """Draw the largest cosine and the largest weight, with an answer in the text and without."""
+    rows, edges = kinds(), [n / 20 for n in range(21)]
+    with plt.style.context("attnbook.style"):
+        figure, panels = plt.subplots(1, 2, figsize=(7.2, 3.0), layout="constrained", sharey=True)
+        for ax, name in zip(panels, ("cosine", "weight"), strict=True):
+            for kind in ("said", "not said"):
+                colour, _, label = KINDS[kind]
+                ax.hist(rows[kind][name], edges, color=colour, alpha=0.55, label=label)
+            ax.set(xlabel=f"largest {name} of the eight sentences", xlim=(0, 1))
+        panels[0].set(ylabel="claims, of 774")
+        panels[0].legend(title="the claim is", fontsize=9, title_fontsize=9)
+        figure.suptitle("Not in the text: the cosine is low, the weight can be anything")
+        plt.show()
+
+
+def flagged(kind: str, threshold: float) -> float:
+    """The share of these claims whose largest cosine is below the threshold."""
+    found = kinds()[kind]["cosine"]
+    return sum(cosine < threshold for cosine in found) / len(found)
+
+
+def curve() -> None:
+    """Draw what a threshold flags of each kind of claim."""
+    at = [n / 100 for n in range(101)]
+    with plt.style.context("attnbook.style"):
+        figure, ax = plt.subplots(figsize=(6.0, 4.0), layout="constrained")
+        for kind, (colour, line, label) in KINDS.items():
+            count = kinds()[kind]["claims"]
+            shares = [100 * flagged(kind, threshold) for threshold in at]
+            ax.plot(at, shares, color=colour, ls=line, label=f"{label} ({count})")
+        ax.set(xlabel="threshold for the largest cosine", ylabel="flagged, percent", xlim=(0, 1))
+        figure.legend(fontsize=9, loc="outside lower center", ncols=2)
+        ax.set_title("The check finds what the text does not\nspeak of, and does not hear a “not”")
+        plt.show()
+
+
+def first() -> None:
+    """Draw the ROUGE-1 of one chosen sentence, by who chose it."""
+    rows = {row["method"]: row["rouge1"] for row in recorded.results("docstrings")["rows"]}
+    with plt.style.context("attnbook.style"):
+        _, ax = plt.subplots(figsize=(6.0, 2.4), layout="constrained")
+        for place, (name, label) in enumerate(METHODS.items()):
+            mean, *ends = (100 * rows[name][key] for key in ("mean", "low", "high"))
+            colour = "#0072B2" if name == "MiniLM" else "#57606a"
+            ax.plot(ends, [place, place], color=colour)
+            ax.plot(mean, place, "o", color=colour)
+            ax.annotate(f"{mean:.1f}", (mean, place), (0, 6), textcoords="offset points",
+                        ha="center", fontsize=9)  # fmt: skip
+            ax.text(-0.8, place, label, ha="right", va="center", fontsize=10)
+        ax.set(xlabel="ROUGE-1 with the author's line, percent", xlim=(0, 32), ylim=(3.4, -0.7))
+        ax.set_yticks([])
+        ax.set_title("Of 204 docstrings, the first sentence says it best")
+        plt.show()
+
+
+def numbers() -> None:
+    """Print what is behind the figures."""
+    run, rows = recorded.results("answered"), kinds()
+    print(recorded.origin(run).replace(" (", "\n(", 1))
+    print(f"{run['pairs']} pairs, texts of {run['sentences']} sentences")
+    for kind, row in rows.items():
+        told = [f"{kind:9} {row['claims']} claims"]
+        for name in ("cosine", "weight"):
+            ranked = sorted(row[name])
+            low, middle, high = (ranked[int(p * (len(ranked) - 1))] for p in (0.05, 0.5, 0.95))
+            told.append(f"{name} {middle:.2f} (90% from {low:.2f} to {high:.2f})")
+        print(", ".join(told))
+    over = sum(v > 0.5 for v in rows["not said"]["weight"]) / rows["not said"]["claims"]
+    print(f"not said, and a weight over 0.5: {over:.0%}")
+    for kind in rows:
+        print(f"flagged at 0.5, {kind}: {100 * flagged(kind, 0.5):.1f}%")
+    for names, found in run["parted"].items():
+        shares = (f"{what} {x['share']:.2f} ({x['low']:.2f} to {x['high']:.2f})"
+                  for what, x in found.items())  # fmt: skip
+        print(f"{names}, told apart:", ", ".join(shares))
+    real = recorded.results("docstrings")
+    print(recorded.origin(real).replace(" (", "\n(", 1))
+    for row in real["rows"]:
+        values = [100 * row[kind]["mean"] for kind in ("rouge1", "rouge2", "rougeL")]
+        print(f"{row['method']:7} ROUGE-1, -2, -L", *(f"{value:.1f}" for value in values))
+    (ahead,) = (row["from_lead"] for row in real["rows"] if row["method"] == "MiniLM")
+    mean, low, high = (100 * ahead[key] for key in ("mean", "low", "high"))
+    print(f"MiniLM less lead: {mean:.1f} ({low:.1f} to {high:.1f})")
+
+
+def chooser() -> None:
+    """Draw how many choices of a trained summarizer are right, on five kinds of documents."""
+    rows = {(row["layers"], row["updates"]): row for row in recorded.results("summaries")["rows"]}
+    shown = (
+        (rows[0, 960], "each alone", "#D55E00", "s"),
+        (rows[1, 960], "compared", "#0072B2", "o"),
+    )
+    tests = list(rows[1, 960]["precision"])
+    with plt.style.context("attnbook.style"):
+        _, ax = plt.subplots(figsize=(6.0, 3.2), layout="constrained")
+        for offset, (row, label, colour, marker) in enumerate(shown):
+            for place, name in enumerate(tests):
+                seeds = [one["precision"][name] for one in row["runs"]]
+                y = [place + 0.3 * offset - 0.15] * len(seeds)
+                ax.plot(
+                    seeds, y, marker, color=colour, alpha=0.7, label=label if not place else None
+                )
+        ax.set_yticks(range(len(tests)), tests)
+        ax.set(xlabel="share of its choices that are right, five seeds", xlim=(0, 1.03))
+        ax.invert_yaxis()
+        ax.legend(fontsize=9, loc="lower left")
+        ax.set_title(
+            "After 960 updates comparing finds all,\nbut not without habits or with new names"
+        )
+        plt.show()
+
+
+def chooser_table() -> None:
+    """Print what is behind that figure, with what is chosen at random or first."""
+    run = recorded.results("summaries")
+    rows = {(row["layers"], row["updates"]): row for row in run["rows"]}
+    print(recorded.origin(run).replace(" (", "\n(", 1))
+    print("share of right choices: median (smallest to largest) of five seeds")
+    for name in ("random", "lead"):
+        right = run[name]["precision"]
+        print(f"{name:12} {right['median']:.2f} ({right['low']:.2f} to {right['high']:.2f})")
+    for (layers, updates), row in sorted(rows.items()):
+        print(f"{'compared' if layers else 'each alone'}, {updates} updates")
+        for test, right in row["precision"].items():
+            ends = f"({right['low']:.2f} to {right['high']:.2f})"
+            print(f"  {test:18} {right['median']:.2f} {ends}")

@@ -1,0 +1,44 @@
+"""The figures of page 11 draw what is recorded."""
+
+import pytest
+
+from attnbook import recorded
+from attnbook.figures import ch11
+
+
+def test_every_claim_is_in_both_histograms(shown):
+    ch11.sure()
+    rows = ch11.kinds()
+    for ax, name in zip(shown[0].axes, ("cosine", "weight"), strict=True):
+        counts = [patch.get_height() for patch in ax.patches]
+        assert sum(counts) == sum(len(rows[kind][name]) for kind in ("said", "not said"))
+
+
+def test_a_threshold_flags_what_is_below_it(shown):
+    ch11.curve()
+    (ax,) = shown[0].axes
+    assert len(ax.lines) == len(ch11.KINDS)
+    for line, kind in zip(ax.lines, ch11.KINDS, strict=True):
+        x, y = line.get_data()
+        cosines = ch11.kinds()[kind]["cosine"]
+        below = 100 * sum(c < 0.5 for c in cosines) / len(cosines)
+        assert (x[50], y[50]) == pytest.approx((0.5, below))
+        assert list(y) == sorted(y)
+
+
+def test_a_sentence_stands_at_its_rouge(shown):
+    ch11.first()
+    (ax,) = shown[0].axes
+    rows = {row["method"]: row["rouge1"] for row in recorded.results("docstrings")["rows"]}
+    for place, name in enumerate(ch11.METHODS):
+        ends, mean = ax.lines[2 * place : 2 * place + 2]
+        assert mean.get_xdata()[0] == pytest.approx(100 * rows[name]["mean"])
+        assert list(ends.get_xdata()) == [100 * rows[name][end] for end in ("low", "high")]
+
+
+def test_every_seed_of_the_choosers_is_drawn(shown):
+    ch11.chooser()
+    (ax,) = shown[0].axes
+    run = recorded.results("summaries")
+    tests = next(row["precision"] for row in run["rows"])
+    assert [len(line.get_xdata()) for line in ax.lines] == [5] * 2 * len(tests)
