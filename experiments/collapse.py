@@ -1,15 +1,16 @@
 """Attention that collapses in training, and what mends it.
 
-    python -m experiments.collapse            30 runs, two minutes of one core
+    python -m experiments.collapse            30 runs, seven minutes of one core
     python -m experiments.collapse --quick    tiny, to see that it runs
 
 The task is a lookup: eight tokens carry a key and a value each, a ninth carries one of the keys,
 and the model names its value. Three pre-norm layers read without a causal mask. With a learning
 rate that is too high the rows of attention become one-hot within a few updates (Zhai et al. 2023
-call it entropy collapse). Against it stand four remedies at the same rate: queries and keys of
-length sqrt(D) with a learned factor (QK-norm, Henry et al. 2020), scores bent by a tanh so that
-none passes 5 (the soft cap of Gemma 2), a penalty on rows with less than a minimum of entropy, and
-dropout of the weights.
+call it entropy collapse). Against it stand four remedies: queries and keys of length sqrt(D) with
+a learned factor (QK-norm, Henry et al. 2020), scores bent by a tanh so that none passes 5 (the soft
+cap of Gemma 2), a penalty on rows with less than a minimum of entropy, and dropout of the weights.
+Each is trained at the high rate and at one that is low enough without it. A rate stays as it is, so
+one run passes through all its budgets.
 """
 
 import math
@@ -20,18 +21,20 @@ from torch import Tensor, nn
 
 from attnlab.metrics import collapse
 from experiments import _record as record
+from experiments._training import parameters
 
-SEEDS = (0, 1, 2, 3, 4)
+SEEDS = (0, 1, 2)
 SYMBOLS, PAIRS, WIDTH, HEADS, LAYERS, BATCH = 24, 8, 32, 4, 3, 64
 LENGTH = PAIRS + 1
 CAP, MINIMUM, STRENGTH, DROPOUT = 5.0, 0.5, 1.0, 0.1
-RATE, CALM = 0.04, 0.006
-STEPS, EVERY = 160, 10
+HIGH, LOW = 0.04, 0.006
+BUDGETS = (160, 640, 2560)  # updates
+# What goes on from the second budget to the third, at the high rate: the others are at their end.
+LONGEST = ("no remedy", "dropout")
 
-# What changes, by name: the learning rate, and options of `Attention` or of the loss.
+# What changes, by name: options of `Attention` or of the loss.
 CASES = {
-    "low rate": {"rate": CALM},
-    "high rate": {},
+    "no remedy": {},
     "QK-norm": {"qk_norm": True},
     "soft cap": {"cap": CAP},
     "entropy penalty": {"penalty": STRENGTH},
@@ -110,7 +113,7 @@ def batch(size: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
 def measure(setting: dict, *, device: torch.device) -> dict:
     """Train one model: effective keys a row and largest score by update, loss and accuracy."""
     case = dict(CASES[setting["case"]])
-    rate, penalty = case.pop("rate", RATE), case.pop("penalty", 0.0)
+    rate, penalty = setting["rate"], case.pop("penalty", 0.0)
     torch.manual_seed(setting["seed"])
     generator = torch.Generator().manual_seed(1000 + setting["seed"])
     held_out = [part.to(device) for part in batch(500, torch.Generator().manual_seed(7))]
@@ -118,7 +121,7 @@ def measure(setting: dict, *, device: torch.device) -> dict:
     optimizer = torch.optim.AdamW(model.parameters(), lr=rate, fused=True)
     curve = []
     for update in range(setting["steps"] + 1):
-        if update % EVERY == 0 or update == setting["steps"]:
+        if _is_scored(update) or update == setting["steps"]:
             curve.append({"update": update, **_score(model, *held_out)})
         symbols, answers = (part.to(device) for part in batch(BATCH, generator))
         logits, weights = model.train()(symbols)
@@ -128,7 +131,13 @@ def measure(setting: dict, *, device: torch.device) -> dict:
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    return {"curve": curve, **{name: curve[-1][name] for name in ("keys", "accuracy", "loss")}}
+    return {"parameters": parameters(model), "curve": curve}
+
+
+def _is_scored(update: int) -> bool:
+    """Every tenth update of the first budget, then every 40th, then every 160th."""
+    return update % next((step for step, end in zip((10, 40), BUDGETS, strict=False)
+                          if update <= end), 160) == 0  # fmt: skip
 
 
 @torch.no_grad()
@@ -144,31 +153,56 @@ def _score(model: Model, symbols: Tensor, answers: Tensor) -> dict[str, float]:
 
 
 def settings(quick: bool) -> list[dict]:
-    """Every case and seed; seeds outermost, so that a first look comes early."""
+    """Every case, rate and seed; seeds outermost, so that a first look comes early."""
     return [
-        {"case": case, "seed": seed, "steps": 4 if quick else STEPS}
+        {
+            "case": case,
+            "rate": rate,
+            "seed": seed,
+            "steps": 4 if quick else _steps(case, rate),
+        }
         for seed in (SEEDS[:2] if quick else SEEDS)
+        for rate in (HIGH, LOW)
         for case in CASES
     ]
 
 
+def _steps(case: str, rate: float) -> int:
+    if rate == LOW:  # where every case has learned by the first budget
+        return BUDGETS[case == "no remedy"]
+    return BUDGETS[1 + (case in LONGEST)]
+
+
+def at_budgets(runs: list[dict]) -> list[dict]:
+    """A run for each budget that a run has passed through, with its scores there."""
+    return [
+        {**run, "steps": point["update"], **point}
+        for run in runs
+        for point in run["curve"]
+        if point["update"] in {*BUDGETS, run["steps"]}
+    ]
+
+
 def summarise(runs: list[dict]) -> list[dict]:
-    """One row for each case: medians over seeds at the end, and the curves."""
+    """One row for each case and rate: medians over seeds at each budget, and the curves."""
     return [
         {
             **same,
-            **record.median_intervals(group, ("keys", "accuracy", "loss")),
+            "at": [
+                {**budget, **record.median_intervals(alike, ("keys", "accuracy", "loss"))}
+                for budget, alike in record.grouped(at_budgets(group), ("steps",))
+            ],
             "curves": [run["curve"] for run in group],
         }
-        for same, group in record.grouped(runs, ("case",))
+        for same, group in record.grouped(runs, ("case", "rate"))
     ]
 
 
 def trained(runs: list[dict]) -> list[dict]:
-    """What the training behind the file was, by case."""
+    """What the training behind the file was, by case and rate."""
     return record.training(
-        [run | {"rate": CASES[run["case"]].get("rate", RATE)} for run in runs],
-        ("case",),
+        at_budgets(runs),
+        ("case", "rate"),
         score=lambda run: run["accuracy"],
         of="right answers",
     )
@@ -183,11 +217,10 @@ def main(argv: list[str] | None = None) -> dict:
         results=lambda runs: {
             "task": {"symbols": SYMBOLS, "pairs": PAIRS, "tokens": LENGTH, "batch": BATCH},
             "model": {"layers": LAYERS, "heads": HEADS, "width": WIDTH},
-            "rates": {"low": CALM, "high": RATE},
+            "rates": {"low": LOW, "high": HIGH},
             "cap": CAP,
             "minimum": MINIMUM,
             "dropout": DROPOUT,
-            "steps": runs[0]["steps"],
             "training": trained(runs),
             "rows": summarise(runs),
         },

@@ -20,42 +20,59 @@ WAYS = {
 """Whether residual connections and feed-forward layers are there; colour; place of the label."""
 
 
+def _trained() -> list[tuple[str, dict]]:
+    """Each run of the figure with its name: all at the high rate, and no remedy at the low one."""
+    found = recorded.results("collapse")
+    low, high = found["rates"]["low"], found["rates"]["high"]
+    named = {row["case"]: row for row in found["rows"] if row["rate"] == high}
+    (slow,) = (row for row in found["rows"] if (row["case"], row["rate"]) == ("no remedy", low))
+    return [("high rate" if case == "no remedy" else case, row) for case, row in named.items()] + [
+        ("low rate", slow)
+    ]
+
+
 def collapse_curves() -> None:
-    """Draw effective keys and right answers over the updates, medians of five seeds."""
-    trained = recorded.results("collapse")
+    """Draw effective keys and right answers over the updates, medians of the seeds."""
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.2), layout="constrained")
-        for row, colour in zip(trained["rows"], COLOURS, strict=True):
-            updates = [point["update"] for point in row["curves"][0]]
+        figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.4), layout="constrained")
+        for (name, row), colour in zip(_trained(), COLOURS, strict=True):
+            updates = [point["update"] for point in row["curves"][0]][1:]
             for ax, what in zip(axes, ("keys", "accuracy"), strict=True):
-                seeds = [[point[what] for point in curve] for curve in row["curves"]]
+                seeds = [[point[what] for point in curve][1:] for curve in row["curves"]]
+                style = {"linestyle": "--" if name == "low rate" else "-"}
                 ax.plot(updates, torch.tensor(seeds).median(0).values, color=colour,
-                        label=row["case"] if ax is axes[0] else None)  # fmt: skip
-        axes[0].set(xlabel="update", ylim=(0.8, 9.2))
+                        label=name if ax is axes[0] else None, **style)  # fmt: skip
+        for ax in axes:
+            ax.set(xlabel="update", xscale="log")
+            ax.set_xticks([10, 40, 160, 640, 2560], ["10", "40", "160", "640", "2,560"])
+            ax.minorticks_off()
+        axes[0].set_ylim(0.8, 9.2)
         axes[0].set_title("effective keys, of 9", fontsize=10)
-        axes[1].set(xlabel="update", ylim=(0, 1.02))
+        axes[1].set_ylim(0, 1.02)
         axes[1].set_title("right answers", fontsize=10)
         figure.legend(loc="outside lower center", ncols=3, fontsize=10)
-        figure.suptitle("In 160 updates at too high a rate, QK-norm and the penalty learn")
+        figure.suptitle(
+            "At too high a rate rows that close learn late; rows kept open learn at once"
+        )
         plt.show()
 
 
 def collapse_table() -> None:
     """Print the numbers of that figure."""
-    trained = recorded.results("collapse")
-    print(recorded.origin(trained).replace(" (", "\n(", 1))
-    print(f"right answers after {trained['steps']} updates: median and range of the seeds")
-    for row in trained["rows"]:
-        right = row["accuracy"]
-        print(f"  {row['case']:16} right {right['median']:.2f} "
-              f"({right['low']:.2f} to {right['high']:.2f})")  # fmt: skip
-    print("rates: low {low}, high {high}".format(**trained["rates"]))
-    keys = {row["case"]: row["keys"]["median"] for row in trained["rows"]}
-    print("effective keys a row:")
-    print(
-        f"  high rate {keys['high rate']:.1f}   QK-norm {keys['QK-norm']:.1f}   "
-        f"low rate {keys['low rate']:.1f}"
-    )
+    found = recorded.results("collapse")
+    print(recorded.origin(found).replace(" (", "\n(", 1))
+    print("right answers: median of three seeds (smallest to largest)")
+    budgets = sorted({at["steps"] for _, row in _trained() for at in row["at"]})
+    print(f"  {'updates':16}" + "".join(f"{budget:>20,}" for budget in budgets))
+    for name, row in _trained():
+        right = {at["steps"]: at["accuracy"] for at in row["at"]}
+        told = [f"{r['median']:.2f} ({r['low']:.2f} to {r['high']:.2f})"
+                for r in (right[budget] for budget in budgets if budget in right)]  # fmt: skip
+        print(f"  {name:16}" + "".join(f"{one:>20}" for one in told))
+    print("rates: low {low}, high {high}".format(**found["rates"]))
+    print("effective keys a row, at the last of these updates:")
+    for name, row in _trained():
+        print(f"  {name:16}{row['at'][-1]['keys']['median']:20.1f}")
 
 
 @cache

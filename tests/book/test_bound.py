@@ -50,7 +50,7 @@ ARITHMETIC = {
     },
     "14": {"156": 12 + 4 * 36, "444": 12 * (36 + 1), "288": (12 * 36 + 4 * 36) / 2},
     "15": {"99": 100 * (1 - 0.0125)},  # in the passive, 0.01 of the sentences have more on it
-    "15b": {"0.33": -(0.9 * math.log(0.9) + 0.1 * math.log(0.1))},
+    "15b": {"0.5": 1 / 2},
     "17": {"10.8": math.log(49_152)},  # a blind guess among the pieces
     "16c": {
         "0.25": museum.SCALE,

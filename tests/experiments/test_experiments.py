@@ -55,7 +55,7 @@ ROWS = {
     "backwards": ("model", "steps"),
     "bottleneck": bottleneck.GROUP,
     "by_length": ("model", "steps"),
-    "collapse": ("case",),
+    "collapse": ("case", "rate"),
     "drawers": ("features", "updates"),
     "heads": ("variant", "updates", "rate"),
     "heads_off": ("order",),
