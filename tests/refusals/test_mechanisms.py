@@ -10,6 +10,7 @@ from attnkit import (
     MultiHeadAttention,
     ProjectedAttention,
     SelfAttention,
+    mechanisms,
 )
 from tests.refusals.wrong_calls import assert_line_refused, table
 
@@ -43,7 +44,7 @@ WRONG = table("mechanisms")
 
 @pytest.mark.parametrize("line", WRONG["building"] + WRONG["calls"])
 def test_a_wrong_call_is_refused(line):
-    assert_line_refused(line, globals())
+    assert_line_refused(line, vars(mechanisms) | globals())
 
 
 @pytest.mark.parametrize("module", MECHANISMS.values(), ids=MECHANISMS)
