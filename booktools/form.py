@@ -45,6 +45,7 @@ _UNREAD = (
     "svg",
     ".headerlink",
     ".attnkit-view",
+    ".drawing-frames > li + li",  # a stepper shows one
 )
 
 

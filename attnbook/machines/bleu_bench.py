@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import traitlets as t
-from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from attnbook.machines.base import Machine
@@ -74,7 +73,8 @@ class BleuBench(Machine):
 
     def figure(self) -> Figure:
         now = self.compute()
-        figure, ax = plt.subplots(figsize=(6, 2.2), layout="constrained")
+        figure = Figure(figsize=(6, 2.2), layout="constrained")
+        ax = figure.subplots()
         names = [f"runs of {n}" for n in range(1, MOST + 1)] + ["length"]
         ax.barh(names[::-1], [now["brevity"], *now["shares"][::-1]])
         ax.set_xlim(0, 1)

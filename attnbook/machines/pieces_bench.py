@@ -5,7 +5,6 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import traitlets as t
-from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from attnbook.machines.base import Machine
@@ -34,7 +33,7 @@ class PiecesBench(Machine):
         TypeError: `vocab` is not one of pieces.
 
     Example:
-        >>> vocab = Subwords.build([["low", "lower", "lowest", "low"]], max_size=30)
+        >>> vocab = Subwords.build([["low", "lower", "lowest", "low"]], max_size=27)
         >>> bench = PiecesBench(vocab, words=["lows"])
         >>> bench.compute()["rows"][0]["parts"]
         ['▁', 'l', 'o', 'w', 's']
@@ -69,7 +68,8 @@ class PiecesBench(Machine):
 
     def figure(self) -> Figure:
         rows = self.compute()["rows"]
-        figure, ax = plt.subplots(figsize=(6, 0.4 + 0.3 * len(rows)), layout="constrained")
+        figure = Figure(figsize=(6, 0.4 + 0.3 * len(rows)), layout="constrained")
+        ax = figure.subplots()
         for at, row in enumerate(rows):
             ax.text(0, -at, "  ".join(row["parts"]), family="monospace")
         ax.set_xlim(0, 1)

@@ -59,7 +59,7 @@ function show(now, { page, data: { model, chips, marks } }) {
       return [svg("path", { class: "roof-mark", d: `M${x - 4} ${y - 4}l8 8m-8 0l8 -8` }), text("roof-name", x + 9, y + 5, name)];
     }),
     dot("weights", 6), dot("attention", 6), dot("step", 9));
-  page.table.tHead.rows[0].replaceChildren(...HEAD.map((name) => make("th", { scope: "col", textContent: name })));
+  page.table.tHead.rows[0].replaceChildren(...HEAD.map((name) => (name ? make("th", { scope: "col", textContent: name }) : make("td"))));
   page.table.tBodies[0].replaceChildren(...PARTS.map((name) => {
     const { operations, bytes, intensity, seconds, bound } = now[name];
     return make("tr", {}, make("th", { scope: "row" }, make("i", { className: `roof-key-${name}` }), name === "step" ? "both" : name),

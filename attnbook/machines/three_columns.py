@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 import traitlets as t
-from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from attnbook.machines.base import Machine
@@ -107,7 +106,8 @@ class ThreeColumns(Machine):
     def figure(self) -> Figure:
         source, *written = self.runs[self.sentences.index(self.text) if self.text in self.sentences
                                      else 0]  # fmt: skip
-        figure, axes = plt.subplots(1, 3, figsize=(9, 2.8), layout="constrained")
+        figure = Figure(figsize=(9, 2.8), layout="constrained")
+        axes = figure.subplots(1, 3)
         for ax, name, one in zip(axes, self.names, written, strict=False):
             ax.set_title(f"{name}\n{' '.join(one['target'])}", fontsize=8)
             if one["weights"]:

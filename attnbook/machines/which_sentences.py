@@ -60,12 +60,13 @@ class WhichSentences(Machine):
         ValueError: a setting out of range, or vectors of different lengths.
 
     Example:
-        >>> box = WhichSentences("A. B. C.", {"A.": [1, 0], "B.": [0, 1], "C.": [1, 0]}, k=2)
+        >>> vectors = {"It rains.": [1, 0], "We row.": [0, 1], "It pours.": [1, 0]}
+        >>> box = WhichSentences(" ".join(vectors), vectors, k=2)
         >>> box.compute()["chosen"]
         [[0, 2]]
-        >>> box.text = "A. D."
+        >>> box.text = "It rains. Who rows?"
         >>> box.compute()["missing"]
-        ['D.']
+        ['Who rows?']
     """
 
     _kits = (*Machine._kits, "layers", "engine")

@@ -101,9 +101,11 @@ def small_book(folder: Path, nb: NotebookNode, repository: str | None = None) ->
     # Not the weights of the models that the book's machines run, and no archive of what was built.
     config = (ROOT / "_config.yml").read_text("utf8")
     config, found = re.subn(
-        r"(?m)^ *(language_model: true|live_translators:|.*_french|.*_translator)\n", "", config
+        r"(?m)^ *(language_model: true|live_translators:|.*_french|.*_translator|.*one_vector)\n",
+        "",
+        config,
     )
-    assert found == 4, config
+    assert found == 5, config
     (folder / "_config.yml").write_text(config, "utf8")
     shutil.copy(ROOT / ".gitignore", folder)
     urls = f'[project.urls]\nRepository = "{repository}"\n' if repository else ""

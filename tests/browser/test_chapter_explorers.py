@@ -186,7 +186,7 @@ def test_there_are_explorers_to_compare():
 
 @pytest.mark.parametrize("chapter", ["10"])
 def test_where_words_look_at_other_words_they_can_be_seen_as_lines(chapter):
-    (path,) = ROOT.glob(f"chapters/{chapter}_*.ipynb")
+    (path,) = ROOT.glob(f"appendices/exercises/{chapter}_*.ipynb")
     crossing = [state.traits for state in explorers(path) if not state.square]
     assert crossing
     assert [traits["title"] for traits in crossing if "view" not in traits["controls"]] == []

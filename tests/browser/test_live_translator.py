@@ -662,9 +662,9 @@ def test_the_status_speaks_of_what_the_reader_did(live):
 
 
 def test_a_closed_view_leaves_nothing_behind(open_page, kept):
-    # text, hidden, forced, model, beam_size, and the kernel's messages
+    # text, hidden, forced, model, beam_size, off, full_stop, and the kernel's messages
     listeners, heard = render_and_close(open_page, a_live(kept, files=None, embed=True))
-    assert (listeners > 4, heard) == (True, 6)
+    assert (listeners > 4, heard) == (True, 8)
 
 
 def test_two_views_of_one_model_agree(open_page, tmp_path, kept):
