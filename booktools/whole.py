@@ -1,8 +1,10 @@
-"""A build after one that failed, or that was interrupted, begins anew.
+"""A build after one that failed, or that was interrupted, begins anew; one after a change forgets.
 
 Sphinx remembers the pages that it has read, and takes them for sound: it says nothing again of a
 broken link in one of them, and leaves what it had not yet written as it was. So a build leaves a
-mark until it has ended well, and one that finds a mark forgets all that Sphinx remembers.
+mark until it has ended well, and one that finds a mark forgets all that Sphinx remembers. And
+Sphinx forgets a changed page only when it comes to read it: a label or a claim that has moved to a
+page read earlier would be found twice. So all changed pages are forgotten before the first is read.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
 
 MARK = "unfinished"
 """The mark's name, beside what Sphinx remembers."""
@@ -25,6 +28,12 @@ def begin(app: Sphinx, config: Config) -> None:
     (remembered / MARK).touch()
 
 
+def forget(app: Sphinx, env: BuildEnvironment, changed: list[str]) -> None:
+    """Forget what is remembered of the pages that are about to be read."""
+    for name in changed:
+        env.clear_doc(name)
+
+
 def end(app: Sphinx, error: Exception | None) -> None:
     """Remove the mark, unless there was an error, or a warning that counts as one."""
     if error is None and not (app.keep_going and app._warncount):  # -W lets none come so far
@@ -34,5 +43,6 @@ def end(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the steps; Sphinx calls it."""
     app.connect("config-inited", begin, priority=100)
+    app.connect("env-before-read-docs", forget, priority=999)  # the others may add pages
     app.connect("build-finished", end, priority=999)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

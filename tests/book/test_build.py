@@ -79,7 +79,8 @@ def book(tmp_path_factory) -> Path:
         "It has learned {claim}`01-learned||after [^·]*updates`.\n"
     )
     (folder / "plain.md").write_text(
-        "# Plain\n\n```{index} ! trial word\n```\n\n```{glossary}\nmodel\n  A word.\n```\n"
+        "# Plain\n\n```{index} ! trial word\n```\n\n```{glossary}\nmodel\n  A word.\n```\n\n"
+        "(moving)=\n## Moving\n"
     )
     with open(folder / "_toc.yml", "a") as contents:
         contents.write(f"  - file: {CLAIMS}\n  - file: plain\n")
@@ -233,6 +234,14 @@ def test_a_chapters_number_becomes_a_link_when_its_chapter_comes(book):
     edit(book / "_toc.yml", "/01_trial\n", "/01_trial\n  - file: chapters/02_next\n")
     built(book)
     assert chapter_links(book)["chapter 02"] == "../chapters/02_next.html"
+
+
+def test_a_label_may_move_to_a_page_that_is_read_earlier(book):
+    """Sphinx reads page after page, and would find the label where it no longer is."""
+    heading = "(moving)=\n## Moving\n"
+    edit(book / "plain.md", heading, "")
+    (book / f"{HOW}.md").write_text((book / f"{HOW}.md").read_text("utf8") + "\n" + heading, "utf8")
+    built(book)
 
 
 def test_a_stale_chapter_a_dead_control_and_a_claim_without_a_number_stop_the_build(book):
