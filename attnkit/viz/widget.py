@@ -142,8 +142,12 @@ class Widget(anywidget.AnyWidget):
             host=host(),
         )
         path = pathlib.Path(path)
-        path.write_text(page, "utf-8")
-        return path
+        part = path.with_name(f"{path.name}.part")  # what stops here leaves the old page whole
+        try:
+            part.write_text(page, "utf-8")
+            return part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.description()!r})"

@@ -85,6 +85,7 @@ def book(tmp_path_factory) -> Path:
     with open(folder / "_toc.yml", "a") as contents:
         contents.write(f"  - file: {CLAIMS}\n  - file: plain\n")
     write(folder, stale(sound_notebook(ADDRESS)), "chapters/02_draft")
+    edit(folder / "_config.yml", "# giscus: {repo: OWNER/NAME,", "giscus: {repo: Owner/name,")
     built(folder)
     return folder
 
@@ -166,6 +167,14 @@ def test_without_one_the_book_has_no_buttons_that_lead_nowhere(plain):
     assert chapter.find("meta", property="og:image") is None
     assert not (html(plain) / "sitemap.xml").exists()
     assert 'src="/_static/' in (html(plain) / "404.html").read_text("utf8")
+
+
+def test_comments_come_under_chapters_where_the_configuration_names_a_repository(book, plain):
+    (script,) = page(book, CHAPTER).select("section.comments > script")
+    assert script["src"] == "https://giscus.app/client.js"
+    assert (script["data-repo"], script["data-category"]) == ("Owner/name", "General")
+    assert not page(book, "plain").select("section.comments")
+    assert "giscus" not in (html(plain) / f"{CHAPTER}.html").read_text("utf8")
 
 
 def test_the_download_is_a_plain_copy(book):

@@ -67,3 +67,19 @@ def test_the_pages_get_kits_module_and_styles_once_and_the_notebook_none(id_):
     strip_modules(notebook)
     assert traits == {"_anywidget_id": id_, "_esm": STAND_IN}
     assert len(STAND_IN) < 150
+
+
+def test_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch):
+    page = tmp_path / "page.html"
+    page.write_text("the old page")
+
+    def stopped(path, text, encoding):
+        path.write_bytes(text[:100].encode(encoding))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pathlib.Path.write_text", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        AttentionExplorer().save(page)
+    assert [(file.name, file.read_bytes()) for file in tmp_path.iterdir()] == [
+        ("page.html", b"the old page")
+    ]
