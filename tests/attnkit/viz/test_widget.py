@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+import torch
 
 from attnbook.machines import MACHINES
 from attnbook.pages.host import host, module_script, styles
@@ -79,7 +80,7 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch)
 
     monkeypatch.setattr("pathlib.Path.write_text", stopped)
     with pytest.raises(KeyboardInterrupt):
-        AttentionExplorer().save(page)
+        AttentionExplorer(torch.eye(3), torch.eye(3)).save(page)
     assert [(file.name, file.read_bytes()) for file in tmp_path.iterdir()] == [
         ("page.html", b"the old page")
     ]
