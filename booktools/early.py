@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 import myst_nb
+from pydata_sphinx_theme.pygments import get_pygments_stylesheet
 from sphinx.application import Sphinx
 
 SHEET = re.compile(
@@ -24,6 +25,8 @@ SCRIPT = re.compile(r"<script(?=[^>]* src=)[^>]*></script>")
 IMPORT = re.compile(r'@import "([^"]+)";')
 BEFORE = Path(myst_nb.__file__).parent / "static" / "mystnb.css"
 """What MyST-NB puts among the sheets when the pages have been written."""
+CODE = "pygments.css"
+"""The colours of code; the theme sets those of its two modes when the pages have been written."""
 OWN = ("attnkit-", "book.css")
 """How the names of the sheets begin that not all pages have, or that must come last."""
 
@@ -34,16 +37,25 @@ def whole(sheet: Path) -> str:
     return IMPORT.sub(lambda found: whole((sheet.parent / found[1]).resolve()), text)
 
 
-def styles(static: Path, head: str) -> str:
+def colours_of_code(options: dict[str, str]) -> str:
+    """What the theme will write as `CODE`: one style for each of its two modes."""
+    return get_pygments_stylesheet(options["pygments_light_style"], options["pygments_dark_style"])
+
+
+def styles(static: Path, head: str, late: dict[str, str] | None = None) -> str:
     """The links of a page's head, with one in place of those to sheets that all pages share.
 
-    The sheet is written beside them, under a name that follows from its content. One that is not
-    there, or that refers to another file, stays by itself, and so does all that comes after it.
+    `late` has the text of sheets whose files still say something else. The one sheet is written
+    beside them, under a name that follows from its content. One that is not there, or that refers
+    to another file, stays by itself, and so does all that comes after it.
     """
-    head, joined, first = PRELOAD.sub("", head), [], None
+    head, joined, first, late = PRELOAD.sub("", head), [], None, late or {}
     for link in SHEET.finditer(head):
         file = BEFORE if link[2].startswith("mystnb.") else static / link[2]
-        if link[2].startswith(OWN) or not file.is_file() or "url(." in (text := whole(file)):
+        if link[2].startswith(OWN) or not file.is_file():
+            break
+        text = late.get(link[2]) or whole(file)
+        if "url(." in text:
             break
         joined.append((link[0], text))
         first = first or link[1]
@@ -82,7 +94,9 @@ def _late(head: str) -> str:
 
 
 def _offer(app: Sphinx, page: str, template: str, context: dict, doctree: object) -> None:
-    context["early_styles"] = partial(styles, Path(app.outdir) / "_static")
+    options = {**app.builder.theme.get_options(), **app.config.html_theme_options}
+    late = {CODE: colours_of_code(options)}
+    context["early_styles"] = partial(styles, Path(app.outdir) / "_static", late=late)
     # The theme's search begins with a script of the page that calls those before it.
     context["early_scripts"] = scripts if page != "search" else str
 

@@ -114,6 +114,20 @@ def test_the_sheets_of_all_pages_are_one_in_their_order(tmp_path):
     assert "_static/c.css" in early.styles(tmp_path, head)
 
 
+def test_code_has_the_colours_of_both_modes(tmp_path):
+    """When pages are written, the file has Sphinx's own colours, which cannot be read on dark."""
+    (tmp_path / "styles").mkdir()
+    (tmp_path / early.CODE).write_text(".highlight .nf { color: #06287E }")
+    options = {"pygments_light_style": "a11y-high-contrast-light"}
+    text = early.colours_of_code({**options, "pygments_dark_style": "a11y-high-contrast-dark"})
+    head = f'<link rel="stylesheet" href="_static/{early.CODE}?v=1" />'
+    found = early.styles(tmp_path, head, late={early.CODE: text})
+    sheet = (tmp_path / re.search(r'_static/([^"]*)', found)[1]).read_text()
+    assert "06287E" not in sheet
+    for mode in ("light", "dark"):
+        assert f'html[data-theme="{mode}"] .highlight .nf' in sheet
+
+
 def test_no_script_stops_the_page_and_those_of_widgets_come_first():
     head = (
         '<script src="_static/doctools.js"></script><script>let own = 1;</script>'
