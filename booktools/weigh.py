@@ -31,7 +31,7 @@ LATER, LATER_LIMIT = "/live-translator/", 2_000_000
 MODULE_LIMITS = {
     "AttentionExplorer": 75_000,
     "LiveTranslator": 38_000,
-    "AskModel": 18_500,
+    "AskModel": 12_500,
     "HideAWord": 11_600,
     "MaskPainter": 9_500,
 }
@@ -46,6 +46,7 @@ KIT_LIMITS = {
     "translator": 23_000,
     "picture": 7_000,
     "engine": 5_000,
+    "heads": 10_000,
 }
 """Bytes of what the modules of several widgets begin with; a page carries each once."""
 HOST_LIMIT = 3_072

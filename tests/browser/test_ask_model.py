@@ -4,18 +4,24 @@ import json
 import re
 
 import pytest
+import torch
 
 from attnbook.machines import AskModel
 from attnbook.machines import language_model as lm
 from attnbook.machines.engine.in_parts import Part
+from attnkit import masks
 from attnlab import pretrained
 from booktools.weigh import LONG_TASK, from_trace
+from tests.attnbook.machines.test_language_model import weights_of
 from tests.browser.conftest import serving
 from tests.browser.explorer_page import (
     ATTACK,
     THEMES_AND_WIDTHS,
     complaints,
+    control,
+    move,
     settle,
+    snapshot,
     write_page,
 )
 
@@ -46,7 +52,10 @@ def still(open_page, tmp_path):
     def open_(parts=None, **options):
         path = write_page(tmp_path, AskModel(RECORDED, parts=parts, anchor="ask"))
         page, record = open_page(path.as_uri(), **options)
-        page.wait_for_function("document.querySelector('.ask-text span')")
+        page.wait_for_function(
+            "document.querySelector('.ask-text span') "
+            "&& document.querySelector('.heads-open .machine')?.snapshot"
+        )
         return page, page.locator(".machine-ask"), record
 
     return open_
@@ -73,6 +82,47 @@ def wait_until_written(root) -> None:
     )
 
 
+def heads_are_torchs(root, reader, text: str) -> None:
+    """The head in the explorer has torch's weights, and torch's under a mask of its own."""
+    opened, weights = (
+        root.locator(".attnkit-explorer"),
+        reader.read(text, need_weights=True).weights,
+    )
+    count = weights.shape[-1]
+
+    def alike(layer: int, head: int, keep: torch.Tensor) -> None:
+        want = weights[layer, head].double() * keep
+        want = want / want.sum(-1, keepdim=True)
+        found = torch.tensor(snapshot(opened)["weights"])
+        assert float((found - want).abs().max()) < 1e-4
+
+    root.page.wait_for_function(
+        "count => document.querySelector('.attnkit-explorer').snapshot().tokens.length === count",
+        arg=count,
+    )
+    seen = masks.causal(count)
+    alike(13, 8, seen)
+    root.get_by_role("button", name="layer before").click()
+    control(opened, "Head").select_option("layer 12, head 3")
+    settle(root.page)
+    alike(12, 3, seen)
+    assert control(opened, "Mask").locator("option").all_text_contents() == [
+        "causal", "window (causal)"
+    ]  # fmt: skip
+    control(opened, "Mask").select_option("window (causal)")
+    move(opened, "Window", 3)
+    alike(12, 3, masks.sliding_window(count, window=3))
+    control(opened, "Mask").select_option("causal")
+    opened.get_by_role("group", name="Press a word").get_by_role("button").first.click()
+    first = torch.ones(count, count)
+    first[1:, 0] = 0  # its own row sees nothing else
+    found = torch.tensor(snapshot(opened)["weights"])
+    want = weights[12, 3].double() * first * seen
+    assert float((found[1:] - want[1:] / want[1:].sum(-1, keepdim=True)).abs().max()) < 1e-4
+    control(opened, "Head").select_option("layer 12, head 8")
+    root.get_by_role("button", name="next layer").click()
+
+
 def test_it_opens_on_a_recorded_run_and_asks_for_nothing(still):
     page, root, record = still(parts=[Part(10, "0" * 64)])
     assert spans(root) == RECORDED[0]["tokens"]
@@ -81,9 +131,50 @@ def test_it_opens_on_a_recorded_run_and_asks_for_nothing(still):
         settle(page)
         assert spans(root) == run["tokens"]
         assert perplexity(root) == pytest.approx(run["perplexity"], abs=0.06)
-        assert root.locator(".ask-all").is_visible() == bool(run["rows"])
+        assert root.locator(".heads-all").is_visible() == bool(run["rows"])
     assert record.console == []
     assert not any("language-model" in url for url in record.requests)
+
+
+def test_a_recorded_head_is_open_in_the_explorer(still):
+    page, root, record = still()
+    opened, rows = root.locator(".attnkit-explorer"), weights_of(RECORDED[0])
+    count = len(rows)
+
+    def alike(layer: int, head: int, length: int = count) -> None:
+        shown = snapshot(opened)
+        assert shown["seqLen"] == length
+        for i, row in enumerate(shown["weights"]):
+            want = torch.tensor(rows[i][9 * layer + head][: i + 1]).double()
+            assert row[: i + 1] == pytest.approx((want / want.sum()).tolist(), abs=1e-6)
+            assert not any(row[i + 1 :])
+        assert (
+            root.locator(".heads-which").text_content().startswith(f"Layer {layer}, head {head}: ")
+        )
+
+    alike(13, 8)
+    assert opened.locator(".machine-big").text_content() == "0.746"  # it, on animal
+    for name, layer, head in (
+        *(("next layer", 14, 8), ("next head", 14, 0)),
+        *(("head before", 14, 8), ("layer before", 13, 8)),
+    ):  # fmt: skip
+        root.get_by_role("button", name=name).press("Enter")
+        settle(page)
+        alike(layer, head)
+        assert f"Layer {layer}, head {head}" in root.locator("> .machine-live").text_content()
+    move(opened, "Length", 8)  # without a later token none of these moves
+    alike(13, 8, 9)
+    root.locator(".heads-all").click(position={"x": 5, "y": 5})
+    settle(page)
+    alike(0, 0, 9)
+    opened.locator(".explorer-cursor").press("PageDown")
+    opened.locator(".explorer-cursor").press("ArrowUp")
+    settle(page)
+    alike(0, 1, 9)
+    found = root.evaluate("root => root.snapshot()")
+    assert (found["layer"], found["head"], found["token"]) == (0, 1, 7)
+    assert "“because”" in root.locator(".ask-after").text_content()
+    assert record.console == []
 
 
 @pytest.mark.parametrize(("theme", "width"), THEMES_AND_WIDTHS)
@@ -149,6 +240,7 @@ def test_it_reads_and_writes_from_a_file(open_page, browser, book):
     assert "".join(spans(root)) == prompt + reader.generate(prompt, BRIEF["most"])
     count = len(spans(root))
     before = perplexity(root)
+    heads_are_torchs(root, reader, "".join(spans(root)))
 
     root.get_by_label("First token", exact=True).select_option("never seen by others")
     page.wait_for_function("!document.querySelector('.ask-stop').disabled")

@@ -13,5 +13,7 @@ SERVES = (HERE / "files.js", HERE / "serve.js")
 """Those that bring it and answer the page; they stand after."""
 
 STYLE = HERE / "loader.css"
+HEADS_STYLE = HERE / "heads.css"
 
+KITS["heads"] = (HERE / "heads.js",)
 KITS["engine"] = (HERE.parent / "live_translator" / "files.js", HERE / "loader.js")

@@ -47,7 +47,7 @@ class AskModel(Widget):
     It opens on recorded runs, and the model itself comes when the reader presses a button: in
     parts, each checked, from the folder of a built book. A worker then reads, writes and hands over
     the weights of every head; heads can be turned off, the first token hidden or dropped, a window
-    set, and positions moved.
+    set, and positions moved. One of the heads is open in the explorer.
 
     Args:
         recorded: runs, as `booktools.language_model_runs` records them; the first is on show.
@@ -62,9 +62,9 @@ class AskModel(Widget):
         0.0
     """
 
-    _kits = (*Widget._kits, "machines", "engine")
-    _modules = (HERE / "maps.js", HERE / "ask.js")
-    _styles = (engine.STYLE, HERE / "ask.css")
+    _kits = (*Widget._kits, "machines", "engine", "heads")
+    _modules = (HERE / "ask.js",)
+    _styles = (engine.STYLE, engine.HEADS_STYLE, HERE / "ask.css")
 
     recorded = t.List(t.Dict()).tag(sync=True)
     parts = t.List(t.Dict()).tag(sync=True)  # {"bytes", "sha"} of each

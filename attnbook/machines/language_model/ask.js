@@ -1,4 +1,4 @@
-// A language model to ask: recorded runs at once, the model at a button; the kit and maps.js stand before it.
+// A language model to ask: recorded runs at once, the model at a button; the kit, loader.js and heads.js stand before it.
 
 const LAYERS = 30, HEADS = 9;
 const CHANGES = ["off", "first", "window", "keep", "shift", "scale"];
@@ -7,7 +7,6 @@ const PLAIN = { off: [], first: "seen", window: 0, keep: false, shift: 0, scale:
 const WAIT = 350; // ms without another change until the model begins
 const SLOWLY = 700; // ms between two drawings of all maps while words come
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"; // a weight, of 63
-const PLACES = 5; // where a token looked most
 const LONGEST_PROMPT = 60000; // letters; the engine then counts tokens
 const keyOf = (settings, names = RUN) => JSON.stringify(names.map((name) => settings[name]));
 const plainKey = (settings) => keyOf({ ...settings, ...PLAIN });
@@ -28,8 +27,6 @@ const controls = () => [
   slider("Temperature", "temperature", { values: steps(1.6, 0.2), text: (v) => fixed(v, 1) }),
   slider("Top-p", "top_p", { values: steps(1, 0.05).slice(1), text: (v) => fixed(v, 2) }),
   slider("Writes", "most", { values: [8, 16, 24, 48, 96, 192], text: (v) => `${v} tokens` }),
-  slider("Layer", "layer", { max: LAYERS - 1 }),
-  slider("Head", "head", { max: HEADS - 1 }),
   slider("Token", "token", { max: 1023 }),
   button("Turn this head off", (s) => ({ off: s.off.includes(named(s)) ? s.off.filter((one) => one !== named(s)) : [...s.off, named(s)] }),
     (s) => s.off.includes(named(s))),
@@ -37,8 +34,8 @@ const controls = () => [
 ];
 const named = ({ layer, head }) => `${layer}.${head}`;
 const isHead = (name) => /^\d+\.\d$/.test(name) && parseInt(name, 10) < LAYERS;
-const whole0 = (v) => Number.isInteger(v) && v >= 0;
-const fits = { prompt: (v) => typeof v === "string" && v.length <= LONGEST_PROMPT, seed: whole0,
+const whole0 = (v) => Number.isInteger(v) && v >= 0, below = (most) => (v) => whole0(v) && v < most;
+const fits = { prompt: (v) => typeof v === "string" && v.length <= LONGEST_PROMPT, seed: whole0, layer: below(LAYERS), head: below(HEADS),
   off: (v) => Array.isArray(v) && v.every((one) => typeof one === "string" && isHead(one)) };
 
 const stage = `<div class="ask-write"><textarea class="ask-prompt" rows="3" aria-label="Your text" spellcheck="false"></textarea>
@@ -47,10 +44,8 @@ const stage = `<div class="ask-write"><textarea class="ask-prompt" rows="3" aria
 ${FETCH}
 <p class="ask-flag"></p><p class="ask-text" tabindex="0" role="group" aria-label="The text so far"></p>
 <p class="ask-says machine-say"></p><p class="ask-plain machine-score"></p>
-<div class="ask-body machine-body"><div class="ask-maps"><p class="ask-heads machine-head">All heads: layers from left to right, heads from top to bottom</p>
-<canvas class="ask-all" role="img"></canvas><p class="ask-which machine-head"></p><div class="ask-scroll"><canvas class="ask-one" role="img"></canvas></div></div>
-<div class="machine-side"><p class="ask-looks machine-head"></p><ol class="ask-places"></ol>
-<p class="ask-after machine-head"></p><ol class="ask-next"></ol></div></div>`;
+<div class="ask-body machine-body"><div class="ask-maps">${ALL_HEADS}</div>
+<div class="machine-side"><p class="ask-after machine-head"></p><ol class="ask-next"></ol></div></div>${ONE_HEAD}`;
 
 // ---- Recorded runs.
 
@@ -58,7 +53,7 @@ ${FETCH}
 function replay({ tokens, chances, prompt, next, perplexity, written, rows }) {
   let at = 0;
   const heads = LAYERS * HEADS, each = rows && tokens.map((_, i) => Float32Array.from({ length: heads * (i + 1) }, () => LETTERS.indexOf(rows[at++]) / 63));
-  return { tokens: tokens.map((token, i) => ({ token, chance: chances[i], row: each?.[i] })), prompt, perplexity, written, done: "most",
+  return { tokens: tokens.map((token, i) => ({ token, chance: chances[i], row: each?.[i] })), prompt, perplexity, written, done: "most", rounded: true,
     next: next.map((words) => words && words.map(([token, own, chance]) => ({ token, own, chance }))) };
 }
 
@@ -89,12 +84,8 @@ class Asking {
       event.stopPropagation();
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); this.ask(); }
     });
-    on(page.all, "click", ({ offsetX, offsetY }) => {
-      const { clientWidth, clientHeight } = page.all;
-      machine.take({ layer: clamp(Math.floor(offsetX / clientWidth * LAYERS), 0, LAYERS - 1), head: clamp(Math.floor(offsetY / clientHeight * HEADS), 0, HEADS - 1) });
-    });
-    on(page.one, "click", ({ offsetY }) => this.places && machine.take({ token: clamp(Math.floor((offsetY - 2) / this.places.cell), 0, this.shown.tokens.length - 1) }));
-    machine.sized(page.maps, () => this.draw());
+    page.caption.textContent = "All heads: layers from left to right, heads from top to bottom";
+    this.heads = new Heads(page, on, { layers: LAYERS, heads: HEADS, place: (layer, head) => [layer, head], choose: (taken) => machine.take(taken), failed: (why) => this.flag(why) });
   }
 
   get state() { return this.loader.state; }
@@ -236,11 +227,11 @@ class Asking {
 
   /** What is heard when a setting has changed. */
   words() {
-    const { flag, says, which, looks, places } = this.page, list = [...places.children].map((node) => node.textContent.trim());
-    return [flag, says, which, looks].map(({ textContent }) => textContent).filter(Boolean).join(" ") + (list.length ? `: ${list.join(", ")}.` : "");
+    const { flag, says, which } = this.page;
+    return [flag, says, which].map(({ textContent }) => textContent).filter(Boolean).join(" ");
   }
 
-  /** The maps, and in words where the token looked. */
+  /** The maps. */
   draw() {
     const { page, shown, machine } = this, now = machine.now?.();
     if (!shown || !now) return;
@@ -248,23 +239,14 @@ class Asking {
     if (this.busy && performance.now() < this.drawn + SLOWLY) return;
     this.drawn = performance.now();
     const drawn = shown.tokens.findIndex((one) => !one?.row), rows = shown.tokens.slice(0, drawn < 0 ? undefined : drawn).map(({ row }) => row);
-    const token = Math.min(now.token, shown.tokens.length - 1), which = now.layer * HEADS + now.head, style = readStyle(page.root);
-    const look = { rows, colours: shades(style), ink: style.color, accent: style.getPropertyValue("--machine-accent").trim() || style.color };
-    page.maps.classList.toggle("ask-none", !rows.length);
-    page.which.textContent = rows.length ? `Layer ${now.layer}, head ${now.head}${now.off.includes(named(now)) ? ": off, adds nothing" : ""}` : "The maps of this run were not recorded: they come with the model.";
-    page.looks.textContent = "";
-    fill(page.places, [], bar, same);
-    if (!rows.length) return;
-    drawAll(page.all, { ...look, layers: LAYERS, heads: HEADS, off: now.off, chosen: [now.layer, now.head] });
-    const names = shown.tokens.map(({ token }) => nameOf(token));
-    this.places = drawOne(page.one, { ...look, which, names, token, width: page.maps.clientWidth });
-    page.all.ariaLabel = "The weights of all 270 heads as small maps. The sliders Layer and Head choose one.";
-    page.one.ariaLabel = `The weights of layer ${now.layer}, head ${now.head}, a row for each token. The list beside it says where one token looked.`;
-    if (token >= rows.length || token < 0) return;
-    const weights = Array.from({ length: token + 1 }, (_, j) => weightAt(rows, which, token, j));
-    const best = [...weights.keys()].sort((a, b) => weights[b] - weights[a]).slice(0, PLACES);
-    page.looks.textContent = `Here ${quoted(names[token])} looks at`;
-    fill(page.places, best, bar, (node, j) => showBar(node, `${names[j]} (${j}) `, weights[j], 2));
+    page.root.classList.toggle("ask-none", !rows.length);
+    if (!rows.length) {
+      page.which.textContent = "The maps of this run were not recorded: they come with the model.";
+      return this.heads.clear();
+    }
+    const weight = (which, i, j) => (j > i ? 0 : rows[i][which * (i + 1) + j]);
+    this.heads.show({ of: shown, names: rows.map((_, i) => nameOf(shown.tokens[i].token)), weight, causal: true, rounded: shown.rounded },
+      { ...now, token: Math.min(now.token, shown.tokens.length - 1) }, this.busy);
   }
 }
 

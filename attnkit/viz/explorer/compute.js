@@ -6,7 +6,7 @@ function readData(model) {
   const [heads, rows, cols, features] = model.get("shape");
   const kind = model.get("kind"), keys = model.get("key_tokens"), queries = model.get("query_tokens");
   const data = { kind, heads, rows, cols, features, keys, queries: queries || keys, self: !queries,
-    names: model.get("head_names"), headLabel: model.get("head_label"),
+    names: model.get("head_names"), headLabel: model.get("head_label"), masks: model.get("masks"),
     scale: model.get("scale"), scaleLabel: model.get("scale_label") };
   data.labels = { queries: placed(data.queries), keys: placed(keys) };
   if (kind === "frames") return { ...data, ...readFrames(model, data) };

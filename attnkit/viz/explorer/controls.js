@@ -6,7 +6,7 @@ const STAGES = ["scores", "masked scores", "weights"];
 function maskControls(data) {
   const cols = (s) => sizeOf(data, s).cols, fits = (mask) => fitsMask(data, mask);
   return [
-    chooser("Mask", "mask", Object.keys(MASKS).map((mask) =>
+    chooser("Mask", "mask", (data.masks || Object.keys(MASKS)).map((mask) =>
       [mask, maskName(mask) + (fits(mask) ? "" : ": needs queries and keys to be the same tokens"),
         !fits(mask)])),
     ...MASK_SETTINGS.map(({ mask, label, setting, least, most = same, text = keys }) => ({ mask, ...slider(label, setting,
