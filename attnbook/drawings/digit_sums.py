@@ -6,12 +6,14 @@ from attnbook.drawings.sheet import NARROW, Sheet
 DIGITS = (3, 9, 4, 4, 0, 7, 5, 8)
 ASKED = 2
 """The place at which the drawing looks."""
-NEEDS = (
-    ("the digit itself", "residual connection"),
-    ("the digit before it", "attention"),
-    ("which one comes before", "positions"),
-    ("a table of sums", "feed-forward network"),
+PARTS = (
+    ("positions", "which comes before"),
+    ("attention", "the digit before it"),
+    ("residuals", "the digit itself"),
+    ("norms", "nothing it asks for"),
+    ("feed-forward", "a table of sums"),
 )
+"""What can be taken out, and what the task would need of it."""
 
 
 def answers() -> list[int]:
@@ -21,44 +23,53 @@ def answers() -> list[int]:
 
 
 def draw(narrow: bool) -> Sheet:
-    """Digits above, answers below, and under them what an answer needs."""
-    sheet, pitch = Sheet(NARROW, 290, 14), 42
-    xs = [23 + pitch * place for place in range(len(DIGITS))]
-    for place, (x, digit, answer) in enumerate(zip(xs, DIGITS, answers(), strict=True)):
+    """Digits above, answers below; between them a layer, and what each part of it is for."""
+    sheet, pitch, label = Sheet(NARROW, 364, 13), 24, 212
+    xs = [15 + pitch * place for place in range(len(DIGITS))]
+    asides = [x + pitch / 2 for x in xs]
+    sheet.rect(xs[0] + 4, 108, asides[-1] - xs[0] + 4, 32, "d-weight d-veil", 5)
+    for place, (x, aside, digit, answer) in enumerate(
+        zip(xs, asides, DIGITS, answers(), strict=True)
+    ):
         asked = place == ASKED
-        before = place == ASKED - 1
-        sheet.rect(x - 15, 22, 30, 30, "d-state " + ("d-new" if asked or before else "d-box"), 5)
-        sheet.text(x, 37, str(digit), style="d-bold" if asked or before else "")
-        sheet.rect(x - 15, 112, 30, 30, "d-value " + ("d-new" if asked else "d-box"), 3)
-        sheet.text(x, 127, str(answer), style="d-bold" if asked else "")
-        sheet.line([(x, 54), (x, 108)], "state", style="d-thin")
-        if place:
-            sheet.line([(xs[place - 1], 54), (x, 108)], "weight", style="d-thin")
-    sheet.arrow([(xs[ASKED], 54), (xs[ASKED], 109)], "state", style="d-thick")
-    sheet.arrow([(xs[ASKED - 1], 54), (xs[ASKED] - 3, 109)], "weight", style="d-thick")
-    sheet.text(4, 9, "it reads eight digits", anchor="start", size=12.5)
-    sheet.text(4, 157, "it answers eight sums, without the tens", anchor="start", size=12.5)
+        bold = asked or place == ASKED - 1
+        sheet.rect(x - 11, 20, 22, 26, "d-state " + ("d-new" if bold else "d-box"), 4)
+        sheet.text(x, 33, str(digit), style="d-bold" if bold else "")
+        sheet.text(x, 63, str(place), style="d-muted")
+        sheet.arrow([(x, 75), (x, 290)], "state", style="d-thick" if asked else "d-thin")
+        sheet.line([(x, 84), (aside, 84), (aside, 108)], "state", style="d-thin")
+        sheet.line([(aside, 140), (aside, 152), (x, 152)], "state", style="d-thin")
+        sheet.line([(x, 176), (aside, 176), (aside, 256), (x, 256)], "state", style="d-thin")
+        for y in (96, 192):
+            sheet.rect(aside - 6, y - 5, 12, 10, "d-state d-solid", 5)
+        sheet.rect(aside - 6, 208, 12, 34, "d-state d-box", 3)
+        for y in (152, 256):
+            sheet.plus(x, y, 6)
+        sheet.rect(x - 11, 294, 22, 26, "d-value " + ("d-new" if asked else "d-box"), 3)
+        sheet.text(x, 307, str(answer), style="d-bold" if asked else "")
+    sheet.arrow([(asides[ASKED - 1], 108), (asides[ASKED], 140)], "weight", style="d-thick")
+    sheet.text(4, 8, "it reads eight digits", anchor="start", size=12.5)
+    sheet.text(4, 334, "it answers eight sums, without the tens", anchor="start", size=12.5)
     a, b = DIGITS[ASKED], DIGITS[ASKED - 1]
-    sheet.text(
-        4, 190, f"{b} + {a} = {a + b}, so {(a + b) % 10} needs", anchor="start", style="d-bold"
-    )
-    for row, (need, part) in enumerate(NEEDS):
-        y = 214 + 20 * row
-        sheet.text(12, y, need, anchor="start", size=12.5)
-        sheet.arrow([(178, y), (194, y)])
-        sheet.text(200, y, part, anchor="start", size=12.5)
+    total = f"{b} + {a} = {a + b}, and so {(a + b) % 10}"
+    sheet.text(4, 354, total, anchor="start", style="d-bold")
+    for y, (name, need) in zip((63, 118, 155, 192, 229), PARTS, strict=True):
+        sheet.text(label, y - 8, name, anchor="start", style="d-bold", size=12.5)
+        sheet.text(label, y + 7, need, anchor="start", size=12)
+    sheet.text(label, 268, "all of it twice", anchor="start", style="d-muted", size=12)
     return sheet
 
 
 DRAWING = Drawing(
     name="digit-sums",
-    title="Add each digit to the one before it: four needs, and a part of a layer for each.",
+    title="Five parts, and what the task would need each of them for.",
     description=(
         "Eight digits, 3 9 4 4 0 7 5 8, and below them the answers 3 2 3 8 4 7 2 3: each is the "
         "sum of the digit above and the one before it, without the tens. For the third, 9 + 4 = "
-        "13, so 3. It needs the digit itself, as a residual connection keeps it; the digit before "
-        "it, which attention fetches; which one comes before, which positions say; and a table of "
-        "sums, for which there is the feed-forward network."
+        "13, so 3. Between them a layer. Positions, 0 to 7, would say which digit comes before. "
+        "Attention would bring the digit before it, a residual connection keep the digit itself, "
+        "and a feed-forward network hold a table of sums. Norms bring nothing that the task asks "
+        "for. A second layer like it follows."
     ),
     draw=draw,
 )

@@ -10,9 +10,9 @@ const middle = (list) => {
 };
 
 function compute({ curves, asked }, { part, rate, guess }) {
-  const medians = curves[part][rate].map(([updates, seeds]) => [updates, 100 * middle(seeds)]);
-  const [, right] = medians.find(([updates]) => updates === asked);
-  return { medians, right, missed: Math.abs(guess - right) };
+  const of = (one) => curves[one][rate].map(([updates, seeds]) => [updates, 100 * middle(seeds)]);
+  const medians = of(part), [, right] = medians.find(([updates]) => updates === asked);
+  return { medians, first: of(0), right, missed: Math.abs(guess - right) };
 }
 
 // ---- The page.
@@ -36,7 +36,7 @@ const words = ({ shown, guess, right, missed }, { asked }) => (shown
   : `You guess ${guess}% right after ${whole(asked)} updates`);
 
 function show(now, { page, data: { names, rates, curves, asked, luck } }) {
-  const { part, rate, guess, shown, medians } = now, all = curves.flat(2).map(([updates]) => updates), ticks = [...new Set(all)].sort((a, b) => a - b);
+  const { part, rate, guess, shown, medians, first } = now, all = curves.flat(2).map(([updates]) => updates), ticks = [...new Set(all)].sort((a, b) => a - b);
   const [least, most] = [ticks[0], ticks.at(-1)].map(Math.log);
   const x = (updates) => LEFT + 16 + (Math.log(updates) - least) / (most - least) * (WIDE - LEFT - 36), y = (share) => LOW - share / 100 * TALL;
   const name = names[part], end = { text_anchor: "end" }, centre = { text_anchor: "middle" };
@@ -48,8 +48,12 @@ function show(now, { page, data: { names, rates, curves, asked, luck } }) {
   parts.push(...ticks.flatMap((updates) => [rule("guess-grid", x(updates), TOP, x(updates), LOW), text("", x(updates), LOW + 17, whole(updates), centre)]),
     text("guess-name", WIDE, LOW + 38, "updates, each time from the start", end), rule("guess-luck", LEFT, y(100 * luck), WIDE, y(100 * luck)),
     text("guess-name", WIDE, y(100 * luck) + 14, "knowing only its own digit", end));
+  const path = (points) => `M${points.map(([updates, share]) => `${x(updates)},${y(share)}`).join("L")}`;
   if (shown) {
-    parts.push(svg("path", { class: "guess-curve", d: `M${medians.map(([updates, share]) => `${x(updates)},${y(share)}`).join("L")}` }),
+    if (part) {
+      parts.push(svg("path", { class: "guess-whole", d: path(first) }), text("guess-name", WIDE, y(84), names[0] === "nothing" ? "dotted: the whole model" : `dotted: without ${names[0]}`, end));
+    }
+    parts.push(svg("path", { class: "guess-curve", d: path(medians) }),
       ...curves[part][rate].flatMap(([updates, seeds]) => seeds.map((share) => svg("circle", { class: "guess-seed", cx: x(updates), cy: y(100 * share), r: 4 }))));
   }
   const [a, b] = [x(asked), y(guess)];

@@ -17,7 +17,8 @@ class PartGuess(Machine):
 
     Args:
         parts: for each part that is taken out, for each learning rate, for each number of updates,
-            the shares of the seeds. The names are shown; all parts have the same rates.
+            the shares of the seeds. The names are shown; all parts have the same rates. The curve
+            of the first is dotted behind that of each other.
         asked: the number of updates whose median is to be guessed; every curve has it.
         luck: a share to draw as a line: that of guessing.
         part: the place of the one on show. A trait, as are the next three: set them and the page
@@ -82,10 +83,13 @@ class PartGuess(Machine):
         )
 
     def compute(self) -> dict:
-        curve = self.curves[self.part][self.rate]
-        medians = [[n, 100 * median_interval(seeds)[0]] for n, seeds in curve]
+        medians, first = (
+            [[n, 100 * median_interval(seeds)[0]] for n, seeds in self.curves[part][self.rate]]
+            for part in (self.part, 0)
+        )
         right = dict(medians)[self.asked]
-        return {"medians": medians, "right": right, "missed": abs(self.guess - right)}
+        missed = abs(self.guess - right)
+        return {"medians": medians, "first": first, "right": right, "missed": missed}
 
     def figure(self) -> Figure:
         figure, ax = plain_axes(
@@ -94,6 +98,7 @@ class PartGuess(Machine):
             or f"Without {self.names[self.part]}, at a rate of {self.rates[self.rate]:g}",
         )
         if self.shown:
+            ax.plot(*zip(*self.compute()["first"], strict=True), ":", color="#666666")
             ax.plot(*zip(*self.compute()["medians"], strict=True), "o-", color="#262c33")
         ax.plot([self.asked], [self.guess], "D", color="#b34700")
         ax.set(xscale="log", ylim=(-2, 104), xlabel="updates", ylabel="right answers, %")

@@ -95,6 +95,7 @@ def test_digit_sums_are_the_experiments():
     assert len(digit_sums.DIGITS) == parts.PLACES
     description = DRAWINGS["digit-sums"].description
     assert " ".join(map(str, digit_sums.answers())) in description
+    assert sorted(name for name, _ in digit_sums.PARTS) == sorted(set(parts.PARTS) - {"nothing"})
 
 
 def test_growing_table_shows_what_autograd_keeps():

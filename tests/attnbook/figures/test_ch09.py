@@ -27,12 +27,26 @@ def test_every_switch_has_a_bar_as_long_as_what_is_left(shown):
 def test_the_lines_of_the_parts_are_the_recorded_medians(shown):
     ch09b.parts()
     rows = recorded.results("parts")["rows"]
-    lines = [line for line in shown[0].axes[0].lines if line.get_linestyle() != "None"]
+    drawn = [line for line in shown[0].axes[0].lines if line.get_linestyle() != "None"]
+    lines = [line for line in drawn if line.get_gid() != "ceiling"]
     assert len(lines) == len(ch09b.PARTS)
+    flat = [line.get_ydata()[0] for line in drawn if line.get_gid() == "ceiling"]
+    assert flat == list(ch09b.ceilings().values())
     for part, line in zip(ch09b.PARTS, lines, strict=True):
         expected = {row["updates"]: row["interval"]["median"] for row in rows
                     if row["without"] == part}  # fmt: skip
         assert dict(zip(*line.get_data(), strict=True)) == pytest.approx(expected, abs=1e-5)
+
+
+def test_no_bet_on_the_digit_before_beats_the_ceilings():
+    generator = torch.Generator().manual_seed(0)
+    digits = torch.randint(10, (20_000, 8), generator=generator)
+    before = torch.cat([torch.zeros_like(digits[:, :1]), digits[:, :-1]], 1)
+    counts = torch.nn.functional.one_hot(digits, 10).sum(1, keepdim=True)  # (B, 1, 10)
+    others = counts - torch.nn.functional.one_hot(digits, 10)  # (B, 8, 10)
+    others[..., 0] += 1  # the first place
+    right = (others.argmax(-1) == before).double().mean().item()
+    assert right == pytest.approx(ch09b.ceilings()["positions"], abs=0.003)
 
 
 @torch.no_grad()

@@ -34,6 +34,9 @@ def test_medians_and_what_was_missed(settings):
     now = machine.compute()
     curve = list(list(PARTS.values())[machine.part].values())[machine.rate]
     assert now["medians"] == [[n, 100 * statistics.median(curve[n])] for n in curve]
+    first = next(iter(PARTS.values()))
+    whole = list(first.values())[machine.rate]
+    assert now["first"] == [[n, 100 * statistics.median(whole[n])] for n in whole]
     assert now["right"] == 100 * statistics.median(curve[250])
     assert now["missed"] == abs(machine.guess - now["right"])
 

@@ -1,6 +1,12 @@
 """Answers to the exercises of chapter 09 that are wrong, and what the checks must say of them."""
 
-CHECKS = {1: "check_count", 2: "check_layer", 3: "check_rate", 4: "check_apart", 5: "check_itself"}
+CHECKS = {
+    1: "check_count",
+    2: "check_layer",
+    3: "check_unordered",
+    4: "check_apart",
+    5: "check_itself",
+}
 
 WRONG = {
     (1, "no biases"): (
@@ -29,14 +35,20 @@ WRONG = {
         "lambda x, a, n1, n2, l1, l2, first: my_layer(x, a, n1, n2, Linear(l1), l2, first)",
         "off by",
     ),
-    (3, "the greater of the two"): (
-        "lambda t, E, w: E**-0.5 * max(t**-0.5, t * w**-1.5)",
-        "step 1, embed_dim 512, warm_up 4000: expected",
+    (3, "forgets the first place"): (
+        "lambda others: max(range(10), key=lambda d: (others.count(d), d))",
+        "[0, 1, 2, 3, 4, 5, 6]: 6 is right in 1 of the eight cases, 0 in 2.",
     ),
-    (3, "without the width"): ("lambda t, E, w: min(t**-0.5, t * w**-1.5)", "expected"),
-    (3, "never falls"): ("lambda t, E, w: E**-0.5 * t * w**-1.5", "step 8000"),
-    (3, "never rises"): ("lambda t, E, w: E**-0.5 * t**-0.5", "step 1,"),
-    (3, "counts from 0"): ("lambda t, E, w: rate(t + 1, E, w)", "step 1,"),
+    (3, "always the first"): ("lambda others: others[0]", "is right in"),
+    (3, "always nothing"): ("lambda others: 0", "0 is right in 1 of the eight cases, 7 in 2."),
+    (3, "counts the 0 twice"): (
+        "lambda others: max(range(10), key=lambda d: others.count(d) + 2 * (d == 0))",
+        "0 is right in",
+    ),
+    (3, "how often in place of which"): (
+        "lambda others: max(others.count(d) for d in others) / 8",
+        "expected a number from 0 to 9",
+    ),
     (4, "lets everything pass"): ("lambda part: True", "let pass this one: a norm over places."),
     (4, "lets nothing pass"): ("lambda part: False", "turn down this one: layer norm."),
     (4, "eval mode only"): ("lambda part: apart(part, modes=(False,))", "train mode only"),
