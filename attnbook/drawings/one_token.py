@@ -52,49 +52,52 @@ WAY = (
 )
 """The token "is" of results/one_token.json; a space alone is written ␣."""
 
-TELL = 0.3  # the least weight that is written in full ink
-PITCH, TOP, SMALL = 15.5, 48, 11.5
+TELL = 0.55  # the least weight that is written beside its dot
+LAYERS = (0, 5, 10, 16, 20, 23, 29)
+PITCH, TOP, SIZE = 13, 46, 12.5
+COLUMNS = {"The": 62, "capital": 131, "of": 180, "France": 226, "is": 272}
+BAR, LONG, SAYS = 30, 64, 282
 
 
 def way(narrow: bool) -> Sheet:
     """A row a layer, the first at the bottom as a state rises: rests, looks, would say."""
     width = NARROW if narrow else WIDE
     stretch = width / NARROW
-    high = TOP + PITCH * len(WAY)
-    sheet = Sheet(width, high + 34, SMALL)
-    bar, looks, says = 26 * stretch, 126 * stretch, 252 * stretch
-    long = 62 * stretch
+    foot = TOP + PITCH * len(WAY)
+    sheet = Sheet(width, foot + 38, SIZE)
     heads = (
-        (bar, "weight on the", "first token"),
-        (looks, "looks most", "elsewhere at"),
-        (says, "would say,", "ending here"),
+        (BAR * stretch, "start", "weight on", "the first"),
+        (COLUMNS["of"] * stretch, "middle", "one head looks", "most at"),
+        ((SAYS - 14) * stretch, "start", "would say,", "ending here"),
     )
-    for x, *lines in heads:
+    for x, anchor, *lines in heads:
         for line, words in enumerate(lines):
-            sheet.text(x, 10 + 15 * line, words, anchor="start", style="d-bold")
-    sheet.text(0, 40, "layer", anchor="start", style="d-muted")
+            sheet.text(x, 10 + 15 * line, words, anchor=anchor, style="d-bold")
+
+    def level(layer: float) -> float:
+        return foot - PITCH * (layer + 0.5)
+
+    for layer in LAYERS:
+        sheet.text(20, level(layer), str(layer), anchor="end", style="d-muted")
+    sheet.text(0, foot + 22, "layer", anchor="start", size=11.5, style="d-muted")
+    sheet.arrow([(COLUMNS["is"] * stretch, foot + 8), (COLUMNS["is"] * stretch, TOP - 8)], "state")
     for layer, row in enumerate(WAY):
-        y = high - PITCH * (layer + 0.5)
-        sheet.text(16, y, str(layer), anchor="end", style="d-muted")
-        sheet.bar(bar, y - 4.5, long, 9, row.first)
-        sheet.text(bar + long + 4, y, f"{row.first:.2f}", "weight", anchor="start")
-        style = "d-bold" if row.weight >= TELL else "d-muted"
-        role = "key" if row.weight >= TELL else None
-        sheet.text(looks, y, row.token, role, anchor="start", style=style)
-        sheet.text(looks + 50, y, f"{row.weight:.2f}", anchor="start", style="d-muted")
-        sheet.text(looks + 79, y, f"head {row.head}", anchor="start", style="d-muted")
-        last = "d-bold" if row.says == "Paris" else ""
-        sheet.text(says, y, row.says, anchor="start", style=last)
-        sheet.text(says + 49, y, f"{row.chance:.2f}", anchor="start", style="d-muted")
-    y = high + 20
-    sheet.text(0, y, "begins as", anchor="start", style="d-muted")
-    x = 62
-    for token in TOKENS:
-        wide = 12 + 7 * len(token)
-        now = token == "is"
-        sheet.shape("state", x, y - 11, wide, 22, style="d-new" if now else "d-box")
-        sheet.text(x + wide / 2, y, token, "state", style="d-bold" if now else "")
-        x += wide + 6
+        y, x = level(layer), COLUMNS[row.token] * stretch
+        sheet.bar(BAR * stretch, y - 4, LONG * stretch, 8, row.first)
+        sheet.circle(x, y, 6 * row.weight**0.5, "d-key d-solid")
+        if row.weight >= TELL:
+            sheet.text(x + 10, y, f"{row.weight:.2f}", "key", anchor="start", style="d-bold")
+        if row.says not in (".", "␣"):
+            style = "d-bold" if row.says == "Paris" else ""
+            sheet.text(SAYS * stretch, y, row.says, anchor="start", style=style)
+    for line, words in enumerate(("elsewhere", "a full stop", "or a space")):
+        sheet.text(SAYS * stretch, level(13 - 1.2 * line), words, size=11.5, anchor="start",
+                   style="d-muted")  # fmt: skip
+    for token, middle in COLUMNS.items():
+        wide, now = 12 + 7 * len(token), token == "is"
+        x = middle * stretch
+        sheet.shape("state", x - wide / 2, foot + 11, wide, 22, style="d-new" if now else "d-box")
+        sheet.text(x, foot + 22, token, "state", style="d-bold" if now else "")
     return sheet
 
 
@@ -104,11 +107,12 @@ DRAWING = Drawing(
     description=(
         "The last token of The capital of France is, in each of thirty layers, the first at the "
         "bottom. Bars: the mean weight of its nine heads on the first token, from 0.16 in layer 1 "
-        "to 0.94 in layer 20, mostly above 0.6. Beside them the token that one head looks at "
-        "most, the first and itself apart: of and capital up to layer 13, with weights up to "
-        "0.89, then mostly France, 0.78 in layer 16 and 0.90 in layer 23. At the right, the word "
-        "that the model would say if it ended there: a full stop or a space nearly everywhere, "
-        "the from layer 24 on, capital after layer 28, and Paris only after the last, 0.77."
+        "to 0.94 in layer 20, mostly above 0.6. Beside them a dot for the token that one head "
+        "looks at most, the first and itself apart, larger with its weight: of and capital up to "
+        "layer 13, with weights up to 0.89, then mostly France, 0.78 in layer 16 and 0.90 in "
+        "layer 23. At the right, the word that the model would say if it ended there: a after "
+        "layer 0, the after layers 24, 26 and 27, capital after layer 28, and Paris only after the "
+        "last; a full stop or a space everywhere else."
     ),
     draw=way,
     two_layouts=True,

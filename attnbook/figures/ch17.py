@@ -15,7 +15,15 @@ KEPT = {
     "nothing": "window alone",
 }
 """What the results call a cache, and what the figure calls it."""
-
+PLACES = {
+    "plain": "0, 1, 2, ...",
+    "moved by 7,000": "from 7,000 on",
+    "spread by 2": "twice as far apart",
+    "spread by 8": "8 times as far apart",
+    "none": "none at all",
+    "halves": "wrong pairs (below)",
+}
+"""What the results call the positions that a text was given, and what the table calls them."""
 
 TEXT = "The animal didn't cross the street because it was too tired. The animal didn't cross the"
 HEADS = ((18, 6), (16, 0), (13, 8), (20, 4))
@@ -104,6 +112,15 @@ def sinks() -> None:
         low.legend(loc="upper right", frameon=False)
         low.set_title("Keep the first token, and the window costs little")
         plt.show()
+
+
+def places() -> None:
+    """Print the mean loss on twelve texts, their tokens numbered in six ways."""
+    rows = recorded.results("turned")["rows"]
+    print("places                  loss   more")
+    for row in rows:
+        more = row["mean"] - rows[0]["mean"]
+        print(f"{PLACES[row['positions']]:20} {row['mean']:7.4f} {more:6.2f}")
 
 
 def induction() -> None:
