@@ -37,6 +37,7 @@ class LatentAttention(nn.Module):
         head_dim: features of the other part of a head's key, and of its value; E / H when omitted.
         norm: makes the norm of the latent from `latent_dim`; None for none.
         bias: add a learned bias in the last projection.
+        scale: factor of the scores; 1/sqrt(head_dim + rope_dim) when omitted.
 
     Shapes: query (..., L, E), key (..., S, E) -> output (..., L, E), weights (..., H, L, S).
 
@@ -64,6 +65,7 @@ class LatentAttention(nn.Module):
         head_dim: int | None = None,
         norm: Callable[[int], nn.Module] | None = nn.RMSNorm,
         bias: bool = False,
+        scale: float | None = None,
     ):
         super().__init__()
         self.embed_dim = checks.integer("embed_dim", embed_dim, minimum=1)
@@ -73,7 +75,8 @@ class LatentAttention(nn.Module):
         self.head_dim = checks.integer("head_dim", head_dim, minimum=1)
         self.latent_dim = checks.integer("latent_dim", latent_dim, minimum=1)
         self.rope_dim = checks.integer("rope_dim", rope_dim, minimum=0)
-        self.scale = default_scale(head_dim + rope_dim)
+        whole = default_scale(head_dim + rope_dim)
+        self.scale = whole if scale is None else checks.number("scale", scale)
         self.query_proj = nn.Linear(embed_dim, num_heads * (head_dim + rope_dim), bias=False)
         self.latent_proj = nn.Linear(embed_dim, latent_dim + rope_dim, bias=False)
         self.norm = nn.Identity() if norm is None else norm(latent_dim)

@@ -45,13 +45,16 @@ class MultiHeadAttention(nn.Module):
         embed_dim: features E of query and output, a multiple of `num_heads` unless `head_dim` is
             given.
         num_heads: heads H, at least 1.
-        num_kv_heads: heads of key and value, a divisor of `num_heads`, the same when omitted.
+        num_kv_heads: heads of key and value, a divisor of `num_heads`, the same when omitted. With
+            0 there are no projections of keys and values: a cache gives those of another layer.
         head_dim: features D of a head; embed_dim / num_heads when omitted.
         kdim: features of a key; `embed_dim` when omitted.
         vdim: features of a value; `embed_dim` when omitted.
         bias: add a learned bias in all four projections.
         scale: factor of the scores; 1/sqrt(D) when omitted.
         dropout: probability of dropping a weight in training.
+        qk_norm: makes, from D, a norm of each head's queries, and one of its keys, before they are
+            turned (Henry et al. 2020); None for none.
 
     Shapes: query (..., L, E), key (..., S, kdim), value (..., S, vdim) -> output (..., L, E),
     weights (..., H, L, S). See `forward`.
@@ -84,6 +87,7 @@ class MultiHeadAttention(nn.Module):
         bias: bool = True,
         scale: float | None = None,
         dropout: float = 0.0,
+        qk_norm: Callable[[int], nn.Module] | None = None,
     ):
         super().__init__()
         self.embed_dim = embed_dim = checks.integer("embed_dim", embed_dim, minimum=1)
@@ -92,7 +96,9 @@ class MultiHeadAttention(nn.Module):
         self.num_heads = num_heads = checks.integer("num_heads", num_heads, minimum=1)
         self.head_dim = checks.integer("head_dim", head_dim, minimum=1)
         kv_heads = num_heads if num_kv_heads is None else num_kv_heads
-        self.num_kv_heads = divisor("num_kv_heads", kv_heads, "num_heads", num_heads)
+        if checks.integer("num_kv_heads", kv_heads, minimum=0):
+            divisor("num_kv_heads", kv_heads, "num_heads", num_heads)
+        self.num_kv_heads = kv_heads
         self.kdim = embed_dim if kdim is None else checks.integer("kdim", kdim, minimum=1)
         self.vdim = embed_dim if vdim is None else checks.integer("vdim", vdim, minimum=1)
         checks.flag("bias", bias)
@@ -112,15 +118,17 @@ class MultiHeadAttention(nn.Module):
             self.value_proj = nn.Linear(self.vdim, kv_size, bias=bias)
         self.out_proj = nn.Linear(query_size, embed_dim, bias=bias)
         self.reset_parameters()
+        self.query_norm = None if qk_norm is None else qk_norm(self.head_dim)
+        self.key_norm = None if qk_norm is None or not kv_heads else qk_norm(self.head_dim)
 
     def reset_parameters(self) -> None:
         """Draw new weights as `nn.MultiheadAttention` does: Xavier for the inputs, biases 0."""
         for name, layer in self.named_children():
-            if name == "out_proj":
+            if name in ("out_proj", "query_norm", "key_norm"):
                 layer.reset_parameters()
             else:
                 nn.init.xavier_uniform_(layer.weight)
-            if layer.bias is not None:
+            if getattr(layer, "bias", None) is not None:
                 nn.init.zeros_(layer.bias)
 
     @classmethod
@@ -208,6 +216,8 @@ class MultiHeadAttention(nn.Module):
         key, value, target = check_module(self, query, key, value, need_weights, **dims)
         *lead, L, S = target
         check_hooks(rotate, cache)
+        if cache is None and not self.num_kv_heads:
+            checks.fail("cache", "one that gives keys, for num_kv_heads is 0", "None")
         lead = (*lead, self.num_heads)
         # All is checked before the cache is written to: a refused call leaves it as it was.
         held = 0 if cache is None else getattr(cache, "kept", cache.length)
@@ -216,6 +226,8 @@ class MultiHeadAttention(nn.Module):
         written_out = need_weights or (self.training and self.dropout > 0)
         heads, finite = self.project_heads(query, key, value, mask, written_out)
         query, key, value = heads
+        query = query if self.query_norm is None else project(self.query_norm, query, mask)
+        key = key if self.key_norm is None else project(self.key_norm, key, mask)
         if rotate is not None:
             offset = 0 if cache is None else cache.length
             query, key = turned(rotate, query, offset), turned(rotate, key, offset)
@@ -223,7 +235,7 @@ class MultiHeadAttention(nn.Module):
             key, value = cache.update(key, value)
         call = Call(
             query, key, value, mask, bias, lead=lead,
-            grouped=self.num_kv_heads != self.num_heads,
+            grouped=key.shape[-3] != self.num_heads,
             finite=finite and rotate is cache is None,
         )  # fmt: skip
         output, weights = self.attend(call, need_weights)

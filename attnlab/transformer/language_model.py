@@ -23,7 +23,10 @@ class LanguageModel(nn.Module):
     with :math:`h` from pre-norm layers of self-attention under a causal mask, which is GPT-2's
     form (Radford et al. 2019). Llama's (Touvron et al. 2023) has rotary positions, norms by the
     root mean square, a gated feed-forward network and no biases: `norm="rms"`, `gated=True`,
-    `activation="silu"`, `bias=False`. Train it with
+    `activation="silu"`, `bias=False`. Gemma 3's (2025) has windows in five layers of six, with a
+    base of their own: `window=[512] * 5 + [None]`, `rotary_base=[1e4] * 5 + [1e6]`, and norms at
+    every place: `qk_norm=True`, `norm_after=True`. The attention of gpt-oss (2025) has
+    `window=[128, None]` and `sink=True`. Train it with
     `training.fit(..., loss=training.next_token_loss)`.
 
     Args:
@@ -39,10 +42,14 @@ class LanguageModel(nn.Module):
         max_len: longest text, for "learned" positions alone.
         rotary_base, rotary_layout: of "rotary" positions, as `positions.rotary` takes them.
         window: let a token see only this many tokens, itself included; None for all before it.
+            Of this and of `rotary_base` a list is a pattern, repeated from the first layer to the
+            last.
+        embedding_scale: factor of the embeddings, which are not multiplied where they are W_o.
         tie_embeddings: use the embedding as W_o too (Press and Wolf 2017).
         pad: id of padding, which the loss skips and which fills finished texts; None for none.
-        options: further arguments of `EncoderLayer`: `head_dim`, `gated`, `norm`, `norm_eps` and
-            `bias`.
+        options: further arguments of `EncoderLayer`: `head_dim`, `scale`, `qk_norm`, `sink`,
+            `gated`, `norm`, `norm_eps`, `norm_after` and `bias`; and `kv_from`, of `Encoder`, where
+            layers that share keys have the same window and base.
 
     Shapes: tokens (B, L) -> logits (B, L, V). See `forward` and `generate`.
 
@@ -74,9 +81,10 @@ class LanguageModel(nn.Module):
         activation: str = "gelu",
         positions: str = "rotary",
         max_len: int = 512,
-        rotary_base: float = 10000.0,
+        rotary_base: float | Sequence[float] = 10000.0,
         rotary_layout: str = "interleaved",
-        window: int | None = None,
+        window: int | Sequence[int | None] | None = None,
+        embedding_scale: float = 1.0,
         tie_embeddings: bool = True,
         pad: int | None = None,
         **options: Any,
@@ -87,7 +95,9 @@ class LanguageModel(nn.Module):
         if pad is not None:
             checks.integer("pad", pad, minimum=0, maximum=vocab_size - 1)
         self.pad = pad
-        self.window = None if window is None else checks.integer("window", window, minimum=1)
+        self.embedding_scale = checks.number("embedding_scale", embedding_scale)
+        checks.integer("num_layers", num_layers, minimum=1)
+        rotary_base = _repeated("rotary_base", rotary_base, num_layers)
         self.embedding = nn.Embedding(vocab_size, embed_dim)
         nn.init.normal_(self.embedding.weight, std=0.02)
         self.positions = PositionScheme(
@@ -112,6 +122,16 @@ class LanguageModel(nn.Module):
             norm_first=True,
             **options,
         )
+        #: The window of each layer.
+        self.windows = self.stack.each("window", _repeated("window", window, num_layers))
+        for size in self.windows:
+            if size is not None:
+                checks.integer("window", size, minimum=1)
+        bases = self.stack.each("rotary_base", rotary_base)
+        for number, source in enumerate(self.stack.kv_from or ()):
+            if (self.windows[number], bases[number]) != (self.windows[source], bases[source]):
+                expected = "a layer with the same window and rotary base"
+                checks.fail(f"kv_from[{number}]", expected, str(source))
         self.output = nn.Linear(embed_dim, vocab_size, bias=False)
         if checks.flag("tie_embeddings", tie_embeddings):
             self.output.weight = self.embedding.weight
@@ -159,8 +179,8 @@ class LanguageModel(nn.Module):
         return self.positions.table.max_len if self.positions.kind == "learned" else None
 
     def new_caches(self) -> list[KVCache]:
-        """An empty `KVCache` for each layer."""
-        return self.stack.new_caches(window=self.window)
+        """An empty `KVCache` for each layer that has keys of its own."""
+        return self.stack.new_caches(window=self.windows)
 
     def generate(
         self,
@@ -256,8 +276,19 @@ class LanguageModel(nn.Module):
         if self.pad is not None:  # what stands before a real token is taken for one
             later = (tokens != self.pad).flip(1).cummax(1).values.flip(1)  # (B, L)
             check_padding("tokens", tokens, later, self.pad)
-        x = self.embedding(tokens)  # (B, L, E)
-        x, attending = after_caches(x, self.positions, caches, self.window)
+        x = self.embedding(tokens) * self.embedding_scale  # (B, L, E)
+        own = self.stack.own_keys(len(self.windows))
+        by_window: dict[int | None, list[KVCache]] = {window: [] for window in self.windows}
+        for number, cache in zip(own, caches or (), strict=False):
+            by_window[self.windows[number]].append(cache)
+        placed = {
+            window: after_caches(x, self.positions, held, window)
+            for window, held in by_window.items()
+        }
+        attending: dict[str, Any] = {"rotate": self.positions.rotate}
+        for name in ("mask", "bias"):
+            attending[name] = [placed[window][1][name] for window in self.windows]
+        x, _ = placed[self.windows[0]]
         return self.dropout(x), attending
 
     def _check_prompts(self, tokens: Tensor, lengths: Lengths, max_new_tokens: int) -> Tensor:
@@ -274,3 +305,12 @@ class LanguageModel(nn.Module):
             expected = f"at most {most}, for learned positions end there"
             checks.fail("max_new_tokens", expected, str(max_new_tokens))
         return lengths
+
+
+def _repeated(name: str, value: Any, num_layers: int) -> Any:
+    """A list or tuple repeated up to one item a layer; anything else as it is."""
+    if not isinstance(value, list | tuple):
+        return value
+    if not value:
+        checks.fail(name, "at least one item in the pattern", "none")
+    return [value[number % len(value)] for number in range(num_layers)]

@@ -11,6 +11,7 @@ from attnkit.efficient.cache import KVCache
 from attnkit.functional import Attended
 from attnkit.guard import checks
 from attnkit.mechanisms.multihead import MultiHeadAttention, Rotate
+from attnkit.mechanisms.sink import SinkAttention
 from attnlab.transformer import convert
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -48,28 +49,35 @@ class Layer(nn.Module):
         *,
         num_kv_heads: int | None = None,
         head_dim: int | None = None,
+        scale: float | None = None,
+        qk_norm: bool = False,
+        sink: bool = False,
         dropout: float = 0.1,
         activation: str = "relu",
         gated: bool = False,
         norm_first: bool = False,
         norm: str = "layer",
         norm_eps: float = 1e-5,
+        norm_after: bool = False,
         bias: bool = True,
     ):
         super().__init__()
         checks.integer("hidden_dim", hidden_dim, minimum=1)
         self.norm_first = checks.flag("norm_first", norm_first)
         self.activation = checks.choice("activation", activation, tuple(ACTIVATIONS))
-        heads = {"num_kv_heads": num_kv_heads, "head_dim": head_dim}
+        make = partial(make_norm, norm, eps=norm_eps, bias=bias)
+        heads = {"num_kv_heads": num_kv_heads, "head_dim": head_dim, "scale": scale}
         heads |= {"bias": bias, "dropout": dropout}
+        heads["qk_norm"] = make if checks.flag("qk_norm", qk_norm) else None
+        kind = SinkAttention if checks.flag("sink", sink) else MultiHeadAttention
         # Drawn first and registered last: recorded results depend on both orders.
-        attentions = {
-            name: MultiHeadAttention(embed_dim, num_heads, **heads) for name in self.attentions
-        }
+        attentions = {name: kind(embed_dim, num_heads, **heads) for name in self.attentions}
         self.linear1 = nn.Linear(embed_dim, hidden_dim, bias=bias)
         self.linear2 = nn.Linear(hidden_dim, embed_dim, bias=bias)
         for number in range(1, len(attentions) + 2):
-            self.add_module(f"norm{number}", make_norm(norm, embed_dim, eps=norm_eps, bias=bias))
+            self.add_module(f"norm{number}", make(embed_dim))
+            after = make(embed_dim) if checks.flag("norm_after", norm_after) else nn.Identity()
+            self.add_module(f"after{number}", after)
         self.dropout = nn.Dropout(checks.probability("dropout", dropout))
         for name, attention in attentions.items():
             self.add_module(name, attention)
@@ -111,12 +119,16 @@ class EncoderLayer(Layer):
         hidden_dim: features between the products of the feed-forward network.
         num_kv_heads: heads of key and value, a divisor of `num_heads`; default `num_heads`.
         head_dim: features of a head; default embed_dim / num_heads.
+        scale: factor of the scores; default 1/sqrt(head_dim).
+        qk_norm: norm each head's queries and keys.
+        sink: give each head a learned sink, as `SinkAttention` has.
         dropout: probability of each dropout.
         activation: f, "relu", "gelu", "gelu_tanh" (GPT-2's approximation) or "silu".
         gated: multiply by a third product, the gate.
         norm_first: True for pre-norm.
         norm: "layer" for layer norms, "rms" to divide by the root mean square alone.
         norm_eps: added to the variance, or the mean square, in the norms.
+        norm_after: norm also what each of the two adds to the residual (Gemma 2, 2024).
         bias: learn biases, in the layer norms too.
 
     Shapes: x (B, L, E) -> output (B, L, E), weights (B, H, L, L). See `forward`.
@@ -165,12 +177,12 @@ class EncoderLayer(Layer):
         attend = partial(self.attention, **options, need_weights=need_weights)
         if self.norm_first:
             attended, weights = attend(self.norm1(x))  # (B, L, E), (B, H, L, L)
-            x = x + self.dropout(attended)
-            x = x + self.dropout(self.feed_forward(self.norm2(x)))
+            x = x + self.dropout(self.after1(attended))
+            x = x + self.dropout(self.after2(self.feed_forward(self.norm2(x))))
         else:
             attended, weights = attend(x)  # (B, L, E), (B, H, L, L)
-            x = self.norm1(x + self.dropout(attended))
-            x = self.norm2(x + self.dropout(self.feed_forward(x)))
+            x = self.norm1(x + self.dropout(self.after1(attended)))
+            x = self.norm2(x + self.dropout(self.after2(self.feed_forward(x))))
         return Attended(x, weights)
 
     @classmethod
@@ -213,8 +225,9 @@ class DecoderLayer(Layer):
 
     Args:
         embed_dim, num_heads, hidden_dim: as in `EncoderLayer`.
-        num_kv_heads, head_dim: of both attentions.
-        dropout, activation, gated, norm_first, norm, norm_eps, bias: as in `EncoderLayer`.
+        num_kv_heads, head_dim, scale, qk_norm, sink: of both attentions.
+        dropout, activation, gated, norm_first, norm, norm_eps, norm_after, bias: as in
+            `EncoderLayer`.
 
     Shapes: x (B, L, E), memory (B, S, E) -> output (B, L, E), weights (B, H, L, L),
     cross_weights (B, H, L, S). See `forward`.
@@ -274,16 +287,16 @@ class DecoderLayer(Layer):
         attend_memory = partial(self.cross_attention, **options, need_weights=need_weights)
         if self.norm_first:
             attended, weights = attend(self.norm1(x))  # (B, L, E), (B, H, L, L)
-            x = x + self.dropout(attended)
+            x = x + self.dropout(self.after1(attended))
             attended, cross_weights = attend_memory(self.norm2(x), memory)  # (B, H, L, S)
-            x = x + self.dropout(attended)
-            x = x + self.dropout(self.feed_forward(self.norm3(x)))
+            x = x + self.dropout(self.after2(attended))
+            x = x + self.dropout(self.after3(self.feed_forward(self.norm3(x))))
         else:
             attended, weights = attend(x)  # (B, L, E), (B, H, L, L)
-            x = self.norm1(x + self.dropout(attended))
+            x = self.norm1(x + self.dropout(self.after1(attended)))
             attended, cross_weights = attend_memory(x, memory)  # (B, H, L, S)
-            x = self.norm2(x + self.dropout(attended))
-            x = self.norm3(x + self.dropout(self.feed_forward(x)))
+            x = self.norm2(x + self.dropout(self.after2(attended)))
+            x = self.norm3(x + self.dropout(self.after3(self.feed_forward(x))))
         return DecoderAttended(x, weights, cross_weights)
 
     @classmethod

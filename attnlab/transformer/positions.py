@@ -1,5 +1,6 @@
 """Position schemes of the Transformer: on the embeddings, in the heads, or on the scores."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -31,7 +32,7 @@ class PositionScheme(nn.Module):
         max_len: positions of "learned"; the others need none.
         bidirectional: whether keys ahead of the query are seen, for "relative".
         head_dim: features of a head, for "rotary"; default embed_dim / num_heads.
-        base, layout: of "rotary", as `positions.rotary` takes them.
+        base, layout: of "rotary", as `positions.rotary` takes them; a list has one base a layer.
 
     Raises:
         TypeError: an argument is not of the type named.
@@ -54,7 +55,7 @@ class PositionScheme(nn.Module):
         max_len: int = 512,
         bidirectional: bool = True,
         head_dim: int | None = None,
-        base: float = 10000.0,
+        base: float | Sequence[float] = 10000.0,
         layout: str = "interleaved",
     ):
         super().__init__()
@@ -68,7 +69,9 @@ class PositionScheme(nn.Module):
             if checks.integer("embed_dim", embed_dim, minimum=1) % num_heads and head_dim is None:
                 checks.fail("num_heads", f"a divisor of embed_dim ({embed_dim})", str(num_heads))
             size = embed_dim // num_heads if head_dim is None else head_dim
-            self.rotary = Rotary(size, base=base, layout=layout)
+            listed = isinstance(base, list | tuple)
+            turns = [Rotary(size, base=one, layout=layout) for one in (base if listed else [base])]
+            self.rotary = nn.ModuleList(turns) if listed else turns[0]
         elif kind == "relative":
             self.relative = BucketedRelativeBias(num_heads, bidirectional=bidirectional)
 
@@ -77,9 +80,11 @@ class PositionScheme(nn.Module):
         return self.table(x, offset) if self.kind in ("sinusoidal", "learned") else x
 
     @property
-    def rotate(self) -> Rotate | None:
-        """What `MultiHeadAttention` takes as `rotate`."""
-        return self.rotary if self.kind == "rotary" else None
+    def rotate(self) -> Rotate | list[Rotate] | None:
+        """What `MultiHeadAttention` takes as `rotate`; with a list of bases, one a layer."""
+        if self.kind != "rotary":
+            return None
+        return list(self.rotary) if isinstance(self.rotary, nn.ModuleList) else self.rotary
 
     def bias(
         self,

@@ -9,6 +9,7 @@ measure of what error a dtype allows below that.
 import math
 from collections.abc import Callable
 from contextlib import contextmanager
+from functools import partial
 from typing import NamedTuple
 from unittest.mock import patch
 
@@ -200,12 +201,34 @@ def _sink_peer(module, query, key, value, mask):
     return module.out_proj(output.transpose(1, 2).flatten(-2))
 
 
+def _normed_peer(module, query, key, value, mask):
+    """PyTorch's kernel over queries and keys divided by their root mean square."""
+    weights, biases = (x.split(module.sizes) for x in (module.in_proj.weight, module.in_proj.bias))
+    query, key, value = (
+        F.linear(x, weight, bias).unflatten(-1, (-1, module.head_dim)).transpose(1, 2)
+        for x, weight, bias in zip((query, key, value), weights, biases, strict=True)
+    )
+    query, key = (
+        norm.weight * x / (x.square().mean(-1, keepdim=True) + norm.eps).sqrt()
+        for norm, x in ((module.query_norm, query), (module.key_norm, key))
+    )
+    mask = None if mask is None else mask.expand(query.shape[0], -1, -1)[:, None]
+    output = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, enable_gqa=True)
+    return module.out_proj(output.transpose(1, 2).flatten(-2))
+
+
 def _with_biases(module):
     """Give the biases, which start at 0, something to be wrong about."""
     for name, parameter in module.named_parameters():
         if name.endswith("bias"):
             torch.nn.init.uniform_(parameter, -0.5, 0.5)
     return module
+
+
+def _with_norms(module):
+    for norm in (module.query_norm, module.key_norm):
+        torch.nn.init.uniform_(norm.weight, 0.5, 2)
+    return _with_biases(module)
 
 
 def _with_sinks(module):
@@ -287,6 +310,13 @@ MECHANISMS = [
         "multihead-multiquery",
         lambda: _with_biases(attnkit.MultiHeadAttention(8, 4, num_kv_heads=1)),
         _multihead_peer,
+    ),
+    Mechanism(
+        "multihead-normed",
+        lambda: _with_norms(
+            attnkit.MultiHeadAttention(8, 4, num_kv_heads=2, qk_norm=partial(nn.RMSNorm, eps=1e-3))
+        ),
+        _normed_peer,
     ),
     Mechanism(
         "sink",

@@ -146,6 +146,17 @@ def test_without_norm_rope_or_batch():
     assert not attention(torch.randn(2, 5, 8), torch.randn(2, 0, 8)).output.any()
 
 
+@pytest.mark.parametrize("absorbed", [False, True])
+def test_another_scale_is_that_of_the_queries(attention, absorbed):
+    scaled = LatentAttention(E, H, **SIZES, scale=0.5).double()
+    scaled.load_state_dict(attention.state_dict())
+    with torch.no_grad():
+        attention.query_proj.weight *= 0.5 * math.sqrt(D + ROPE)
+    x = tokens(4)
+    expected = attention(x, rotate=far, absorbed=absorbed).output
+    assert_close(scaled(x, rotate=far, absorbed=absorbed).output, expected, atol=1e-12, rtol=0)
+
+
 def test_a_wrong_rotation_or_cache_is_named_before_the_cache_is_written(attention):
     x, cache = tokens(4), KVCache()
     with pytest.raises(ValueError, match="rotate: expected a function that keeps the shape"):
@@ -161,6 +172,7 @@ def test_a_wrong_rotation_or_cache_is_named_before_the_cache_is_written(attentio
         ({"num_heads": 5}, r"num_heads: expected a divisor of embed_dim \(8\), got 5"),
         ({"latent_dim": 0}, "latent_dim: expected an int of at least 1, got 0"),
         ({"rope_dim": -1}, "rope_dim: expected an int of at least 0, got -1"),
+        ({"scale": math.inf}, "scale: expected a finite number, got inf"),
     ],
 )
 def test_a_size_that_does_not_fit_is_named(options, said):
