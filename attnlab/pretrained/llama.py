@@ -1,5 +1,6 @@
 """Llama (Touvron et al. 2023) and what is built alike, on attnkit's own `LanguageModel`."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,14 +17,22 @@ HONOURED = (
     *("attention_bias", "head_dim", "hidden_act", "hidden_size", "intermediate_size"),
     *("max_position_embeddings", "mlp_bias", "num_attention_heads", "num_hidden_layers"),
     *("num_key_value_heads", "rms_norm_eps", "rope_parameters", "rope_scaling", "rope_theta"),
-    *("sliding_window", "tie_word_embeddings", "vocab_size"),
+    *("sliding_window", "tie_word_embeddings", "vocab_size", "layer_types"),
+    "max_window_layers",  # which layers have a window, where `use_sliding_window`
+    "cache_implementation",  # how a library keeps what a window lets go
     "pretraining_tp",  # the same products, computed in parts
+)
+OF_GEMMA = (
+    *("_sliding_window_pattern", "sliding_window_pattern", "rope_local_base_freq"),
+    *("hidden_activation", "query_pre_attn_scalar"),
 )
 ONLY = {
     "is_llama_config": (True,),
     "rope_interleaved": (False,),
     "partial_rotary_factor": (None, 1, 1.0),
     "is_encoder_decoder": (False,),
+    "use_sliding_window": (None, False),
+    "use_bidirectional_attention": (None, False),
 }
 NAMES = {
     "norm1": "input_layernorm",
@@ -33,6 +42,21 @@ NAMES = {
     "linear1": "mlp.up_proj",
     "linear2": "mlp.down_proj",
 }
+QK_NORMS = {
+    "attention.query_norm": "self_attn.q_norm",
+    "attention.key_norm": "self_attn.k_norm",
+}
+# By model_type, the names that are others.
+OTHERS = {
+    "qwen3": QK_NORMS,
+    "gemma3_text": QK_NORMS
+    | {
+        "after1": "post_attention_layernorm",
+        "norm2": "pre_feedforward_layernorm",
+        "after2": "post_feedforward_layernorm",
+    },
+}
+KINDS = ("full_attention", "sliding_attention")
 
 
 def llama_model(
@@ -40,7 +64,9 @@ def llama_model(
 ) -> LanguageModel:
     """Build a `LanguageModel` in eval mode from the tensors and the `config.json` of a Llama.
 
-    Mistral's (Jiang et al. 2023) is a Llama whose tokens see a window.
+    Mistral's (Jiang et al. 2023) is a Llama whose tokens see a window. Qwen3 (2025) norms queries
+    and keys. Gemma 3 (2025), text alone, does as well, norms what each part adds, scales its
+    embeddings, and has windows in five layers of six, with a base of their own.
 
     Args:
         tensors: by their published names, "model.embed_tokens.weight" and so on.
@@ -67,9 +93,11 @@ def llama_model(
         >>> llama_model(tensors, config)(torch.tensor([[3, 1, 4]])).shape
         torch.Size([1, 3, 10])
     """
-    check_settings(config, HONOURED, ONLY)
+    kind = config.get("model_type")
+    gemma, names = kind == "gemma3_text", NAMES | OTHERS.get(kind, {})
+    check_settings(config, HONOURED + OF_GEMMA * gemma, ONLY)
     heads, layers = needed(config, "num_attention_heads"), needed(config, "num_hidden_layers")
-    tied = config.get("tie_word_embeddings", False)
+    tied = config.get("tie_word_embeddings", gemma)
     biased = config.get("attention_bias", False), config.get("mlp_bias", False)
     with torch.device("meta"):
         model = LanguageModel(
@@ -81,22 +109,70 @@ def llama_model(
             num_layers=layers,
             hidden_dim=needed(config, "intermediate_size"),
             dropout=0.0,
-            activation=activation_of("hidden_act", config.get("hidden_act", "silu")),
+            activation=_activation(config, gemma),
             gated=True,
             norm="rms",
             norm_eps=config.get("rms_norm_eps", 1e-6),
             bias=any(biased),
-            rotary_base=_base(config),
             rotary_layout=layout,
-            window=config.get("sliding_window"),
             tie_embeddings=tied,
+            qk_norm="attention.query_norm" in names,
+            norm_after=gemma,
+            scale=needed(config, "query_pre_attn_scalar") ** -0.5 if gemma else None,
+            embedding_scale=math.sqrt(needed(config, "hidden_size")) if gemma else 1.0,
+            **_layers(config, layers, gemma),
         )
     given = dict(tensors)
-    put_weights(model, _ours(given, model, layers, tied, *biased), assign=True)
+    ours = _ours(given, model, names, tied, *biased)
+    if gemma:  # whose norms keep what they multiply by, less 1
+        ours = {name: x + 1 if _is_norm(name) else x for name, x in ours.items()}
+    put_weights(model, ours, assign=True)
     check_left(given, r".*\.rotary_emb\.inv_freq" + r"|lm_head\.weight" * tied)
     if tied:
         model.output.weight = model.embedding.weight  # the tie that assigning undoes
     return model.eval()
+
+
+def _is_norm(name: str) -> bool:
+    return "norm" in name or "after" in name
+
+
+def _activation(config: Mapping[str, Any], gemma: bool) -> str:
+    name, default = ("hidden_activation", "gelu_pytorch_tanh") if gemma else ("hidden_act", "silu")
+    return activation_of(name, config.get(name, default))
+
+
+def _layers(config: Mapping[str, Any], num_layers: int, gemma: bool) -> dict[str, Any]:
+    """The window and the rotary base of each layer, or those of all.
+
+    A config says so in two ways: a kind for each layer, or that every n-th is full.
+    """
+    size, kinds = config.get("sliding_window"), config.get("layer_types")
+    every = config.get("sliding_window_pattern") or config.get("_sliding_window_pattern")
+    if config.get("use_sliding_window") is False:  # of Qwen's, whose window is then a mere number
+        size = None
+    if kinds is None and gemma:
+        every = every or 6
+        kinds = ["full_attention" if n % every == every - 1 else "sliding_attention"
+                 for n in range(num_layers)]  # fmt: skip
+    if kinds is None:
+        return {"window": size, "rotary_base": _base(config)}
+    if len(kinds) != num_layers:
+        checks.fail("layer_types", f"{num_layers} kinds, one for each layer", str(len(kinds)))
+    near = [checks.choice("layer_types", kind, KINDS) == "sliding_attention" for kind in kinds]
+    if any(near) and size is None:
+        checks.fail("sliding_window", "a number, for layer_types has sliding_attention", "None")
+    windows = [size if windowed else None for windowed in near]
+    if not gemma:
+        return {"window": windows, "rotary_base": _base(config)}
+    given = config.get("rope_parameters") or {}
+    local = {"rope_theta": config.get("rope_local_base_freq")}
+    local["rope_parameters"] = given.get("sliding_attention")
+    far = {"rope_theta": config.get("rope_theta") or 1e6}
+    far |= {"rope_parameters": given.get("full_attention")}
+    far |= {"rope_scaling": config.get("rope_scaling")}
+    bases = [_base(local if windowed else far) for windowed in near]
+    return {"window": windows, "rotary_base": bases}
 
 
 def _base(config: Mapping[str, Any]) -> float:
@@ -115,7 +191,7 @@ def _base(config: Mapping[str, Any]) -> float:
 def _ours(
     given: dict[str, Tensor],
     model: LanguageModel,
-    num_layers: int,
+    names: Mapping[str, str],
     tied: bool,
     attention_bias: bool,
     mlp_bias: bool,
@@ -127,13 +203,15 @@ def _ours(
         "output.weight": words if tied else take(given, "lm_head.weight"),
         "stack.norm.weight": take(given, "model.norm.weight"),
     }
-    for number in range(num_layers):
+    for number in range(len(model.stack.layers)):
         here, there = f"stack.layers.{number}", f"model.layers.{number}"
         for end in ("weight", "bias") if attention_bias else ("weight",):
             parts = [take(given, f"{there}.self_attn.{part}_proj.{end}") for part in "qkv"]
             ours[f"{here}.attention.in_proj.{end}"] = torch.cat(parts)
-        for name, place in NAMES.items():
+        for name, place in names.items():
             ours[f"{here}.{name}.weight"] = take(given, f"{there}.{place}.weight")
+            if _is_norm(name):
+                continue
             if mlp_bias if "mlp" in place else attention_bias and "attn" in place:
                 ours[f"{here}.{name}.bias"] = take(given, f"{there}.{place}.bias")
     # With biases in one of the two parts alone, those of the other are 0.

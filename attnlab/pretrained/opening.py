@@ -19,8 +19,18 @@ from attnlab.pretrained.tokenizer import build_tokenizer
 BUILDERS = {
     "bert": bert_model,
     "gpt2": gpt2_model,
-    "llama": llama_model,
-    "mistral": llama_model,
+    **dict.fromkeys(("llama", "mistral", "ministral", "qwen3", "gemma3_text"), llama_model),
+}
+# What others are made of that is not here, so that an error can say it.
+LACKING = {
+    "gemma2": "a cap on its scores",
+    "gemma3": "a part that sees pictures (its text model alone is a gemma3_text)",
+    "gemma3n_text": "alternating updates of several states",
+    "gpt_oss": "experts",
+    "mixtral": "experts",
+    "qwen3_moe": "experts",
+    "qwen3_next": "layers of the gated delta rule, and experts",
+    "deepseek_v3": "latent attention, and experts",
 }
 
 
@@ -67,7 +77,8 @@ def load(
 
 
 def from_folder(folder: str | Path) -> Reader | LanguageReader:
-    """Open any BERT, GPT-2, Llama or Mistral in the published format, or a GGUF file of a Llama.
+    """Open a model in the published format: a BERT, GPT-2, Llama, Mistral, Ministral, Qwen3 or
+    Gemma 3 (of text), or a GGUF file of a Llama.
 
     A folder holds `config.json`, `model.safetensors` and `tokenizer.json`, and for chats
     `tokenizer_config.json`; or one GGUF file. No checksum is known, so none is checked.
@@ -109,7 +120,10 @@ def _from_parts(
     longest: int | None = None,
     template: str | None = None,
 ) -> Reader | LanguageReader:
-    kind = checks.choice("model_type", config.get("model_type"), tuple(BUILDERS))
+    kind = config.get("model_type")
+    if kind in LACKING:
+        checks.fail("model_type", f"a model without {LACKING[kind]}", repr(kind))
+    checks.choice("model_type", kind, tuple(BUILDERS))
     library = checks.installed("tokenizers", "pretrained")
     try:
         tokenizer = library.Tokenizer.from_file(str(found[published.TOKENIZER]))

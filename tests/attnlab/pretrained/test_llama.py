@@ -112,7 +112,7 @@ def test_every_form_is_what_its_weights_compute_by_hand(config, made, by_hand):
         ({"attn_logit_softcapping": 50.0}, "attn_logit_softcapping: expected no such setting"),
         ({"logits_scaling": 8.0}, "logits_scaling: expected no such setting"),
         ({"num_local_experts": 8}, "num_local_experts: expected no such setting"),
-        ({"layer_types": ["sliding_attention"]}, "layer_types: expected no such setting"),
+        ({"layer_types": ["sliding_attention"]}, "layer_types: expected 2 kinds, one for each"),
         ({"quantization_config": {"bits": 4}}, "quantization_config: expected no such setting"),
         ({"auto_map": {"AutoModel": "mine.Model"}}, "auto_map: expected no such setting"),
         ({"hidden_size": None}, "config: expected a setting hidden_size"),
