@@ -27,7 +27,6 @@ spellcheck="false"><label class="$which">Model<select class="$model">
 <div class="$map" role="tabpanel" aria-label="Weights as a map"><div class="$scroll" tabindex="0" role="group" aria-label="Map"><table class="$table"></table></div>
 <div class="$all-heads" role="group" aria-label="Layers and heads"></div></div>
 <p class="$said"></p>
-<div class="$off"><p class="$off-name"></p><ol class="$worth"></ol><div class="$kinds"></div></div>
 <div class="$walk"><button class="$play" type="button">Play</button>
 <input class="$step" type="range" min="0" aria-label="Word being written">
 <span class="$where"></span><label class="$heads"><span class="$heads-name"></span><select class="$head">
@@ -36,6 +35,7 @@ spellcheck="false"><label class="$which">Model<select class="$model">
 <div><p class="$other-name"></p><ol class="$other"></ol></div></div>
 <div class="$kept"><p class="$kept-name">What the beam kept, best first, and how probable each is</p><ol class="$beam"></ol>
 <p class="$forgiven">Longer sentences are penalised less. Bars are drawn against the most probable.</p></div>
+<div class="$off"><p class="$off-name"></p><ol class="$worth"></ol><div class="$kinds"></div></div>
 <p class="machine-note"></p><p class="machine-live" role="status"></p>`.replaceAll("$", "translator-");
 
 /** A full stop, where a sentence has no end of its own. */
