@@ -118,6 +118,47 @@ BY_RULE = (
 """The first sentence of every tenth part of the test, in alphabetical order."""
 
 
+MEANINGS = {
+    "la vie est un homme riche .": "life is a rich man",
+    "le ventre-cha était un an difficile à l' année .": "the “ventre-cha” was a hard year to year",
+    "199 ans était un ané .": "199 years was an “ané” (no word)",
+    "le chhèle a été un samand .": "the “chhèle” was a “samand” (no words)",
+    "tout le monde a été heureux .": "everyone was happy",
+    "tout le monde semble être nerveux .": "everyone seems to be nervous",
+    "les yeux se sont jamais trop .": "the eyes are never too much (no sentence)",
+    "sa vie est presque grand .": "her life is almost big",
+    "sa vie chat est encore en vie .": "her life cat is still alive",
+    "son vieil est encore en vie .": "her old is still alive",
+    "son beau est l' air de vie .": "her beautiful is the air of life",
+    "j' ai eu mon ciel .": "I had my sky",
+    "j' ai eu mes arbres .": "I had my trees",
+    "j' ai eu mes raisons .": "I had my reasons",
+    "j' ai laissé les armes .": "I left the weapons",
+    "je pense que nous sommes trop tard .": "I think we are too late (in odd French)",
+    "je pense que nous sommes trop en retard .": "I think we are too late",
+    "je suis en train de être en train de être en train de nous en être .": (
+        "I am busy being busy being busy being us of it"
+    ),
+    "je ne suis pas encore prêt .": "I am not ready yet",
+    "je ne suis pas encore fait .": "I am not made yet",
+    "le déjeuner est .": "lunch is",
+    "le déjeuner est en train de déjeuner .": "lunch is having lunch",
+    "le déjeuner est en train .": "lunch is busy",
+    "le compte , c' est le point de la main .": "the account, that is the point of the hand",
+    "c' est juste impresseux .": "it is just “impresseux” (no word)",
+    "c' est juste horrible .": "it is just horrible",
+    "c' est juste maladable .": "it is just “maladable” (no word)",
+    "c' est tout ce que c' est tout .": "it is all that it is all",
+    "tom le parle à vous .": "Tom speaks it to you",
+    "tom est le désèque de vous le faire .": "Tom is the “désèque” to do it to you (no word)",
+    "tom est en train de le faire .": "Tom is doing it",
+    "vous le ferons à le faire .": "you will do it to do it",
+    "qu' as-tu fait ?": "what have you done?",
+    "qu' avez-vous fait ?": "what have you done?",
+}
+"""What the three models write for these sentences, back in English, by one of the authors."""
+
+
 def three_columns(**options: Any) -> ThreeColumns:
     """The machine that translates real English in three ways at once: one vector, Bahdanau's
     attention, a Transformer.
@@ -144,6 +185,7 @@ def three_columns(**options: Any) -> ThreeColumns:
                 "three layers; each step looks back twelve times",
             ),
             "sentences": BY_RULE,
+            "meanings": MEANINGS,
             "text": BY_RULE[2],
             "files": (*file_names("tatoeba-vector", 1), last, first),
         }

@@ -45,7 +45,7 @@ function build(machine) {
   const { page, data: { names, abouts, files, sizes }, on, update, close } = machine;
   page.all.append(...names.map((name, at) => make("section", {}, make("p", { className: "machine-head", textContent: name }),
     make("p", { className: "columns-about", textContent: abouts[at] }),
-    make("p", { className: "columns-written", lang: "fr" }), svg("svg", { class: "columns-picture", aria_hidden: "true" }))));
+    make("p", { className: "columns-written", lang: "fr" }), make("p", { className: "columns-meaning" }), svg("svg", { class: "columns-picture", aria_hidden: "true" }))));
   const book = bookScript(), engines = machine.engines = [];
   page.fetch.hidden = !files.length || !book;
   page.load.textContent = `Load the three models, ${(sizes.reduce((a, b) => a + b, 0) / 1e6).toFixed(1)} MB`;
@@ -119,9 +119,10 @@ function show(now, machine) {
   say(page.say, asks ? page.fetch.hidden ? "A page of the built book reads sentences of your own." : "Load the models, and they read sentences of your own."
     : now.even ? "Bahdanau’s model still has its attention, but each word must get the same weight." : "Three answers, computed one piece of a word after another.");
   [...page.all.children].forEach((section, at) => {
-    const [,, written, picture] = section.children, one = asks ? undefined : columns[at];
+    const [,, written, meaning, picture] = section.children, one = asks ? undefined : columns[at];
     section.classList.toggle("columns-old", own && !machine.ready);
     say(written, one ? detokenize(one.target) || "(nothing)" : "…");
+    say(meaning, (one && data.meanings[one.target.join(" ")]) ?? "");
     if (!one) picture.replaceChildren();
     else if (at) drawMap(picture, source, one, heat(page.root));
     else drawVector(picture, one.vector);
@@ -150,5 +151,5 @@ function drawVector(picture, vector) {
 
 const words = (now, data) => (now.columns.length ? spoken(now.columns, data) : `Your sentence: ${now.text}`);
 
-export default machine({ name: "columns", label: "Three translators", data: ["sentences", "runs", "names", "abouts", "files", "sizes"],
+export default machine({ name: "columns", label: "Three translators", data: ["sentences", "runs", "names", "abouts", "meanings", "files", "sizes"],
   settings: ["text", "even"], stage, controls, build, compute, show, words });

@@ -38,6 +38,8 @@ class ThreeColumns(Machine):
             Bahdanau's, and a `Transformer`.
         abouts: what stands below each name.
         sentences: in English, translated beforehand; the first is on show.
+        meanings: in English, what a column may write, by its words with spaces between them; each
+            stands below what it says.
         files: names under which a built book holds the models, one each; see `file_names`.
         even: whether Bahdanau's model must weigh all words alike; a trait, as is the next.
         text: the sentence; of one that is not in `sentences` a notebook shows nothing.
@@ -65,6 +67,7 @@ class ThreeColumns(Machine):
     sentences = t.List(t.Unicode()).tag(sync=True)
     # of each sentence: its words, what the three write, and the second without a choice
     runs = t.List().tag(sync=True)
+    meanings = t.Dict(value_trait=t.Unicode(), key_trait=t.Unicode()).tag(sync=True)
     files = t.List(t.Unicode()).tag(sync=True)
     sizes = t.List(t.Int()).tag(sync=True)  # bytes of the files
     text = t.Unicode().tag(sync=True)
@@ -76,6 +79,7 @@ class ThreeColumns(Machine):
         *,
         abouts: Sequence[str],
         sentences: Sequence[str],
+        meanings: Mapping[str, str] | None = None,
         files: Sequence[str] = (),
         **rest: Any,
     ):
@@ -92,6 +96,7 @@ class ThreeColumns(Machine):
             abouts=inputs.strings("abouts", abouts, 3),
             sentences=sentences,
             runs=[_run(*found, sentence) for sentence in sentences],
+            meanings=dict(meanings or {}),
             files=inputs.strings("files", files, 3 if files else 0),
             sizes=[len(payload(one, "int8")) for one in found] if files else [],
             **{"text": sentences[0]} | rest,

@@ -52,6 +52,17 @@ def written(text: str) -> list[str]:
 COLUMNS = "[...document.querySelectorAll('.columns-written')].map(e => e.textContent)"
 
 
+def test_what_is_written_is_said_in_english_where_somebody_has(opened):
+    page, _ = opened
+    said = page.locator(".columns-meaning")
+    want = ["her life is almost big", "her life cat is still alive", "her old is still alive"]
+    assert said.all_inner_texts() == want
+    page.get_by_label("look everywhere alike").check()
+    assert said.all_inner_texts() == [want[0], "her beautiful is the air of life", want[2]]
+    page.get_by_label("A sentence in English").fill("Something else")
+    assert said.all_inner_texts() == [""] * 3
+
+
 def test_nothing_is_fetched_before_it_is_asked_for(opened):
     page, record = opened
     page.wait_for_timeout(300)

@@ -37,6 +37,12 @@ def test_the_sentences_of_the_machine_are_chosen_by_rule():
     assert list(translators.BY_RULE) == [sources[row] for row in range(0, len(sources), tenth)]
 
 
+def test_all_that_the_machine_shows_at_first_is_said_in_english():
+    runs = translators.three_columns().runs
+    said = {" ".join(column["target"]) for _, *columns in runs for column in columns}
+    assert said == set(translators.MEANINGS)
+
+
 @pytest.mark.parametrize("name", ["fixed", "additive", "transformer"])
 def test_rounding_to_eight_bits_changes_little(name):
     row = ch10.rows()[name]
