@@ -115,6 +115,16 @@ def test_the_older_words_of_a_config_say_the_same():
     assert torch.equal(pretrained.llama_model(gemma(), new)(TOKENS), old(TOKENS))
 
 
+def test_a_window_that_is_not_used_is_none():
+    norms = ("pre_feedforward", "post_feedforward")
+    tensors = {name: x for name, x in gemma().items() if not any(norm in name for norm in norms)}
+    qwen = SIZES | {"model_type": "qwen3", "tie_word_embeddings": True, "sliding_window": 3}
+    model = pretrained.llama_model(tensors, qwen | {"use_sliding_window": False})
+    assert model.windows == [None] * 6
+    with pytest.raises(ValueError, match="use_sliding_window: expected None or False"):
+        pretrained.llama_model(tensors, qwen | {"use_sliding_window": True})
+
+
 REFUSED = {
     "scaled positions": (
         {"rope_scaling": {"rope_type": "linear", "factor": 8.0}},
