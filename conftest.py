@@ -7,6 +7,7 @@ import gc
 import os
 
 import pytest
+import torch
 from jupyter_client.provisioning import local_provisioner
 from nbval.plugin import IPyNbCell
 
@@ -19,6 +20,12 @@ for name, value in SAME_NUMBERS.items():
     os.environ.setdefault(name, value)
 
 local_provisioner.launch_kernel = forked.launch
+
+# For a kind of device that is not there, `torch.manual_seed` would keep its caller's stack in words
+# in case it comes; that takes longer than most of what the tests ask of a mechanism.
+for kind in (torch.cuda, torch.xpu, torch.mtia):
+    if not kind.is_available():
+        kind.manual_seed_all = lambda seed: None
 
 # Notebooks that read with a published model are skipped where its weights are not. CI has them.
 NEEDS = {

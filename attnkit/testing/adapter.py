@@ -87,7 +87,9 @@ class Adapted:
             key = value = query
         devices = [self.device] if self.device.type == "cuda" else []
         with torch.random.fork_rng(devices), self._mode(train):
-            torch.manual_seed(seed)
+            # `torch.manual_seed` writes down a stack for each kind of device that is not there.
+            on_cpu = self.device.type == "cpu"
+            (torch.default_generator if on_cpu else torch).manual_seed(seed)
             answer = self.run(query, key, value, mask, train, need_weights)
         output, weights = answer if isinstance(answer, tuple) else (answer, None)
         if not isinstance(output, Tensor):
