@@ -6,11 +6,18 @@ import pytest
 import torch
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from attnbook import museum
-from attnbook.drawings import online_softmax
-from attnbook.machines import FastMemory
+from attnbook import museum, recorded
+from attnbook.drawings import mixture, online_softmax
+from attnbook.machines import AdditiveMachine, FastMemory
 from attnbook.machines.online_tiles import SHIFTS
 from booktools import bound, gates, normal_form
+
+
+def unmasked(**step):
+    """The look of chapter 03's machine at a word and six padded places."""
+    kept, sentence = recorded.model("machine_french"), "our girl 's cat was old"
+    return AdditiveMachine(kept, [sentence], padding=6, masked=False, **step).compute()["weighed"]
+
 
 # What no cell shows: by chapter, the number and the arithmetic that gives it, or a function if it
 # takes its time.
@@ -21,6 +28,11 @@ ARITHMETIC = {
         "0.9640": math.tanh(2),
         "3.98": 4 * 0.9951,  # scores by hand, in a table that shows their parts
         "6.90": 4 * 0.7616 + 4 * 0.9640,
+        "0.41": lambda: sum(unmasked(step=5)[-6:]),  # of the machine, a link sets it
+    },
+    "03b": {  # of the drawing, whose shares are the machine's
+        "0.91": mixture.CASES[2].shares["e"],
+        "0.08": mixture.CASES[2].shares["c"],
     },
     "04": {"0.995": math.tanh(3) + math.tanh(0)},
     "05": {"512": 8 * 64, "22.6": (8 * 64) ** 0.5},

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from attnbook import recorded
+from attnbook.drawings import mixture
 from attnbook.machines import LieMachine
 from attnbook.machines.lie_machine import CASES
 from attnbook.recorded import Recorded
@@ -107,3 +108,15 @@ def test_the_model_of_the_page_says_what_the_page_says():
     assert shown.compute()["answer"] != "h"
     shown.word, shown.step, shown.hide, shown.lie = "baggage", 2, "nothing", True
     assert shown.compute()["answer"] == "g"
+
+
+@pytest.mark.parametrize("case", mixture.CASES, ids=lambda case: case.says)
+def test_the_drawing_of_the_mixture_is_the_machines(case):
+    """Its shares, to two digits, are the weights of all that have more than 0.03."""
+    kept = recorded.model("machine_reverse")
+    now = LieMachine(kept, word="headache", step=1, **case.setting).compute()
+    weighed = zip("headache", now["weighed"], strict=True)
+    assert [(letter, round(share, 2)) for letter, share in weighed if share > 0.03] == [
+        (letter, pytest.approx(share)) for letter, share in case.shares.items()
+    ]
+    assert (now["told"], now["answer"]) == (case.last, case.writes)
