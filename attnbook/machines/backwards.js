@@ -54,7 +54,7 @@ aria-hidden="true"></g></svg></div>`;
 
 function wordField() {
   const input = make("input", { type: "text", maxLength: LONGEST, autocapitalize: "none", autocomplete: "off", spellcheck: false });
-  const read = () => input.value.toLowerCase().replace(/[^a-z]/g, "").slice(0, LONGEST);
+  const read = () => input.value.normalize("NFD").toLowerCase().replace(/[^a-z]/g, "").slice(0, LONGEST);
   const one = control("Type a word", input, "word", { show: (s) => { if (input.value !== s.word) input.value = s.word; }, read,
     fits: (v) => typeof v === "string" && /^[a-z]{0,12}$/.test(v) });
   return { ...one, read: () => ({ word: read(), at: -1 }) };

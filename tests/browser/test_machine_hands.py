@@ -4,6 +4,7 @@ import pytest
 
 from attnkit.viz import AttentionExplorer
 from booktools.widget_page import write_page
+from tests.attnbook.machines import test_backwards as backwards
 from tests.attnbook.machines import test_decode_race as race
 from tests.attnbook.machines import test_lamp_machine as lamps
 from tests.attnbook.machines import test_lie_machine as lie
@@ -18,6 +19,16 @@ from tests.browser.explorer_page import (
 )
 
 pytestmark = pytest.mark.browser
+
+# ---- The machine that writes backwards.
+
+
+def test_a_letter_with_an_accent_is_the_letter(show):
+    _, root, _ = show(backwards.make())
+    for typed, word in (("Zoë", "zoe"), ("A.-B. Ñu", "abnu"), ("日", "")):
+        root.get_by_role("textbox").fill(typed)
+        assert snapshot(root)["read"] == word
+
 
 # ---- The plane.
 
