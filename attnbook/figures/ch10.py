@@ -169,6 +169,60 @@ def without_choice() -> None:
         print(f"  {name:14} {score.score:.1f}")
 
 
+GRADES = {"meaning": "Is the meaning kept?", "french": "Is the French right?"}
+BEST = {"meaning": "kept", "french": "right"}
+SHADES = ("#0072B2", "#9CC9E8", "#E3E3E3")
+"""The best grade, the middle one, and the worst."""
+
+
+def judged() -> None:
+    """Draw how many of a hundred translations got each grade, by the first judge."""
+    found = recorded.results("judged")["rows"]
+    names = [row["model"] for row in found]
+    with plt.style.context("attnbook.style"):
+        fig, axes = plt.subplots(1, 2, figsize=(6.4, 2.6), sharey=True, layout="constrained")
+        for ax, (part, question) in zip(axes, GRADES.items(), strict=True):
+            left = [0] * len(found)
+            for grade, shade in zip(found[0][part][0], SHADES, strict=True):
+                counts = [row[part][0][grade] for row in found]
+                bars = ax.barh(names, counts, left=left, color=shade, label=grade)
+                ink = "white" if shade == SHADES[0] else "#222832"
+                ax.bar_label(bars, label_type="center", color=ink)
+                left = [before + count for before, count in zip(left, counts, strict=True)]
+            ax.set(xlabel="sentences of 100", xlim=(0, 100))
+            ax.set_title(question, size=11, pad=24)
+            ax.tick_params(axis="y", length=0)
+            ax.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 0.97), handlelength=0.8,
+                      columnspacing=1, handletextpad=0.4, frameon=False, fontsize=10)  # fmt: skip
+        axes[0].invert_yaxis()
+        fig.suptitle("One vector costs the meaning, not the French", size=12)
+        plt.show()
+
+
+def judged_table() -> Table:
+    """The hundred sentences, with a mark on what both judges would take as it is."""
+    found = recorded.results("judged")["rows"]
+    header = ("English", *(row["model"] for row in found))
+    lines = zip(*(row["translations"] for row in found), strict=True)
+    return Table(header, [(line[0]["source"], *map(_marked, line)) for line in lines])
+
+
+def _marked(one: dict) -> str:
+    both = all(verdict == ["kept", "right"] for verdict in one["verdicts"])
+    return f"{'✓ ' if both else ''}{one['said']}"
+
+
+def judged_counts() -> None:
+    """Print how many of the hundred each judge would take, and the grades."""
+    found = recorded.results("judged")
+    print(f"{found['judges_agree']} of {found['translations']} translations: the judges agree\n")
+    print("                taken as it is   meaning kept     French right     (judge 1, judge 2)")
+    for row in found["rows"]:
+        kept, right = ([judge[grade] for judge in row[part]] for part, grade in BEST.items())
+        pairs = "".join(f"{a:>8}, {b:<7}" for a, b in (row["taken"], kept, right))
+        print(f"{row['model']:14}{pairs.rstrip()}")
+
+
 def worst(most: int = 5) -> Table:
     """The greedy translations of the Transformer that agree least with any reference, by chrF, of
     sentences of six words and marks or more."""

@@ -43,9 +43,9 @@ READS = ("answered", "docstrings", "explaining", "real_sentence", "reference", "
 WRITES = ("dropped", "induction", "kv_cache", "one_token", "readers", "sinks", "smaller_caches",
           "too_tired", "turned")  # fmt: skip
 # They measure times, or have tests of their own.
-OTHERS = ("parallel", "roofline", "score_cost", "translate", "update_rates")
+OTHERS = ("judged", "parallel", "roofline", "score_cost", "translate", "update_rates")
 # They read with published models, or measure times of models that need not have learned.
-UNTRAINED = ("heads_off", "negation", "parallel", "roofline", "score_cost", "update_rates", *READS,
+UNTRAINED = ("heads_off", "judged", "negation", "parallel", "roofline", "score_cost", "update_rates", *READS,
              *WRITES)  # fmt: skip
 REPEATED = [name for name in NAMES if name not in (*OTHERS, *READS, *WRITES)]
 HEADER = {"command", "seeds", "interval", "versions", "device", "date"}
