@@ -12,6 +12,7 @@ GPU, which does not survive a fork, programs start as always.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
 import os
@@ -166,6 +167,7 @@ def _become(
         os.dup2(file, stream)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     code = _exit_status(argv)
+    atexit._run_exitfuncs()  # such as those that end a program's own processes
     sys.stdout.flush()
     sys.stderr.flush()
     Path(status).write_text(str(code))

@@ -88,9 +88,11 @@ def test_another_program_starts_as_always(tmp_path):
 
 
 SCRIPT = """
+import atexit
 import os, sys
 print(sys.argv, os.getcwd(), os.environ["BOOK_TEST"], sys.path[0], "booktools" in sys.modules)
 print("a warning", file=sys.stderr)
+atexit.register(print, "the end")
 {end}
 """
 

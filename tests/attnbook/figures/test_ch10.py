@@ -47,3 +47,25 @@ def test_all_that_the_machine_shows_at_first_is_said_in_english():
 def test_rounding_to_eight_bits_changes_little(name):
     row = ch10.rows()[name]
     assert abs(row["eight_bits"]["bleu"] - row["greedy"]["bleu"]) < 0.5
+
+
+def test_the_judgement_is_that_of_the_file_and_bears_out_its_title(shown):
+    ch10.judged()
+    rows = {row["model"]: row for row in ch10.recorded.results("judged")["rows"]}
+    for ax, part in zip(shown[0].axes, ("meaning", "french"), strict=True):
+        drawn = [[bar.get_width() for bar in bars] for bars in ax.containers]
+        assert drawn == [list(grade) for grade in zip(
+            *(row[part][0].values() for row in rows.values()), strict=True)]  # fmt: skip
+    vector, bahdanau = rows["One vector"], rows["Bahdanau"]
+    for judge in (0, 1):
+        assert 3 * vector["meaning"][judge]["kept"] < bahdanau["meaning"][judge]["kept"]
+        assert abs(vector["french"][judge]["right"] - bahdanau["french"][judge]["right"]) <= 3
+
+
+def test_a_tick_is_on_what_both_judges_would_take():
+    lines = str(ch10.judged_table()).splitlines()
+    assert len(lines) == 101
+    taken = [row["taken"] for row in ch10.recorded.results("judged")["rows"]]
+    ticks = sum(line.count("✓") for line in lines)
+    assert sum(map(sum, taken)) - 300 <= ticks <= sum(map(min, taken))
+    assert ticks > 90
