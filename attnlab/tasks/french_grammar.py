@@ -39,15 +39,16 @@ def phrase(english: dict[str, str | None], french: Iterable[tuple[str, str, str]
     english = {name: word for name, word in english.items() if word}
     places = {name: place for place, name in enumerate(english)}
 
-    def linked(names: str) -> frozenset[int]:
-        if names in places:  # one word, as most are
-            return _one(places[names])
-        return frozenset(places[name] for name in names.split() if name in places)
-
-    words = [
-        Word(text, surely := linked(sure), surely | linked(maybe) if maybe else surely)
-        for text, sure, maybe in french
-    ]
+    words = []
+    for text, sure, maybe in french:
+        if sure in places:  # one word, as most are
+            surely = _one(places[sure])
+        else:
+            surely = frozenset([places[name] for name in sure.split() if name in places])
+        possibly = surely
+        if maybe:
+            possibly = surely.union([places[name] for name in maybe.split() if name in places])
+        words.append(Word(text, surely, possibly))
     return Phrase(tuple(english.values()), tuple(words))
 
 

@@ -16,6 +16,7 @@ Choose = Callable[[Sequence[Any]], Any]
 
 _BY_KIND = {kind: [noun for noun in lexicon.NOUNS if noun.kind == kind] for kind in lexicon.SUITS}
 _LIVING = _BY_KIND["person"] + _BY_KIND["animal"]
+_THINGS = [noun for noun in lexicon.NOUNS if noun not in _LIVING]
 _SINGULAR = ("the", "a", "my", "our", "this")
 _PLURAL = ("the", "some", "two", "three", "my", "our", "these")
 
@@ -236,7 +237,7 @@ def _predicate(choose: Choose, past: bool, modifier: str) -> Phrase:
     if kind == "living":
         subject, suits = _subject(choose), lexicon.SUITS["person"]
     else:
-        noun = choose([noun for noun in lexicon.NOUNS if noun not in _LIVING])
+        noun = choose(_THINGS)
         subject = noun_phrase(choose, [noun], articles=("the", "my", "our", "this", "these"))
         suits = lexicon.SUITS[noun.kind]
     adjective = choose([item for item in lexicon.ADJECTIVES if item.english in suits])
