@@ -46,12 +46,12 @@ def examples(setting: dict) -> tuple[list[Pair], list[Pair], tuple[Vocab, Vocab]
         return learned, tasks.reverse(tested, min_length=8, seed=2, **sizes), tasks.vocabs(learned)
     drawn = tasks.toy_french(known + tested, max_words=longest, seed=6000 + seed)
     learned, new = tasks.split(drawn, known, tested, seed=seed)
-    return learned, new, _vocabs()
+    return learned, new, _vocabs(min(20_000, known))
 
 
 @cache
-def _vocabs() -> tuple[Vocab, Vocab]:
-    return tasks.vocabs(tasks.toy_french(20_000, max_words=12, seed=4999))
+def _vocabs(sentences: int) -> tuple[Vocab, Vocab]:
+    return tasks.vocabs(tasks.toy_french(sentences, max_words=12, seed=4999))
 
 
 def measure(setting: dict, *, device: torch.device, command: str, save: bool) -> dict:

@@ -31,18 +31,19 @@ def weekly(pages: list[str], *, but: tuple[str, ...]) -> list:
     return [page if page in but else pytest.param(page, marks=pytest.mark.slow) for page in pages]
 
 
-# One template makes the reference from docstrings: its index and its longest page have all it has.
+# One template makes the reference from docstrings: its index and the page of masks have all it has.
 REFERENCE = [page for page in PAGES if page.startswith("appendices/api/")]
 # These are prose alone, as others are that have formulas, tables, outputs or a form besides.
 PROSE = [f"appendices/{name}.html" for name in (
-    "bibliography", "glossary", "how_numbers_are_made", "widgets_elsewhere")]  # fmt: skip
-# Chapters are in one form. These six have machines, explorers and a live translator, and every kind
-# of output; the exercises of one have all that those of others have.
+    "bibliography", "changes", "exercises", "glossary", "how_numbers_are_made", "install",
+    "widgets_elsewhere")]  # fmt: skip
+# Chapters are in one form. These three have an explorer, machines and every kind of output; the
+# exercises of one have all that those of others have.
 CHAPTERS = [page for page in PAGES if page.startswith("chapters/")]
-SIX = [page for page in CHAPTERS if page[9:12] in ("03_", "05b", "08_", "10_", "12_", "16_")]
+THREE = [page for page in CHAPTERS if page[9:12] in ("05b", "10_", "12_")]
 EXERCISES = [page for page in PAGES if page.startswith("appendices/exercises/")]
 KINDS = (*REFERENCE, *PROSE, *CHAPTERS, *EXERCISES)
-STAND_FOR_OTHERS = ("appendices/api/index.html", "appendices/api/models.html", EXERCISES[4], *SIX)
+STAND_FOR_OTHERS = ("appendices/api/index.html", "appendices/api/masks.html", EXERCISES[4], *THREE)
 EACH = [page for page in PAGES if page not in KINDS] + weekly([*KINDS], but=STAND_FOR_OTHERS)
 # Without JavaScript a page is what the build wrote, which test_pages.py reads.
 ONE_OF_A_KIND = ("index.html", "translate.html", "chapters/05_scaled_dot_product_attention.html")

@@ -74,7 +74,7 @@ CASES = {
 }
 
 
-DAILY = ("multi-head", "language model")  # the others are made of the same parts
+DAILY = ("multi-head",)  # the others are made of it
 
 
 @pytest.mark.parametrize(
