@@ -1,6 +1,7 @@
 """Chapter 05b: three matrices make a query, a key and a value of each word of a sentence."""
 
 from collections.abc import Sequence
+from math import exp
 
 from attnbook.drawings.drawing import Drawing
 from attnbook.drawings.sheet import NARROW, WIDE, Sheet, number, vector
@@ -27,6 +28,12 @@ def scores(query: Rows, key: Rows) -> list[list[float]]:
     return product(query, list(zip(*key, strict=True)))
 
 
+def output(query: Rows, key: Rows, value: Rows) -> list[list[float]]:
+    """What each word gets: the softmax of its scores, not divided, as weights of the values."""
+    powers = [[exp(score) for score in row] for row in scores(query, key)]
+    return product([[power / sum(row) for power in row] for row in powers], value)
+
+
 def table(sheet: Sheet, x: float, y: float, w: float, h: float, found: Rows) -> None:
     """Scores with the words on both sides; rows look at columns."""
     for j, word in enumerate(WORDS):
@@ -39,15 +46,16 @@ def table(sheet: Sheet, x: float, y: float, w: float, h: float, found: Rows) -> 
 
 
 def draw(narrow: bool) -> Sheet:
-    """Above, what becomes of each word; below, the scores without the matrices and with them."""
+    """Above, what becomes of each word; below, scores without the matrices, and with them and
+    what each word then gets."""
     if narrow:
         sheet, row, high = Sheet(NARROW, 470, 13), 42, 30
         word, state, made = 0, (50, 54), ((146, 60), (216, 60), (288, 46))
-        tables, cell = ((60, 218), (60, 368)), (66, 30)
+        tables, cell = ((60, 218), (60, 368)), (62, 30)
     else:
         sheet, row, high = Sheet(WIDE, 376, 16), 48, 36
         word, state, made = 60, (140, 90), ((320, 96), (446, 96), (572, 72))
-        tables, cell = ((96, 262), (460, 262)), (68, 34)
+        tables, cell = ((80, 262), (410, 262)), (58, 34)
     heads = zip(("query", "key", "value"), made, strict=True)
     sheet.text(
         state[0] + state[1] / 2,
@@ -69,12 +77,17 @@ def draw(narrow: bool) -> Sheet:
             ("query", "key", "value"), (W_Q, W_K, W_V), made, strict=True
         ):
             sheet.item(role, x, y, w, high, vector(product([X[i]], weight)[0]))
-    mutual, asked = scores(X, X), scores(product(X, W_Q), product(X, W_K))
+    query, key, value = (product(X, matrix) for matrix in (W_Q, W_K, W_V))
+    mutual, asked = scores(X, X), scores(query, key)
     says = ("word · word: the same both ways", "query · key: one-sided")
     for (x, y), found, text in zip(tables, (mutual, asked), says, strict=True):
         left = x - 52
         sheet.text(left, y - 36, text, anchor="start", style="d-bold")
         table(sheet, x, y, *cell, found)
+    (x, y), (w, h) = tables[1], cell
+    sheet.text(x + 3 * w + 38, y - 12, "gets", style="d-bold", size=sheet.size - 1)
+    for i, (got,) in enumerate(output(query, key, value)):
+        sheet.item("value", x + 3 * w + 12, y + i * h + 2, 52, h - 4, f"{got:.2f}")
     return sheet
 
 
@@ -88,7 +101,8 @@ DRAWING = Drawing(
         "and sleeps score 1 with themselves and each other, cat 1 with itself, and the table is "
         "the same when rows and columns change places. With query times key, black and sleeps "
         "score 2 with cat and 0 elsewhere, and cat scores 0 everywhere: sleeps looks at cat, and "
-        "cat does not look back."
+        "cat does not look back. So black and sleeps get 4.15 of the values, most of it from cat, "
+        "and cat 2.33, their plain average."
     ),
     draw=draw,
     two_layouts=True,

@@ -394,6 +394,7 @@ def test_word_projections_are_those_of_the_example(capsys):
         for place, word in enumerate(drawn)
         if word in "012" and place > drawn.index("sleeps") + 4
     ]
+    assert drawn[-3:] == [f"{got.item():.2f}" for got in run["output"]]
 
 
 def test_one_row_at_three_temperatures_is_the_examples(capsys):
