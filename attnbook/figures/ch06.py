@@ -158,15 +158,14 @@ def one_cell() -> None:
 
 
 def two_ways() -> None:
-    """Draw one mask, and whom it lets look at whom in PyTorch's function and in its module."""
+    """Draw whom one causal mask lets look at whom in PyTorch's function and in its module."""
     may = masks.causal(6)
     ways = {
-        "the mask you made:\nTrue up to the diagonal": may.double(),
-        "F.scaled_dot_product_attention:\nwho looks at whom": _sdpa(may),
-        "nn.MultiheadAttention:\nwho looks at whom": _mha(may),
+        "function: True may look": _sdpa(may),
+        "module: True may not": _mha(may),
     }
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 3, figsize=(7.2, 3.1), layout="constrained")
+        figure, axes = plt.subplots(1, 2, figsize=(5.6, 2.8), layout="constrained")
         for ax, (name, picture) in zip(axes, ways.items(), strict=True):
             ax.imshow(picture.nan_to_num().numpy(), vmin=0, vmax=1, cmap="Blues")
             for i in range(6):
@@ -176,14 +175,14 @@ def two_ways() -> None:
                         words = (
                             "?" if np.isnan(v) else f"{v:.2f}".lstrip("0").rstrip("0").rstrip(".")
                         )
-                        ax.text(j, i, words, ha="center", va="center", fontsize=8,
+                        ax.text(j, i, words, ha="center", va="center", fontsize=10,
                                 color="white" if v > 0.6 else "black")  # fmt: skip
-            ax.set_title(name, fontsize=9)
+            ax.set_title(name, fontsize=11)
             ax.set_xticks(range(6))
             ax.set_yticks(range(6))
             ax.set_xlabel("key")
         axes[0].set_ylabel("query")
-        figure.suptitle("One mask, one library, two opposite meanings (scores all equal)")
+        figure.suptitle("One mask, one library, two opposite meanings", y=1.06)
         plt.show()
 
 
