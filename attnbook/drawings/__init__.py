@@ -78,7 +78,7 @@ DRAWINGS: dict[str, Drawing] = {
         tiles.GROWING,
         online_softmax.DRAWING,
         translation.LINKS,
-        translation.PIECES,
+        translation.WAY,
         translation.BEAM_SEARCH,
         summaries.NO_ANSWER,
         summaries.READINGS,

@@ -1,6 +1,5 @@
-"""Chapter 10: words linked across languages, a word joined from pieces, and a beam."""
+"""Chapter 10: words linked across languages, a sentence on its way to a score, and a beam."""
 
-from itertools import pairwise
 from typing import NamedTuple
 
 from attnbook.drawings.drawing import Drawing
@@ -66,85 +65,59 @@ LINKS = Drawing(
     draw=links,
 )
 
-# -- pieces --------------------------------------------------------------------------------------
+# -- from a sentence to its score ----------------------------------------------------------------
 
-WORD = "▁hotels"
-RANKS = {
-    "▁h": 39,
-    "ot": 69,
-    "te": 77,
-    "el": 278,
-    "ote": 1451,
-    "▁hot": 1530,
-    "▁hotel": 3028,
-    "ls": 3052,
-}
-"""Every join that comes up on the way, with its number: those of the chapter's vocabulary."""
+SENTENCE = "Where was the princess?"
+READ = ("▁where", "▁was", "▁the", "▁prin", "cess", "▁?")
+FOUND = (
+    ("greedy", "où était le princes?", -2.66, 24),
+    ("beam of five", "où était la princesse?", -2.56, 100),
+)
+"""What the shipped Transformer reads and writes, what a beam makes of it, and its BLEU."""
+PERSON = "où était la princesse?"
 
 
-def joins() -> list[list[str]]:
-    """The pieces before the first join and after each, as `Subwords` makes them."""
-    states = [list(WORD)]
-    while True:
-        parts = states[-1]
-        ranks = [RANKS.get(left + right, len(RANKS) * 10_000) for left, right in pairwise(parts)]
-        best = min(ranks)
-        if best == len(RANKS) * 10_000:
-            return states
-        place = ranks.index(best)
-        states.append([*parts[:place], parts[place] + parts[place + 1], *parts[place + 2 :]])
-
-
-def _pieces(step: int) -> Sheet:
-    sheet = Sheet(NARROW, 128, 16)
-    states = joins()
-    parts = states[step]
-    last = step == len(states) - 1
-    unit, gap = 26.0, 18.0
-    widths = [unit * max(len(part), 1) for part in parts]
-    left = (NARROW - sum(widths) - gap * (len(parts) - 1)) / 2
-    ends, known = [], [RANKS.get(a + b) for a, b in pairwise(parts)]
-    best = min((rank for rank in known if rank is not None), default=None)
-    new = set(parts) - set(states[step - 1]) if step else set()
-    for part, width in zip(parts, widths, strict=True):
-        style = "d-new" if part in new or last else "d-box"
-        sheet.item("state", left, 14, width, 40, part, style=style)
-        ends.append((left, left + width))
+def _way(narrow: bool) -> Sheet:
+    """The sentence above, its pieces, what two searches find, and what they get below."""
+    sheet, top = Sheet(NARROW, 318, 13), 78
+    sheet.text(4, 10, SENTENCE, anchor="start", style="d-bold", size=15)
+    sheet.text(4, 38, "1. It is cut into pieces.", anchor="start", style="d-muted", size=12.5)
+    widths = [16 + 8.2 * len(piece) for piece in READ]
+    left, gap = 4.0, 6.0
+    for piece, width in zip(READ, widths, strict=True):
+        sheet.item("state", left, 50, width, 28, piece)
         left += width + gap
-    for (_, right), (other, _), rank in zip(ends, ends[1:], known, strict=False):
-        if rank is None:
-            continue
-        middle, chosen = (right + other) / 2, rank == best
-        role = "weight" if chosen else None
-        lines = [(right - 9, 60), (right - 9, 68), (other + 9, 68), (other + 9, 60)]
-        sheet.line(lines, role, style="d-wide" if chosen else "d-muted")
-        sheet.text(middle, 84, str(rank), role, size=13, style="d-bold" if chosen else "d-muted")
-    if last:
-        said = "no two neighbours make a piece: done"
-    else:
-        said = f"lowest number: {best}"
-    sheet.text(NARROW / 2, 114, said, style="d-muted", size=12.5)
+    sheet.arrow([(NARROW / 2, top + 6), (NARROW / 2, top + 24)])
+    said = "2. A search chooses among sentences."
+    sheet.text(4, top + 40, said, anchor="start", style="d-muted", size=12.5)
+    for row, (name, words, score, bleu) in enumerate(FOUND):
+        y = top + 72 + 40 * row
+        sheet.text(4, y, name, anchor="start", size=12.5)
+        style = "d-new" if row else "d-box"
+        sheet.item("value", 98, y - 15, 164, 30, words, style=style)
+        sheet.text(272, y, number(score), anchor="start", size=12.5)
+        low = top + 224 if row else top + 204
+        sheet.text(4, low, f"BLEU {bleu}", anchor="start", style="d-bold", size=13)
+        sheet.text(98, low, name, anchor="start", size=12.5)
+    sheet.text(272, top + 54, "score", anchor="start", style="d-muted", size=12)
+    sheet.arrow([(NARROW / 2, top + 134), (NARROW / 2, top + 152)])
+    said = "3. It is compared with a person’s:"
+    sheet.text(4, top + 164, said, anchor="start", style="d-muted", size=12.5)
+    sheet.text(4, top + 182, f"“{PERSON}”", anchor="start", size=13)
     return sheet
 
 
-PIECES = Drawing(
-    name="subword-joins",
-    title="A word that was never seen, joined from pieces that were.",
+WAY = Drawing(
+    name="sentence-to-score",
+    title="One sentence, one model, two scores.",
     description=(
-        "Six frames. The word hotels begins as seven characters: the mark of a word's beginning, "
-        "h, o, t, e, l and s. Of the neighbours that make a piece of the vocabulary when joined, "
-        "those with the lowest number are joined: 39, then 69, 278, 1530 and 3028. Two pieces are "
-        "left: hotel, with the mark before it, and s."
+        "“Where was the princess?” is cut into six pieces: where, was, the, prin, cess and the "
+        "question mark. Then a search chooses among sentences: greedy decoding finds “où était le "
+        "princes?”, with a score of -2.66, and a beam of five “où était la princesse?”, with "
+        "-2.56. Compared with a person’s “où était la princesse?” the first gets a BLEU of 24 and "
+        "the second 100."
     ),
-    draw=lambda narrow: [_pieces(step) for step in range(len(joins()))],
-    says=(
-        "The word, with a mark for its beginning. A number is a place in the list of joins.",
-        "The lowest number was made first, so it is joined first: “▁h”. Next is “ot”.",
-        "“ote” and “▁hot” are possible now, yet the number of “el” is lower.",
-        "Now only two neighbours make a piece together: “▁hot”.",
-        "“▁hot” meets “el”. Pieces follow counts, not meaning: nothing here is hot.",
-        "Two pieces that training knew: “▁hotel”, and an “s” that no neighbour joined.",
-    ),
+    draw=_way,
 )
 
 # -- beam ----------------------------------------------------------------------------------------

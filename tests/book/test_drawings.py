@@ -44,7 +44,8 @@ from attnbook.drawings.sheet import Sheet, number, vector
 from attnkit import LuongAttention
 from attnkit.viz import palette
 from attnkit.viz.palette import ROLES, contrast
-from attnlab import Translator
+from attnlab import Translator, metrics
+from attnlab.tasks import detokenize, tatoeba, tokenize
 from booktools import claims, gates, normal_form
 
 EACH = pytest.mark.parametrize("drawing", DRAWINGS.values(), ids=lambda drawing: drawing.name)
@@ -705,23 +706,19 @@ def test_bug_map_leads_to_the_rooms():
     assert {str(room) for *_, room in bugs.STEPS} == rooms
 
 
-def test_subword_joins_shows_how_the_shipped_translator_reads_the_word():
-    """The numbers are ids of its vocabulary, and no join that comes up is left out."""
-    vocab = Translator.load("tatoeba-en-fr").source_vocab
-    states = translation.joins()
-    assert states[0] == list(translation.WORD)
-    assert states[-1] == vocab.pieces([translation.WORD.removeprefix("▁")])
-    met = {a + b for parts in states for a, b in itertools.pairwise(parts)}
-    ranks = {piece: vocab.ids[piece] for piece in met if piece in vocab.ids}
-    assert ranks == translation.RANKS
-    drawing = DRAWINGS["subword-joins"]
-    for step, parts in enumerate(states):
-        assert words(drawing, step)[: len(parts)] == parts
-    chosen = [str(translation.RANKS[piece]) for piece in ("▁h", "ot", "el", "▁hot", "▁hotel")]
-    assert [f"lowest number: {rank}" for rank in chosen] == [
-        words(drawing, n)[-1] for n in range(5)
-    ]
-    assert all(rank in drawing.description for rank in chosen)
+def test_the_way_to_a_score_is_that_of_the_shipped_translator():
+    translator = Translator.load("tatoeba-en-fr")
+    (greedy,) = translator.translate([translation.SENTENCE])
+    ((beam, *_),) = translator.translate([translation.SENTENCE], beam_size=5, n_best=1)
+    assert tuple(beam.source) == translation.READ
+    for (_, words_, score, bleu), found in zip(translation.FOUND, (greedy, beam), strict=True):
+        assert found.text == words_
+        assert found.score == pytest.approx(score, abs=0.006)
+        against = [[translation.PERSON]]
+        got = metrics.bleu(hypotheses=[words_], references=against).score
+        assert got == pytest.approx(bleu, abs=0.5)
+    (person,) = [french for english, french in tatoeba("test") if english == translation.SENTENCE]
+    assert detokenize(tokenize(person)) == translation.PERSON
 
 
 def test_beam_search_shows_the_example():
