@@ -47,6 +47,7 @@ KIT_LIMITS = {
     "picture": 7_000,
     "engine": 5_000,
     "heads": 10_000,
+    "sentences": 2_500,
 }
 """Bytes of what the modules of several widgets begin with; a page carries each once."""
 HOST_LIMIT = 3_072

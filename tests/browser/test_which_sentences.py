@@ -8,7 +8,7 @@ from attnbook.machines.sentence_model.eight_bits import NAME
 from attnlab import pretrained
 from tests.attnbook.machines.test_which_sentences import TEXT, make
 from tests.browser.conftest import serving
-from tests.browser.explorer_page import ATTACK, settle, write_page
+from tests.browser.explorer_page import ATTACK, control, settle, snapshot, write_page
 
 pytestmark = pytest.mark.browser
 
@@ -33,6 +33,42 @@ def read_by_the_model(page) -> None:
     page.wait_for_function(
         "document.querySelector('.machine-which').snapshot().cosines.length", timeout=LOADED
     )
+
+
+def all_maps_are_torchs(root, reader) -> None:
+    """Every head of a sentence that is typed, as the explorer has it, is torch's in eight bits."""
+    page, text = root.page, f"The cat {ATTACK} sat."
+    root.get_by_text("All 72 maps of a sentence").click()
+    root.get_by_label("Sentence to open").fill(text)
+    want = reader.read(text)
+    page.wait_for_function(
+        "count => document.querySelector('.attnkit-explorer')?.snapshot().tokens.length === count",
+        arg=len(want.tokens),
+        timeout=LOADED,
+    )
+    opened = root.locator(".attnkit-explorer")
+    assert snapshot(opened)["tokens"] == list(want.tokens)
+    for layer in range(6):
+        control(opened, "Head").select_option("all heads")
+        found = torch.tensor(snapshot(opened)["weights"])  # (H, L, L)
+        assert float((found - want.weights[layer]).abs().max()) < 0.05  # of the published weights
+        control(opened, "Head").select_option(f"layer {layer}, head 3")
+        settle(page)
+        assert root.locator(".heads-which").text_content().startswith(f"Layer {layer}, head 3: ")
+        root.get_by_role("button", name="next layer").click()
+        settle(page)
+    assert control(opened, "Length").count() == 0  # what a shorter text does to it is not computed
+    control(opened, "Mask").select_option("causal")
+    found = torch.tensor(snapshot(opened)["weights"])
+    alone = want.weights[0, 3].double().tril()
+    assert float((found - alone / alone.sum(-1, keepdim=True)).abs().max()) < 0.05
+    box = root.locator(".heads-all").bounding_box()  # the seventh head of the second layer
+    root.locator(".heads-all").click(
+        position={"x": box["width"] * 6.5 / 12, "y": box["height"] * 1.5 / 6}
+    )
+    settle(page)
+    assert root.locator(".heads-which").text_content().startswith("Layer 1, head 6: ")
+    assert root.locator("img").count() == 0
 
 
 @needs_the_model
@@ -62,6 +98,8 @@ def test_the_readers_own_text_is_read_as_in_python(browser, book, served):
     root.get_by_label("Text", exact=True).fill(f"{ATTACK}\nWe meet.")
     read_by_the_model(page)
     assert root.locator(".which-list :not(li, span, i)").count() == 0
+    if not served:
+        all_maps_are_torchs(root, reader)
     assert wrong == []
     context.close()
 

@@ -13,6 +13,9 @@ function lacking(gigabytes) {
   return "";
 }
 
+/** Why a book has no model, whose package has this name. */
+const unbuilt = (name) => `This copy of the book was built without the model (its package, ${name}, was not installed), so only what was recorded is here.`;
+
 /** `state` is "", "coming" or "ready". `hear(message)` gets what the model answers; `failed(why)` is told why it did not
  *  load; `changed()` is called when the state is another. */
 class Loader {

