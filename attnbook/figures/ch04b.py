@@ -1,72 +1,85 @@
-"""The figures of page 04b: how far input feeding reaches, and a map that is one word late."""
+"""The figures of page 04b: one decoder whose look is moved, and a map that is one word late."""
 
 import matplotlib.pyplot as plt
 import torch
 
 from attnbook import recorded
-from attnbook.figures.ch04 import STYLE, exact
 from attnkit.viz import heatmap
 from attnlab import tasks
 from attnlab.decoding import predictions
 from attnlab.metrics.intervals import median_interval
 
-MODELS = ("additive", "dot", "concat", "dot, input feeding")
-"""Those that were trained at one rate; general had another in these runs."""
+ORDERS = {
+    "before": ("looks, then moves on", "#D55E00", "o"),
+    "after": ("moves on, then looks", "#0072B2", "s"),
+    "forgotten": ("the same, and forgets", "#009E73", "^"),
+}
+"""In words, colour and marker."""
+
+TITLE = "More training helps the one that looks first, not the one that forgets"
 
 ENGLISH = ("the", "small", "black", "cat")
 
 
-def _runs(task: str, model: str) -> list[dict]:
-    rows = recorded.results(f"by_length_{task}")["rows"]
-    return next(row["runs"] for row in rows if row["model"] == model)
+def best(order: str, steps: int) -> dict:
+    """The row of `results/when_to_look.json` at the best rate: the most rows right beyond ten."""
+    rows = (
+        row
+        for row in recorded.results("when_to_look")["rows"]
+        if (row["order"], row["steps"]) == (order, steps)
+    )
+    return max(rows, key=lambda row: row["beyond"]["median"])
 
 
-def beyond() -> None:
-    """Exact answers by length, on `reverse`, to twice the lengths of training."""
-    longest = recorded.results("by_length_reverse")["trained_to"]
-    lengths = range(2, 2 * longest + 1)
+def budgets() -> list[int]:
+    """The numbers of updates, a panel each."""
+    return sorted({row["steps"] for row in recorded.results("when_to_look")["rows"]})
+
+
+def orders() -> None:
+    """Exact answers by length, to twice that of training: a panel a budget."""
+    run = recorded.results("when_to_look")
+    lengths = range(2, 2 * run["longest"] + 1)
     with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(6.4, 3.3), layout="constrained")
-        for model in MODELS:
-            runs, style = _runs("reverse", model), STYLE[model]
-            found = [
-                median_interval([exact(run, range(n, n + 1)) for run in runs]) for n in lengths
-            ]
-            middle, low, high = zip(*found, strict=True)
-            ax.plot(lengths, middle, markersize=5, label=model, **style)
-            ax.fill_between(lengths, low, high, color=style["color"], alpha=0.15)
-        ax.axvline(longest + 0.5, color="grey", linestyle="--")
-        ax.set(ylim=(-0.02, 1.05), ylabel="exact answers", xticks=range(2, 21, 3))
-        ax.set_xlabel("symbols to turn round (dashed: the longest in training)")
-        ax.legend(loc="lower left", fontsize=10)
-        figure.suptitle("reverse, 1,200 updates at one rate: input feeding reaches further")
+        figure, axes = plt.subplots(1, 2, figsize=(7, 3.4), layout="constrained", sharey=True)
+        for ax, steps in zip(axes, budgets(), strict=True):
+            for order, (label, colour, marker) in ORDERS.items():
+                counts = [one["by_length"] for one in best(order, steps)["runs"]]
+                found = [
+                    median_interval([count[str(n)][1] / count[str(n)][0] for count in counts])
+                    for n in lengths
+                ]
+                middle, low, high = zip(*found, strict=True)
+                ax.plot(lengths, middle, marker=marker, color=colour, markersize=4, label=label)
+                ax.fill_between(lengths, low, high, color=colour, alpha=0.15)
+            ax.axvline(run["longest"] + 0.5, color="grey", linestyle="--")
+            ax.set(ylim=(-0.02, 1.05), xticks=range(2, 21, 3))
+            ax.set_title(f"after {steps:,} updates", fontsize=11)
+            ax.set_xlabel("symbols in a row")
+        axes[0].set_ylabel("exact answers")
+        axes[0].legend(loc="lower left", fontsize=9)
+        figure.suptitle(TITLE)
         plt.show()
 
 
-def beyond_table() -> None:
-    """Print exact answers beyond the lengths of training, and as long as in training."""
-    for task in ("reverse", "toy_french", "dates"):
-        run = recorded.results(f"by_length_{task}")
-        longest = run["trained_to"]
-        print(recorded.origin(run).replace(" (", "\n  (", 1))
-        of_ours = [side for side in run["training"] if side["model"] in MODELS]
-        (rate,), (steps,) = (
-            {value for side in of_ours for value in found(side)}
-            for found in (
-                lambda side: side["rates"],
-                lambda side: [budget["updates"] for budget in side["budgets"]],
-            )
-        )
-        sizes = sorted(side["parameters"] for side in of_ours)
-        print(f"{task}: exact answers, 5 seeds (smallest to largest), {steps:,} updates")
-        print(f"  at a rate of {rate:g}, {sizes[0]:,} to {sizes[-1]:,} numbers")
-        print(f"  {'':20}{f'up to {longest}':21}{longest + 1} to {2 * longest}")
-        for model in MODELS:
-            near, far = (
-                median_interval([exact(one, lengths) for one in _runs(task, model)])
-                for lengths in (range(1, longest + 1), range(longest + 1, 2 * longest + 1))
-            )
-            print(f"  {model:20}{f'{near:.2f}':21}{far:.2f}")
+def orders_table() -> None:
+    """Print the same at every rate, beyond the lengths of training and as long."""
+    run = recorded.results("when_to_look")
+    longest, (size,) = run["longest"], {side["parameters"] for side in run["training"]}
+    print(recorded.origin(run).replace(" (", "\n(", 1))
+    print(f"reverse, {size:,} numbers: exact answers, median of three seeds (smallest to largest)")
+    for steps in budgets():
+        print(f"\n{steps:>5,} updates{'':14}{'rate':7}{f'up to {longest}':22}", end="")
+        print(f"{longest + 1} to {2 * longest}")
+        for order, (label, *_) in ORDERS.items():
+            for row in run["rows"]:
+                if (row["order"], row["steps"]) == (order, steps):
+                    near, far = (_told(row[where]) for where in ("within", "beyond"))
+                    print(f"  {label:25}{row['rate']:<7g}{near:22}{far}")
+
+
+def _told(interval: dict) -> str:
+    return f"{interval['median']:.2f} ({interval['low']:.2f} to {interval['high']:.2f})"
 
 
 def late() -> None:

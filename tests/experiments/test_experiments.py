@@ -80,6 +80,7 @@ ROWS = {
     "summaries": ("layers", "updates"),
     "songs": ("steps",),
     "towers": ("steps",),
+    "when_to_look": ("order", "steps", "rate"),
 }
 # Every file in `results/` that a list of settings led to: its experiment, and how to name its task.
 FILES = {name: (name, "") for name in REPEATED if name != "by_length"}

@@ -7,7 +7,7 @@ import pytest
 
 from attnbook import recorded
 from attnbook.figures import ch04, ch04b
-from experiments import by_length, score_rates
+from experiments import by_length, score_rates, when_to_look
 
 
 def test_every_model_has_every_rate_of_the_grid_in_three_seeds():
@@ -35,16 +35,24 @@ def test_the_lines_are_the_recorded_shares(shown):
         assert line.get_xdata() == pytest.approx(score_rates.RATES, rel=0.07)
 
 
-def test_how_far_they_reach_is_what_was_recorded_and_all_had_one_rate(shown):
-    ch04b.beyond()
-    lines = {line.get_label(): line for line in shown[0].axes[0].lines}
-    run = recorded.results("by_length_reverse")
-    for row in run["rows"]:
-        if row["model"] in ch04b.MODELS:
-            expected = [row["by_length"][str(n)]["exact"]["median"] for n in range(2, 21)]
-            assert lines[row["model"]].get_ydata() == pytest.approx(expected)
-    rates = {side["model"]: side["rates"] for side in run["training"]}
-    assert len({tuple(rates[model]) for model in ch04b.MODELS}) == 1
+def test_each_order_is_drawn_at_its_best_rate_of_one_grid(shown):
+    ch04b.orders()
+    rows = recorded.results("when_to_look")["rows"]
+    for ax, steps in zip(shown[0].axes, ch04b.budgets(), strict=True):
+        lines = {line.get_label(): line for line in ax.lines}
+        grids = set()
+        for order, (label, *_) in ch04b.ORDERS.items():
+            alike = [row for row in rows if (row["order"], row["steps"]) == (order, steps)]
+            grids.add(tuple(row["rate"] for row in alike))
+            beyond = [statistics.median(when_to_look.share(run, beyond=True) for run in row["runs"])
+                      for row in alike]  # fmt: skip
+            runs = alike[np.argmax(beyond)]["runs"]
+            expected = [
+                statistics.median(run["by_length"][str(n)][1] / 100 for run in runs)
+                for n in range(2, 21)
+            ]
+            assert lines[label].get_ydata() == pytest.approx(expected)
+        assert len(grids) == 1
 
 
 def test_the_late_map_is_the_other_one_row_lower(shown):
