@@ -1,6 +1,7 @@
 """Pages with widgets, made as the built book makes them without building it, and what they show."""
 
 import base64
+import json
 from pathlib import Path
 
 import numpy as np
@@ -106,10 +107,30 @@ def move(explorer, label: str, value) -> None:
     )
 
 
+AS_TEXT = """(snapshot) => JSON.stringify(snapshot, (_, value) =>
+    value === undefined ? null : ArrayBuffer.isView(value) ? [...value] :
+    typeof value === "number" && !Number.isFinite(value) ? { number: String(value) } : value)"""
+"""A snapshot in letters: Playwright takes a tenth of a second over a few thousand numbers."""
+
+
+def from_text(text: str) -> dict:
+    """The snapshot that `AS_TEXT` wrote."""
+    return json.loads(text, object_hook=lambda o: float(o["number"]) if [*o] == ["number"] else o)
+
+
+def shown_now(explorer) -> str:
+    """What an explorer shows when what was asked for has been drawn, in letters."""
+    return explorer.evaluate(
+        f"""async (element) => {{
+            for (let n = 0; n < 2; n++) await new Promise(requestAnimationFrame);
+            return ({AS_TEXT})(element.snapshot());
+        }}"""
+    )
+
+
 def snapshot(explorer) -> dict:
     """What `snapshot()` of the explorer's root element returns, when it has been drawn."""
-    settle(explorer.page)
-    return explorer.evaluate("element => element.snapshot()")
+    return from_text(shown_now(explorer))
 
 
 def follow(page, address: str) -> None:
@@ -216,18 +237,22 @@ RENDER_AND_CLOSE = """
 """
 
 
-def render_and_close(open_page, widget) -> tuple[int, int]:
+def render_and_close(open_page, *widgets) -> list[tuple[int, int]]:
     """Render by hand, as Jupyter does, with a model and a page that count their listeners.
 
-    Returns how many of the page's and of the model's a view had; closing it must leave none.
+    Returns how many of the page's and of the model's each view had; closing it must leave none.
     """
-    (model,) = (one for one in state_of(widget).values() if one["model_module"] == "anywidget")
     page, _ = open_page("about:blank", start=False)
-    page.add_style_tag(content=widget._css)
+    for widget in widgets:  # before counting, since Playwright listens, too, once it holds anything
+        page.add_style_tag(content=widget._css)
     page.evaluate(COUNT_LISTENERS)
-    found = page.evaluate(RENDER_AND_CLOSE, [widget._esm, {"buffers": [], **model}])
-    listeners, heard, nodes = found["during"]
-    assert nodes == 1, found
-    assert found["after"] == [0, 0, 0], found
-    assert found["added"] == [], found  # globals
-    return listeners, heard
+    counts = []
+    for widget in widgets:
+        (model,) = (one for one in state_of(widget).values() if one["model_module"] == "anywidget")
+        found = page.evaluate(RENDER_AND_CLOSE, [widget._esm, {"buffers": [], **model}])
+        listeners, heard, nodes = found["during"]
+        assert nodes == 1, (type(widget), found)
+        assert found["after"] == [0, 0, 0], (type(widget), found)
+        assert found["added"] == [], (type(widget), found)  # globals
+        counts.append((listeners, heard))
+    return counts

@@ -425,7 +425,7 @@ def test_two_views_of_one_model_stay_in_step(show):
 
 
 def test_closing_a_view_lets_go_of_everything(open_page):
-    listeners, heard = render_and_close(open_page, an_explorer())
+    ((listeners, heard),) = render_and_close(open_page, an_explorer())
     assert listeners >= 12
     assert heard == len(READER) + 1  # and the step
 

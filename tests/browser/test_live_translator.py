@@ -12,11 +12,13 @@ from attnbook.machines.live_translator.weights import payload
 from attnlab.tasks.vocab import EOS
 from tests.browser.conftest import serving
 from tests.browser.explorer_page import (
+    AS_TEXT,
     ATTACK,
     SWALLOW,
     THEMES_AND_WIDTHS,
     complaints,
     follow,
+    from_text,
     render_and_close,
     settle,
     write_page,
@@ -62,7 +64,7 @@ def ready(page):
 
 
 def snapshot(root) -> dict:
-    return root.evaluate("root => root.snapshot()")
+    return from_text(root.evaluate(f"root => ({AS_TEXT})(root.snapshot())"))
 
 
 def source(root, place: int):
@@ -663,7 +665,7 @@ def test_the_status_speaks_of_what_the_reader_did(live):
 
 def test_a_closed_view_leaves_nothing_behind(open_page, kept):
     # text, hidden, forced, model, beam_size, off, full_stop, and the kernel's messages
-    listeners, heard = render_and_close(open_page, a_live(kept, files=None, embed=True))
+    ((listeners, heard),) = render_and_close(open_page, a_live(kept, files=None, embed=True))
     assert (listeners > 4, heard) == (True, 8)
 
 

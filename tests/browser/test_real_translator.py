@@ -11,9 +11,11 @@ from attnbook.machines.live_translator.familiar import count_sentences
 from attnlab import tasks
 from tests.browser.conftest import Record, listen, serving
 from tests.browser.explorer_page import (
+    AS_TEXT,
     ATTACK,
     THEMES_AND_WIDTHS,
     complaints,
+    from_text,
     settle,
     start_widgets,
     write_page,
@@ -96,7 +98,7 @@ def loaded(page, name: str) -> None:
 
 
 def snapshot(root) -> dict:
-    return root.evaluate("root => root.snapshot()")
+    return from_text(root.evaluate(f"root => ({AS_TEXT})(root.snapshot())"))
 
 
 def write(root, text: str) -> dict:
