@@ -43,7 +43,7 @@ def five_layers() -> None:
     """One layer of each kind to scale: the area is what it keeps of one text."""
     found = boxes()
     with plt.style.context("attnbook.style"):
-        _, ax = plt.subplots(figsize=(7.4, 4.2), layout="constrained")
+        _, ax = plt.subplots(figsize=(5.6, 3.6), layout="constrained")
         low, gap = 0.0, 1900
         for kind, name, wide, tall in found:
             low -= tall + gap
@@ -51,16 +51,14 @@ def five_layers() -> None:
             if kind == "chosen":
                 (layer,) = MODELS[EXAMPLES[kind]]["layers"]  # what a step attends to
                 ax.add_patch(plt.Rectangle((0, low), layer["top"], tall, color="#222832"))
-            numbers = f"{wide * tall:,.0f}"
-            size = "a table" if kind == "state" else f"{wide:,.0f} × {tall:,.0f}"
-            equals = "of" if kind == "state" else "="
-            ax.text(0, low + tall + 250, f"{kind}: {name}, {size} {equals} {numbers} numbers",
+            size = "" if kind == "state" else f"{wide:,.0f} × {tall:,.0f} = "
+            ax.text(0, low + tall + 250, f"{kind}: {name}, {size}{wide * tall / 1e6:,.1f} million",
                     fontsize=10, va="bottom")  # fmt: skip
         ax.set(xlim=(0, LONG), ylim=(low - 300, 300), yticks=[], xlabel="tokens")
-        ax.set_xticks([0, LONG // 4, LONG // 2, 3 * LONG // 4, LONG])
+        ax.set_xticks([0, LONG // 2, LONG])
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         ax.spines["left"].set_visible(False)
-        ax.set_title("One layer, five ways to keep a text: the area is memory", loc="left",
+        ax.set_title("One layer, five ways to keep a text: area is memory", loc="left",
                      fontsize=11)  # fmt: skip
         plt.show()
 
@@ -85,7 +83,7 @@ def growth() -> None:
     """The cache of one reader against the length of the text."""
     styles = ("-", "--", "-.", "-", "--", ":")
     with plt.style.context("attnbook.style"):
-        _, ax = plt.subplots(figsize=(7.4, 3.8), layout="constrained")
+        _, ax = plt.subplots(figsize=(5.8, 3.4), layout="constrained")
         for name, style in zip(GROWN, styles, strict=True):
             model = MODELS[name]
             kinds = [layer["kind"] for layer in model["layers"]]
@@ -93,14 +91,15 @@ def growth() -> None:
                         if one in kinds)  # fmt: skip
             ax.plot(CONTEXTS, caches(name), color=COLOURS[kind], linestyle=style, linewidth=2)
             ax.annotate(model["name"], (CONTEXTS[-1], caches(name)[-1]), xytext=(5, 0),
-                        textcoords="offset points", va="center", fontsize=10)  # fmt: skip
+                        textcoords="offset points", va="center", fontsize=9)  # fmt: skip
         ax.set(xscale="log", yscale="log", xlabel="tokens of the text",
                ylabel="GB for one reader, 16 bits")  # fmt: skip
-        ax.set_xticks(CONTEXTS[::2], [f"{tokens:,}" for tokens in CONTEXTS[::2]])
+        lengths = (1024, 16384, 131072, 1048576)
+        ax.set_xticks(lengths, ["1,024", "16,384", "131,072", "1 million"])
         ax.set_yticks((0.1, 1, 10, 100), ("0.1", "1", "10", "100"))
         ax.minorticks_off()
         ax.grid(alpha=0.3)
-        ax.set_title("A window stops, a state starts high, and what grows wins in the end",
+        ax.set_title("A window stops, a state starts high, the rest grows",
                      loc="left", fontsize=11)  # fmt: skip
         plt.show()
 

@@ -12,7 +12,7 @@ def sharing() -> None:
     rows = recorded.results("parallel")["rows"]
     counts = sorted({row["processes"] for row in rows})
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 2, figsize=(7.2, 2.6), layout="constrained")
+        figure, axes = plt.subplots(1, 2, figsize=(5.8, 2.7), layout="constrained")
         for shift, (zigzag, (name, colour)) in zip((-0.2, 0.2), WAYS.items(), strict=True):
             mine = [row for row in rows if row["zigzag"] == zigzag]
             places = [counts.index(row["processes"]) + shift for row in mine]
@@ -20,15 +20,13 @@ def sharing() -> None:
             idle = [100 * row["forward_idle"]["median"] for row in mine]
             for ax, values, unit in zip(axes, (mib, idle), ("", "%"), strict=True):
                 bars = ax.bar(places, values, width=0.36, color=colour, label=name)
-                ax.bar_label(bars, [f"{v:.0f}{unit}" for v in values], fontsize=9)
+                ax.bar_label(bars, [f"{v:.0f}{unit}" for v in values], fontsize=8)
         axes[0].set_title("MiB at the peak of each", fontsize=10)
-        axes[1].set_title("forward pass spent waiting", fontsize=10)
-        axes[1].set_ylim(0, 44)
-        axes[1].legend(fontsize=9, loc="upper left")
+        axes[1].set_title("waiting, of the forward pass", fontsize=10)
+        axes[1].set_ylim(0, 54)
+        axes[1].legend(fontsize=8, loc="upper left")
         for ax in axes:
             ax.set_xticks(range(len(counts)), [str(n) for n in counts])
             ax.set_xlabel("processes")
-        figure.suptitle(
-            "Zigzag leaves nobody waiting, and memory falls with the number of processes"
-        )
+        figure.suptitle("In zigzag hardly anybody waits; memory falls", fontsize=11)
         plt.show()
