@@ -84,13 +84,15 @@ def growth() -> None:
     styles = ("-", "--", "-.", "-", "--", ":")
     with plt.style.context("attnbook.style"):
         _, ax = plt.subplots(figsize=(5.8, 3.4), layout="constrained")
+        aside = {"llama-3.1-8b": 4, "gemma-3-27b": -3}  # two labels that would touch
         for name, style in zip(GROWN, styles, strict=True):
             model = MODELS[name]
             kinds = [layer["kind"] for layer in model["layers"]]
             kind = next(one for one in ("state", "window", "chosen", "latent", "full")
                         if one in kinds)  # fmt: skip
             ax.plot(CONTEXTS, caches(name), color=COLOURS[kind], linestyle=style, linewidth=2)
-            ax.annotate(model["name"], (CONTEXTS[-1], caches(name)[-1]), xytext=(5, 0),
+            ax.annotate(model["name"], (CONTEXTS[-1], caches(name)[-1]),
+                        xytext=(5, aside.get(name, 0)),
                         textcoords="offset points", va="center", fontsize=9)  # fmt: skip
         ax.set(xscale="log", yscale="log", xlabel="tokens of the text",
                ylabel="GB for one reader, 16 bits")  # fmt: skip
