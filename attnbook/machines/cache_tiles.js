@@ -40,7 +40,8 @@ const size = (bytes) => {
 function show(now, { page, data }) {
   const { model: at, form, bytes, less, found, numbers, tokens } = now, model = data.models[at], { name, heads, groups, layers } = model;
   say(page.big, `${size(bytes)} a token, ${size(now.text)} for ${plural(tokens, "token")}`);
-  say(page.say, `${whole(numbers)} numbers in each of ${layers} layers: a key and a value of 16 bits for every head would be ${significant(less, 3)} times as much.`);
+  const rest = less === 1 ? "all of the dashed frame" : `a key and a value of 16 bits for every head would be ${significant(less, 3)} times as much`;
+  say(page.say, `${whole(numbers)} numbers in each of ${layers} layers: ${rest}.`);
   const shared = { heads: "a key and a value of its own", groups: `a key and a value that ${plural(Math.round(heads / groups), "head")} share`, one: "the one key and value of all" };
   say(page.asks, form === "latent" && !model.rotary ? "From the latent all keys are made again, and turned: a smaller cache, not a faster one." : form === "latent" ? `Each of ${heads} queries is brought to the latent, and compares itself with the same ${whole(numbers)} numbers: one key for all heads.`
     : `Each of ${heads} queries compares itself with ${shared[form]}.`);
