@@ -65,10 +65,12 @@ def way(narrow: bool) -> Sheet:
     stretch = width / NARROW
     foot = TOP + PITCH * len(WAY)
     sheet = Sheet(width, foot + 38, SIZE)
+    # On a telephone the last column ends at the sheet's edge: its words are longer than the rest.
+    last, at = (width - 2, "end") if narrow else (SAYS * stretch, "start")
     heads = (
         (BAR * stretch, "start", "weight on", "the first"),
         (COLUMNS["of"] * stretch, "middle", "one head looks", "most at"),
-        ((SAYS - 14) * stretch, "start", "would say,", "ending here"),
+        (last - (0 if narrow else 14 * stretch), at, "would say,", "ending here"),
     )
     for x, anchor, *lines in heads:
         for line, words in enumerate(lines):
@@ -91,8 +93,7 @@ def way(narrow: bool) -> Sheet:
             style = "d-bold" if row.says == "Paris" else ""
             sheet.text(SAYS * stretch, y, row.says, anchor="start", style=style)
     for line, words in enumerate(("elsewhere", "a full stop", "or a space")):
-        sheet.text(SAYS * stretch, level(13 - 1.2 * line), words, size=11.5, anchor="start",
-                   style="d-muted")  # fmt: skip
+        sheet.text(last, level(13 - 1.2 * line), words, size=11.5, anchor=at, style="d-muted")
     for token, middle in COLUMNS.items():
         wide, now = 12 + 7 * len(token), token == "is"
         x = middle * stretch
