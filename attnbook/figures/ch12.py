@@ -63,7 +63,7 @@ def weights() -> list[tuple[float, float]]:
 def two_calls() -> None:
     """Draw what reading a prompt and writing a token do and move, in milliseconds of an H100."""
     with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(6.6, 2.3), layout="constrained")
+        figure, ax = plt.subplots(figsize=(5.8, 2.3), layout="constrained")
         names, y = ["read 2,048 tokens", "write the next one"], [0, 1]
         calls = [roof(phase=phase).parts(1)["step"] for phase in ("prefill", "decode")]
         for shift, label, ms, colour in (
@@ -74,7 +74,7 @@ def two_calls() -> None:
             ax.bar_label(bars, [f"{v:.1f} ms" if v > 0.1 else f"{v:.3f} ms" for v in ms], padding=3)
         ax.set_yticks(y, names)
         ax.invert_yaxis()
-        ax.set(xlim=(0, 41), xlabel="milliseconds")
+        ax.set(xlim=(0, 43), xlabel="milliseconds")
         ax.legend(loc="lower right")
         figure.suptitle("Writing one token moves as much as reading two thousand", fontsize=11)
         plt.show()

@@ -113,7 +113,7 @@ def price() -> None:
     run = recorded.results("porter")
     most = str(max(run["task"]["pairs"]))
     with plt.style.context("attnbook.style"):
-        _, ax = plt.subplots(figsize=(7.2, 4.6), layout="constrained")
+        _, ax = plt.subplots(figsize=(5.8, 4.2), layout="constrained")
         named = set()
         for design, rows in designs().items():
             kind = kind_of(design)
