@@ -66,7 +66,7 @@ def losses() -> None:
         ax.minorticks_off()
         ax.grid(alpha=0.3)
         ax.legend(fontsize=9)
-        figure.suptitle("Half the directions and four bits: nearly free; a mean of groups: ruin")
+        figure.suptitle("Half the directions, or four bits: nearly free; a mean of groups: ruin")
         plt.show()
 
 

@@ -235,7 +235,7 @@ class MultiHeadAttention(nn.Module):
             key, value = cache.update(key, value)
         call = Call(
             query, key, value, mask, bias, lead=lead,
-            grouped=key.shape[-3] != self.num_heads,
+            grouped=(self.num_kv_heads or int(key.shape[-3])) != self.num_heads,
             finite=finite and rotate is cache is None,
         )  # fmt: skip
         output, weights = self.attend(call, need_weights)
