@@ -313,7 +313,7 @@ def test_the_other_model_and_its_heads(live, kept):
     assert not heads.is_visible()
     root.get_by_label("Model").select_option("Transformer")
     root.page.wait_for_function(
-        "document.querySelector('.machine-translator').snapshot()?.model === 'Transformer'"
+        "document.querySelector('.machine-translator')?.snapshot?.()?.model === 'Transformer'"
     )
     torch = want(kept, SENTENCE, model=1)
     found = snapshot(root)
@@ -331,11 +331,11 @@ def test_another_model_chosen_after_a_word_was_written_is_that_model(live, kept)
     target(root, 1).click()
     root.locator(".translator-other button").nth(1).click()
     root.page.wait_for_function(
-        "document.querySelector('.machine-translator').snapshot()?.forced.length"
+        "document.querySelector('.machine-translator')?.snapshot?.()?.forced.length"
     )
     root.get_by_label("Model").select_option("Transformer")
     root.page.wait_for_function(
-        "document.querySelector('.machine-translator').snapshot()?.model === 'Transformer'"
+        "document.querySelector('.machine-translator')?.snapshot?.()?.model === 'Transformer'"
     )
     found = snapshot(root)
     assert (found["forced"], found["target"]) == ([], want(kept, SENTENCE, model=1).target)

@@ -91,7 +91,7 @@ def ask(root) -> None:
 
 def loaded(page, name: str) -> None:
     page.wait_for_function(
-        "name => document.querySelector('.machine-translator').snapshot()?.model === name",
+        "name => document.querySelector('.machine-translator')?.snapshot?.()?.model === name",
         arg=name,
         timeout=60_000,
     )
@@ -233,7 +233,7 @@ def test_another_sentence_and_another_model_forget_what_was_forced(real, widget)
         assert snapshot(root)["forced"] != []
         change()
         page.wait_for_function(
-            "document.querySelector('.machine-translator').snapshot()?.forced.length === 0"
+            "document.querySelector('.machine-translator')?.snapshot?.()?.forced.length === 0"
         )
 
 
