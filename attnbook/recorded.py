@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from attnkit.guard import checks
 from attnlab import files
 from attnlab.decoding import SequenceModel
+from attnlab.metrics.intervals import Interval
 from attnlab.rnn import seq2seq
 from attnlab.tasks.vocab import SPECIAL, Vocab
 from attnlab.transformer import Transformer
@@ -49,6 +50,16 @@ def results(name: str) -> dict:
         'python -m experiments.scales'
     """
     return json.loads(_find("results", f"{name}.json").read_text(encoding="utf-8"))
+
+
+def interval(found: dict) -> Interval:
+    """A median with its bounds, as the experiments record it.
+
+    Example:
+        >>> f"{interval({'median': 0.914, 'low': 0.9, 'high': 0.92}):.2f}"
+        '0.91 (0.90 to 0.92)'
+    """
+    return Interval(found["median"], found["low"], found["high"])
 
 
 def every_seed(chapter: str, name: str, live: Any) -> Any:

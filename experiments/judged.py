@@ -8,7 +8,7 @@ shows, greedy. A judge saw the English, the references, and up to three translat
 order without the names of the models; equal ones were judged once. Two questions of each: is the
 meaning kept, and is the French right? There were two judges, two sessions of a large language
 model in November 2026, neither of which saw the verdicts of the other. Theirs are in
-`verdicts.json`; a model that is trained again writes others, which need verdicts first.
+`french_verdicts.json`; a model that is trained again writes others, which need verdicts first.
 """
 
 import json
@@ -28,7 +28,7 @@ MODELS = {
 }
 PARTS = 100
 MEANING, FRENCH = ("kept", "partly", "lost"), ("right", "slip", "broken")
-VERDICTS = Path(__file__).with_name("verdicts.json")
+VERDICTS = Path(__file__).with_name("french_verdicts.json")
 
 
 def verdicts() -> dict[tuple[str, str], list[list[str]]]:

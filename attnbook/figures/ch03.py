@@ -120,8 +120,7 @@ def alignment_table() -> None:
     """Print how far the largest weights are from the right links, and what order would get."""
     run = recorded.results("by_length_toy_french")
     found = _row(run, "additive")["error_rate"]
-    told = f"{found['median']:.2f} ({found['low']:.2f} to {found['high']:.2f})"
-    print(f"alignment error rate, toy_french, five seeds: {told}")
+    print(f"alignment error rate, toy_french, five seeds: {recorded.interval(found):.2f}")
     model, *vocabs, _ = recorded.model("toy_french_additive")
     near = [pair for n in range(2, 9) for pair in _unseen(n)[:100]]
     batches = Batches(near, *vocabs, batch_size=200, shuffle=False)

@@ -87,7 +87,7 @@ def lie_table() -> None:
     print("reads in a state:")
     print(f"{'':28}" + "".join(f"{f'{steps:,} updates':24}" for steps in BUDGETS))
     for name, cells in lines.items():
-        print(f"{name:28}" + "".join(f"{_interval(cell):24}" for cell in cells))
+        print(f"{name:28}" + "".join(f"{f'{recorded.interval(cell):.2f}':24}" for cell in cells))
     scaled, plain = unscaled()
     print(f"one model of 1,200 updates, largest hidden: {scaled:.2f}, not scaled up: {plain:.2f}")
 
@@ -121,10 +121,6 @@ def unscaled(name: str = "reverse_additive", count: int = 300) -> tuple[float, f
     return tuple(torch.cat(found).float().mean().item() for found in right)
 
 
-def _interval(found: dict) -> str:
-    return f"{found['median']:.2f} ({found['low']:.2f} to {found['high']:.2f})"
-
-
 def encoders_table() -> None:
     """Print what is behind the figure of the three encoders."""
     run = recorded.results("pointing")
@@ -132,8 +128,9 @@ def encoders_table() -> None:
     print("encoder           largest weight misses; of those right with this hidden:")
     print(f"{'':40}largest weight       right place")
     for row in (row for row in run["rows"] if row["steps"] == BUDGETS[0]):
-        cells = [_interval(row["answers"][c]["missed"]) for c in ("hide largest", "hide right")]
-        print(f"{row['case']:18}{_interval(row['missed']):22}{cells[0]:21}{cells[1]}")
+        hidden = (row["answers"][c]["missed"] for c in ("hide largest", "hide right"))
+        told = [f"{recorded.interval(cell):.2f}" for cell in (row["missed"], *hidden)]
+        print(f"{row['case']:18}{told[0]:22}{told[1]:21}{told[2]}")
 
 
 def encoders() -> None:

@@ -16,8 +16,6 @@ ORDERS = {
 }
 """In words, colour and marker."""
 
-TITLE = "More training helps the one that looks first, not the one that forgets"
-
 ENGLISH = ("the", "small", "black", "cat")
 
 
@@ -58,7 +56,7 @@ def orders() -> None:
             ax.set_xlabel("symbols in a row")
         axes[0].set_ylabel("exact answers")
         axes[0].legend(loc="lower left", fontsize=9)
-        figure.suptitle(TITLE)
+        figure.suptitle("More training helps the one that looks first, not the one that forgets")
         plt.show()
 
 
@@ -74,12 +72,8 @@ def orders_table() -> None:
         for order, (label, *_) in ORDERS.items():
             for row in run["rows"]:
                 if (row["order"], row["steps"]) == (order, steps):
-                    near, far = (_told(row[where]) for where in ("within", "beyond"))
-                    print(f"  {label:25}{row['rate']:<7g}{near:22}{far}")
-
-
-def _told(interval: dict) -> str:
-    return f"{interval['median']:.2f} ({interval['low']:.2f} to {interval['high']:.2f})"
+                    near, far = (recorded.interval(row[where]) for where in ("within", "beyond"))
+                    print(f"  {label:25}{row['rate']:<7g}{f'{near:.2f}':22}{far:.2f}")
 
 
 def late() -> None:

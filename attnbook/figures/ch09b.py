@@ -203,7 +203,7 @@ def depth_table() -> None:
     for norm in ("pre", "post"):
         for rate in sorted({rate for _, rate, _ in rows}):
             cells = (rows[norm, rate, warm_up] for warm_up in (False, True))
-            told = (f"{i['median']:.2f} ({i['low']:.2f} to {i['high']:.2f})" for i in cells)
+            told = (f"{recorded.interval(cell):.2f}" for cell in cells)
             print(f"{norm:5} {rate:<7}", *(f"{cell:22}" for cell in told))
 
 

@@ -195,7 +195,7 @@ def judged() -> None:
             ax.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 0.97), handlelength=0.8,
                       columnspacing=1, handletextpad=0.4, frameon=False, fontsize=10)  # fmt: skip
         axes[0].invert_yaxis()
-        fig.suptitle("One vector costs the meaning, not the French", size=12)
+        fig.suptitle("After these trainings one vector costs the meaning, not the French", size=12)
         plt.show()
 
 
@@ -208,7 +208,7 @@ def judged_table() -> Table:
 
 
 def _marked(one: dict) -> str:
-    both = all(verdict == ["kept", "right"] for verdict in one["verdicts"])
+    both = all(verdict == [*BEST.values()] for verdict in one["verdicts"])
     return f"{'✓ ' if both else ''}{one['said']}"
 
 

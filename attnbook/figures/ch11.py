@@ -209,8 +209,7 @@ def chooser_table() -> None:
     print(recorded.origin(run).replace(" (", "\n(", 1))
     print("share of right choices: median (smallest to largest) of five seeds")
     for name in ("random", "lead"):
-        right = run[name]["precision"]
-        print(f"{name:12} {right['median']:.2f} ({right['low']:.2f} to {right['high']:.2f})")
+        print(f"{name:12} {recorded.interval(run[name]['precision']):.2f}")
     for (layers, updates), row in sorted(rows.items()):
         print(f"{'compared' if layers else 'each alone'}, {updates} updates")
         for test, right in row["precision"].items():

@@ -160,13 +160,10 @@ def il_table() -> None:
     print(f"{trained['parameters']:,} numbers, a rate of {trained['rates'][0]};")
     print(f"{run['sentences']} sentences of {run['items']} unseen pairs of nouns: right pronouns")
     for row in sorted(run["rows"], key=lambda row: row["steps"]):
-        right = row["right"]
-        span = f"({right['low']:.2f} to {right['high']:.2f})"
-        print(f"  {row['steps']:,} updates   {right['median']:.2f} {span}")
+        print(f"  {row['steps']:,} updates   {recorded.interval(row['right']):.2f}")
     print(f"after {longest['steps']:,}, without attention in the")
     for kind in ("encoder", "decoder", "cross", "any"):
-        found = longest["without"][kind]
-        print(f"  {kind:8} {found['median']:.2f} ({found['low']:.2f} to {found['high']:.2f})")
+        print(f"  {kind:8} {recorded.interval(longest['without'][kind]):.2f}")
     print("by seed, the head that is missed most and the head with most for the referent:")
     print("                  right    extra for  weight on the    more on the")
     print("                  without  referent   adjective        referent")

@@ -66,8 +66,7 @@ def collapse_table() -> None:
     print(f"  {'updates':16}" + "".join(f"{budget:>20,}" for budget in budgets))
     for name, row in _trained():
         right = {at["steps"]: at["accuracy"] for at in row["at"]}
-        told = [f"{r['median']:.2f} ({r['low']:.2f} to {r['high']:.2f})"
-                for r in (right[budget] for budget in budgets if budget in right)]  # fmt: skip
+        told = [f"{recorded.interval(right[n]):.2f}" for n in budgets if n in right]
         print(f"  {name:16}" + "".join(f"{one:>20}" for one in told))
     print("rates: low {low}, high {high}".format(**found["rates"]))
     print("effective keys a row, at the last of these updates:")

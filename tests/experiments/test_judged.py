@@ -31,7 +31,7 @@ def test_every_verdict_is_a_grade_of_each_question_by_two_judges():
 
 
 def test_a_translation_without_a_verdict_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(judged, "VERDICTS", tmp_path / "verdicts.json")
+    monkeypatch.setattr(judged, "VERDICTS", tmp_path / "french_verdicts.json")
     judged.VERDICTS.write_text(json.dumps([]))
-    with pytest.raises(LookupError, match=r"a verdict in verdicts\.json of: \w.+ \| \w"):
+    with pytest.raises(LookupError, match=r"a verdict in french_verdicts\.json of: \w.+ \| \w"):
         judged.main(["--quick", "--device", "cpu", "--out", str(tmp_path / "out.json")])
