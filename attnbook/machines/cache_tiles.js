@@ -44,7 +44,7 @@ function show(now, { page, data }) {
   say(page.say, `${whole(numbers)} numbers in each of ${layers} layers: ${rest}.`);
   const shared = { heads: "a key and a value of its own", groups: `a key and a value that ${plural(Math.round(heads / groups), "head")} share`, one: "the one key and value of all" };
   say(page.asks, form === "latent" && !model.rotary ? "From the latent all keys are made again, and turned: a smaller cache, not a faster one." : form === "latent" ? `Each of ${heads} queries is brought to the latent, and compares itself with the same ${whole(numbers)} numbers: one key for all heads.`
-    : `Each of ${heads} queries compares itself with ${shared[form]}.`);
+    : `Each of ${heads} queries has ${shared[form]}.`);
   const [one] = found;
   say(page.loss, one ? `Measured, nothing trained again: keys off by ${fixed(100 * one.keys, 1)}%, values by ${fixed(100 * one.values, 1)}%; loss of the next token ${fixed(one.loss, 2)} nats.`
     : `${name} was not run in this form: no loss to show.`);
