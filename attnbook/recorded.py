@@ -53,7 +53,13 @@ def results(name: str) -> dict:
 
 
 def interval(found: dict) -> Interval:
-    """A median with its bounds, as the experiments record it.
+    """A median with its bounds, which the experiments record under these three names.
+
+    Args:
+        found: what `record.median_interval` of an experiment gave.
+
+    Raises:
+        KeyError: `found` lacks one of the three.
 
     Example:
         >>> f"{interval({'median': 0.914, 'low': 0.9, 'high': 0.92}):.2f}"
