@@ -51,6 +51,15 @@ class Chapter:
         exec(getattr(self.data, "HELPERS", ""), names)
         return names
 
+    def wrong_answer(self, number: int, what: str) -> tuple[Any, str]:
+        """One of them, and a piece of what its check must say."""
+        answer, reason = self.data.WRONG[number, what]
+        parameters = getattr(self.data, "PARAMETERS", {}).get(number, "")
+        named = re.findall(r"\w+", parameters)
+        if not set(named).isdisjoint(compile(answer, "", "eval").co_names):
+            answer = f"lambda {parameters}: {answer}"
+        return eval(answer, self.wrong), reason
+
     def solution(self, number: int) -> str:
         """The code of the printed solution."""
         text = self.cells[f"exercise-{number}-help"].source

@@ -34,8 +34,8 @@ def test_the_solution_in_the_book_passes(name, number, capsys):
 @pytest.mark.parametrize("name, number, what", WRONG)
 def test_a_plausible_wrong_answer_hears_what_is_wrong(name, number, what, capsys):
     book = chapter(name)
-    answer, reason = book.data.WRONG[number, what]
-    said = book.verdict(capsys, number, eval(answer, book.wrong))
+    answer, reason = book.wrong_answer(number, what)
+    said = book.verdict(capsys, number, answer)
     assert said.startswith(f"Exercise {number}: not yet. "), said
     assert reason in said, said
 

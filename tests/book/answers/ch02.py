@@ -8,128 +8,79 @@ CHECKS = {
     5: "check_matrix",
 }
 
+PARAMETERS = {1: "q, k, v, t", 2: "q, k, h", 3: "q, k, v, t, g", 4: "f", 5: "q, k"}
+
 WRONG = {
     (1, "multiplies by the temperature"): (
-        "lambda q, k, v, t: (k @ q * t).softmax(-1) @ v if t else v[(k @ q).argmax()]",
+        "(k @ q * t).softmax(-1) @ v if t else v[(k @ q).argmax()]",
         "at temperature 0.5: off by",
     ),
     (1, "divides by zero"): (
-        "lambda q, k, v, t: (k @ q / t).softmax(-1) @ v",
+        "(k @ q / t).softmax(-1) @ v",
         "at temperature 0: the result holds NaN",
     ),
     (1, "divides after the softmax"): (
-        "lambda q, k, v, t: (k @ q).softmax(-1) / t @ v if t else v[(k @ q).argmax()]",
+        "(k @ q).softmax(-1) / t @ v if t else v[(k @ q).argmax()]",
         "at temperature 0.5: off by",
     ),
     (1, "exponentials that overflow"): (
-        "lambda q, k, v, t: own_softmax(k @ q / t) @ v if t else v[(k @ q).argmax()]",
+        "own_softmax(k @ q / t) @ v if t else v[(k @ q).argmax()]",
         "at temperature 0.001: the result holds NaN",
     ),
-    (1, "the weights alone"): (
-        "lambda q, k, v, t: (k @ q / t).softmax(-1)",
-        "expected shape (1,), got (3,)",
-    ),
-    (1, "always hard"): ("lambda q, k, v, t: v[(k @ q).argmax()]", "at temperature 1.0: off by"),
+    (1, "the weights alone"): ("(k @ q / t).softmax(-1)", "expected shape (1,), got (3,)"),
+    (1, "always hard"): ("v[(k @ q).argmax()]", "at temperature 1.0: off by"),
     (1, "the place at temperature 0"): (
-        "lambda q, k, v, t: lookup(q, k, v, t) if t else (k @ q).argmax()",
+        "lookup(q, k, v, t) if t else (k @ q).argmax()",
         "at temperature 0: expected shape (2,), got ()",
     ),
-    (1, "attnkit's"): (
-        "lambda q, k, v, t: attnkit.masked_softmax(k @ q / t) @ v",
-        "a ready-made function",
-    ),
-    (2, "forgets the length of the keys"): (
-        "lambda q, k, h: (q / h**2, k)",
-        "off by",
-    ),
-    (2, "keys of one length"): (
-        "lambda q, k, h: (q / h**2, k / k.norm(dim=-1, keepdim=True))",
-        "off by",
-    ),
-    (2, "forgets the half"): ("lambda q, k, h: add(q, k, h, half=1)", "off by"),
-    (2, "the wrong sign"): ("lambda q, k, h: add(q, k, h, half=-2)", "off by"),
-    (2, "the bandwidth not squared"): (
-        "lambda q, k, h: add(q, k, h**0.5, half=2)",
-        "bandwidth 0.3: off by",
-    ),
+    (1, "attnkit's"): ("attnkit.masked_softmax(k @ q / t) @ v", "a ready-made function"),
+    (2, "forgets the length of the keys"): ("(q / h**2, k)", "off by"),
+    (2, "keys of one length"): ("(q / h**2, k / k.norm(dim=-1, keepdim=True))", "off by"),
+    (2, "forgets the half"): ("add(q, k, h, half=1)", "off by"),
+    (2, "the wrong sign"): ("add(q, k, h, half=-2)", "off by"),
+    (2, "the bandwidth not squared"): ("add(q, k, h**0.5, half=2)", "bandwidth 0.3: off by"),
     (2, "the length not divided by the bandwidth"): (
-        "lambda q, k, h: (torch.cat([q / h**2, one(q)], -1), add(q, k, h, half=2)[1])",
+        "(torch.cat([q / h**2, one(q)], -1), add(q, k, h, half=2)[1])",
         "bandwidth 0.3: off by",
     ),
     (2, "a feature for the key only"): (
-        "lambda q, k, h: (q / h**2, add(q, k, h, half=2)[1])",
+        "(q / h**2, add(q, k, h, half=2)[1])",
         "differ in size: 3, 4",
     ),
-    (2, "only the key"): ("lambda q, k, h: k", "Expected two tensors"),
-    (3, "without the output"): (
-        "lambda q, k, v, t, g: outer(weights(q, k, t) * (v @ g) / t, q)",
-        "off by",
-    ),
+    (2, "only the key"): ("k", "Expected two tensors"),
+    (3, "without the output"): ("outer(weights(q, k, t) * (v @ g) / t, q)", "off by"),
     (3, "without the temperature"): (
-        "lambda q, k, v, t, g: gradient_to_keys(q, k, v, t, g) * t",
+        "gradient_to_keys(q, k, v, t, g) * t",
         "at temperature 0.5: off by",
     ),
     (3, "along the keys, not the query"): (
-        "lambda q, k, v, t, g: gradient_to_keys(q, k, v, t, g).norm(dim=-1, keepdim=True) * k",
+        "gradient_to_keys(q, k, v, t, g).norm(dim=-1, keepdim=True) * k",
         "off by",
     ),
-    (3, "the gradient of the values"): (
-        "lambda q, k, v, t, g: outer(weights(q, k, t), g)",
-        "expected shape",
-    ),
+    (3, "the gradient of the values"): ("outer(weights(q, k, t), g)", "expected shape"),
     (3, "a number for each key"): (
-        "lambda q, k, v, t, g: gradient_to_keys(q, k, v, t, g).sum(-1)",
+        "gradient_to_keys(q, k, v, t, g).sum(-1)",
         "expected shape (3, 2), got (3,)",
     ),
-    (3, "zero, as if the lookup were hard"): (
-        "lambda q, k, v, t, g: torch.zeros_like(k)",
-        "off by",
-    ),
-    (3, "the wrong sign"): (
-        "lambda q, k, v, t, g: -gradient_to_keys(q, k, v, t, g)",
-        "off by",
-    ),
+    (3, "zero, as if the lookup were hard"): ("torch.zeros_like(k)", "off by"),
+    (3, "the wrong sign"): ("-gradient_to_keys(q, k, v, t, g)", "off by"),
     (4, "lets everything pass"): ("lambda f: True", "scores from the query alone"),
     (4, "lets nothing pass"): ("lambda f: False", "turn down a lookup"),
-    (4, "only the sums"): (
-        "lambda f: promises(f, only='sums')",
-        "scores from the query alone",
-    ),
+    (4, "only the sums"): ("promises(f, only='sums')", "scores from the query alone"),
     (4, "only whether the states matter"): (
-        "lambda f: promises(f, only='states')",
+        "promises(f, only='states')",
         "some of its score to the place",
     ),
-    (4, "never changes the query"): (
-        "lambda f: promises(f, without='query')",
-        "never looks at the query",
-    ),
-    (4, "never changes the order"): (
-        "lambda f: promises(f, without='order')",
-        "scores from the query alone",
-    ),
-    (4, "never sums"): (
-        "lambda f: promises(f, without='sums')",
-        "sum to 1 over the queries",
-    ),
-    (4, "one list at a time"): (
-        "lambda f: promises(f, without='batch')",
-        "mixes the lists of a batch",
-    ),
-    (5, "no scale"): ("lambda q, k: q.T @ k", "off by"),
-    (5, "scaled by A, not its root"): ("lambda q, k: q.T @ k / len(q)", "off by"),
-    (5, "scaled by the root of Eq"): (
-        "lambda q, k: q.T @ k / q.shape[1] ** 0.5",
-        "off by",
-    ),
-    (5, "turned round"): (
-        "lambda q, k: one_matrix(q, k).T",
-        "expected shape (6, 5), got (5, 6)",
-    ),
-    (5, "key and query swapped"): (
-        "lambda q, k: one_matrix(k, q)",
-        "expected shape (6, 5), got (5, 6)",
-    ),
-    (5, "multiplies the features away"): ("lambda q, k: q @ k.T", "It raised RuntimeError"),
+    (4, "never changes the query"): ("promises(f, without='query')", "never looks at the query"),
+    (4, "never changes the order"): ("promises(f, without='order')", "scores from the query alone"),
+    (4, "never sums"): ("promises(f, without='sums')", "sum to 1 over the queries"),
+    (4, "one list at a time"): ("promises(f, without='batch')", "mixes the lists of a batch"),
+    (5, "no scale"): ("q.T @ k", "off by"),
+    (5, "scaled by A, not its root"): ("q.T @ k / len(q)", "off by"),
+    (5, "scaled by the root of Eq"): ("q.T @ k / q.shape[1] ** 0.5", "off by"),
+    (5, "turned round"): ("one_matrix(q, k).T", "expected shape (6, 5), got (5, 6)"),
+    (5, "key and query swapped"): ("one_matrix(k, q)", "expected shape (6, 5), got (5, 6)"),
+    (5, "multiplies the features away"): ("q @ k.T", "It raised RuntimeError"),
 }
 
 HELPERS = """

@@ -8,50 +8,27 @@ CHECKS = {
     5: "check_needed",
 }
 
+PARAMETERS = {1: "w, s, p", 2: "q, k, W, U, b, v, m", 3: "f", 4: "read, w, p"}
+
 WRONG = {
-    (1, "links each source word"): (
-        "lambda w, s, p: rate({(t, c) for c, t in links(w.T)}, s, p)",
-        "expected",
-    ),
-    (1, "source place first"): (
-        "lambda w, s, p: rate({(c, t) for t, c in links(w)}, s, p)",
-        "expected",
-    ),
-    (1, "one minus is missing"): ("lambda w, s, p: 1 - rate(links(w), s, p)", "expected"),
-    (1, "only sure links"): ("lambda w, s, p: rate(links(w), s, s)", "expected"),
-    (1, "divides by the links found"): (
-        "lambda w, s, p: 1 - len(links(w) & p) / len(links(w))",
-        "expected",
-    ),
+    (1, "links each source word"): ("rate({(t, c) for c, t in links(w.T)}, s, p)", "expected"),
+    (1, "source place first"): ("rate({(c, t) for t, c in links(w)}, s, p)", "expected"),
+    (1, "one minus is missing"): ("1 - rate(links(w), s, p)", "expected"),
+    (1, "only sure links"): ("rate(links(w), s, s)", "expected"),
+    (1, "divides by the links found"): ("1 - len(links(w) & p) / len(links(w))", "expected"),
     (1, "attnkit's"): (
-        "lambda w, s, p: metrics.alignment_error_rate("
-        "[metrics.argmax_links(w)], sure=[s], possible=[p])",
+        "metrics.alignment_error_rate([metrics.argmax_links(w)], sure=[s], possible=[p])",
         "a ready-made function",
     ),
-    (2, "no mask"): (
-        "lambda q, k, W, U, b, v, m: my_additive(q, k, W, U, b, v, m | True)",
-        "weights, 40 queries",
-    ),
-    (2, "mask upside down"): (
-        "lambda q, k, W, U, b, v, m: my_additive(q, k, W, U, b, v, ~m)",
-        "weights",
-    ),
+    (2, "no mask"): ("my_additive(q, k, W, U, b, v, m | True)", "weights, 40 queries"),
+    (2, "mask upside down"): ("my_additive(q, k, W, U, b, v, ~m)", "weights"),
     (2, "mask after the softmax"): ("late", "weights, 40 queries, 30 keys of which 21 are real"),
     (2, "softmax over the queries"): ("over_queries", "weights"),
     (2, "no tanh"): ("no_tanh", "weights"),
-    (2, "no bias"): (
-        "lambda q, k, W, U, b, v, m: my_additive(q, k, W, U, 0 * b, v, m)",
-        "weights",
-    ),
-    (2, "forgets v"): (
-        "lambda q, k, W, U, b, v, m: my_additive(q, k, W, U, b, torch.ones_like(v), m)",
-        "weights",
-    ),
+    (2, "no bias"): ("my_additive(q, k, W, U, 0 * b, v, m)", "weights"),
+    (2, "forgets v"): ("my_additive(q, k, W, U, b, torch.ones_like(v), m)", "weights"),
     (2, "keys and queries swapped in the sum"): ("swapped", "expected shape"),
-    (2, "only the output"): (
-        "lambda *parts: my_additive(*parts)[0]",
-        "two tensors",
-    ),
+    (2, "only the output"): ("lambda *parts: my_additive(*parts)[0]", "two tensors"),
     (2, "all at once"): ("at_once", "The numbers are right. But with 40 queries"),
     (2, "four queries at once"): ("in_fours", "are allowed"),
     (2, "expands first"): ("expands", "are allowed"),
@@ -59,35 +36,26 @@ WRONG = {
     (2, "attnkit's tiles"): ("tiles", "a ready-made function"),
     (3, "lets everything pass"): ("lambda f: True", "has no mask"),
     (3, "lets nothing pass"): ("lambda f: False", "turn down"),
-    (3, "one length in the batch"): (
-        "lambda f: look(f, [3, 3, 3])",
-        "takes the longest length for all",
-    ),
+    (3, "one length in the batch"): ("look(f, [3, 3, 3])", "takes the longest length for all"),
     (3, "compares fillers only"): ("fillers_only", "takes the first length for all"),
-    (3, "longest first"): ("lambda f: look(f, [5, 5, 3], only=0)", "takes the longest"),
+    (3, "longest first"): ("look(f, [5, 5, 3], only=0)", "takes the longest"),
     (3, "not a verdict"): ("lambda f: 1.0", "Expected True or False"),
-    (4, "not scaled up"): (
-        "lambda read, w, p: share(read, w, w.scatter(-1, p[:, None], 0.0))",
-        "to survive",
-    ),
+    (4, "not scaled up"): ("share(read, w, w.scatter(-1, p[:, None], 0.0))", "to survive"),
     (4, "NaN in the row that has nothing left"): (
-        "lambda read, w, p: share(read, w, over_sum(w.scatter(-1, p[:, None], 0.0)))",
+        "share(read, w, over_sum(w.scatter(-1, p[:, None], 0.0)))",
         "to survive",
     ),
     (4, "keeps only the place"): (
-        "lambda read, w, p: share(read, w, torch.zeros_like(w).scatter(-1, p[:, None], 1.0))",
+        "share(read, w, torch.zeros_like(w).scatter(-1, p[:, None], 1.0))",
         "to survive",
     ),
-    (4, "hides the largest"): (
-        "lambda read, w, p: survivors(read, w, w.argmax(-1))",
-        "to survive",
-    ),
+    (4, "hides the largest"): ("survivors(read, w, w.argmax(-1))", "to survive"),
     (4, "softmax of what is left"): (
-        "lambda read, w, p: share(read, w, w.scatter(-1, p[:, None], 0.0).softmax(-1))",
+        "share(read, w, w.scatter(-1, p[:, None], 0.0).softmax(-1))",
         "to survive",
     ),
     (4, "writes into the caller's weights"): (
-        "lambda read, w, p: survivors(read, w.scatter_(-1, p[:, None], 0.0), p)",
+        "survivors(read, w.scatter_(-1, p[:, None], 0.0), p)",
         "changes the caller's weights",
     ),
     (5, "what the lines point at"): (

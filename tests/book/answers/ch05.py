@@ -13,97 +13,72 @@ CHECKS = {
 # The section on what goes wrong: `check` and `weak_check`.
 CELLS = ("bugs",)
 
+PARAMETERS = {1: "a, b, d", 2: "q, k, v", 3: "a, g", 4: "f", 5: "s, n"}
+
 WRONG = {
     (1, "forgets the deviations"): (
-        "lambda a, b, d: d**-0.5",
+        "d**-0.5",
         "With deviations 2 and 1 and d = 64, your scores have standard deviation 2.",
     ),
     (1, "variances for deviations"): (
-        "lambda a, b, d: 1 / (a**2 * b**2 * d**0.5)",
+        "1 / (a**2 * b**2 * d**0.5)",
         "With deviations 2 and 1 and d = 64, your scores have standard deviation 0.5.",
     ),
-    (1, "no root"): (
-        "lambda a, b, d: 1 / (a * b * d)",
-        "standard deviation 0.125.",
-    ),
-    (1, "the inverse"): (
-        "lambda a, b, d: a * b * d**0.5",
-        "standard deviation 64.",
-    ),
+    (1, "no root"): ("1 / (a * b * d)", "standard deviation 0.125."),
+    (1, "the inverse"): ("a * b * d**0.5", "standard deviation 64."),
     (2, "no root"): (
-        "lambda q, k, v: (q @ k.mT / q.shape[-1]).softmax(-1) @ v",
+        "(q @ k.mT / q.shape[-1]).softmax(-1) @ v",
         "query (3, 4), key (3, 4): off by up to",
     ),
-    (2, "no scale"): (
-        "lambda q, k, v: (q @ k.mT).softmax(-1) @ v",
-        "query (3, 4), key (3, 4): off by up to",
-    ),
+    (2, "no scale"): ("(q @ k.mT).softmax(-1) @ v", "query (3, 4), key (3, 4): off by up to"),
     (2, "softmax over queries"): (
-        "lambda q, k, v: (q @ k.mT / q.shape[-1] ** 0.5).softmax(-2) @ v",
+        "(q @ k.mT / q.shape[-1] ** 0.5).softmax(-2) @ v",
         "query (3, 4), key (3, 4): off by up to",
     ),
     (2, "size of the value"): (
-        "lambda q, k, v: (q @ k.mT / v.shape[-1] ** 0.5).softmax(-1) @ v",
+        "(q @ k.mT / v.shape[-1] ** 0.5).softmax(-1) @ v",
         "query (2, 16), key (5, 16): off by up to",
     ),
     (2, "turns all dimensions round"): (
-        (
-            "lambda q, k, v: (q @ k.permute(*range(k.dim())[::-1]) / "
-            "q.shape[-1]**0.5).softmax(-1) @ v"
-        ),
+        "(q @ k.permute(*range(k.dim())[::-1]) / q.shape[-1]**0.5).softmax(-1) @ v",
         "It raised RuntimeError: The size of tensor",
     ),
     (2, "PyTorch's own"): (
-        "lambda q, k, v: F.scaled_dot_product_attention(q, k, v)",
+        "F.scaled_dot_product_attention(q, k, v)",
         "a ready-made function: scaled_dot_product_attention.",
     ),
     (2, "PyTorch's own, in float32"): (
-        ("lambda *qkv: F.scaled_dot_product_attention(*(x.float() for x in qkv)).to(qkv[0].dtype)"),
+        "lambda *qkv: F.scaled_dot_product_attention(*(x.float() for x in qkv)).to(qkv[0].dtype)",
         "a ready-made function: scaled_dot_product_attention.",
     ),
     (2, "attnkit's"): (
-        "lambda q, k, v: attnkit.scaled_dot_product_attention(q, k, v).output",
+        "attnkit.scaled_dot_product_attention(q, k, v).output",
         "a ready-made function: attnkit.functional.scaled_dot_product_attention.",
     ),
     (2, "attnkit's, with weights"): (
-        ("lambda q, k, v: attnkit.scaled_dot_product_attention(q, k, v, need_weights=True).output"),
+        "attnkit.scaled_dot_product_attention(q, k, v, need_weights=True).output",
         "a ready-made function: attnkit.functional.scaled_dot_product_attention.",
     ),
     (2, "all in the input's precision"): (
-        "lambda q, k, v: (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v",
+        "(q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v",
         "torch.float16, sharp scores: off by up to",
     ),
     (2, "scales first, still in half"): (
-        "lambda q, k, v: (q / q.shape[-1] ** 0.5 @ k.mT).softmax(-1) @ v",
+        "(q / q.shape[-1] ** 0.5 @ k.mT).softmax(-1) @ v",
         "torch.float16, sharp scores: off by up to",
     ),
     (2, "softmax in float32, scores in half"): (
-        (
-            "lambda q, k, v: ((q / q.shape[-1] ** 0.5 @ "
-            "k.mT).float().softmax(-1) @ v.float()).to(q.dtype)"
-        ),
+        "((q / q.shape[-1] ** 0.5 @ k.mT).float().softmax(-1) @ v.float()).to(q.dtype)",
         "torch.float16, sharp scores: off by up to",
     ),
     (2, "stays in float32"): (
-        "lambda q, k, v: my_attention(q.float(), k.float(), v.float())",
+        "my_attention(q.float(), k.float(), v.float())",
         "Expected the dtype of the input, torch.float16, got torch.float32.",
     ),
-    (3, "only the diagonal"): (
-        "lambda a, g: a * (1 - a) * g",
-        "shape (5,): off by up to",
-    ),
-    (3, "unweighted mean"): (
-        "lambda a, g: a * (g - g.mean(-1, keepdim=True))",
-        "shape (5,): off by up to",
-    ),
-    (3, "sum over everything"): (
-        "lambda a, g: a * (g - (a * g).sum())",
-        "shape (4, 7): off by up to",
-    ),
-    (3, "no subtraction"): (
-        "lambda a, g: a * g",
-        "shape (5,): off by up to",
-    ),
+    (3, "only the diagonal"): ("a * (1 - a) * g", "shape (5,): off by up to"),
+    (3, "unweighted mean"): ("a * (g - g.mean(-1, keepdim=True))", "shape (5,): off by up to"),
+    (3, "sum over everything"): ("a * (g - (a * g).sum())", "shape (4, 7): off by up to"),
+    (3, "no subtraction"): ("a * g", "shape (5,): off by up to"),
     (4, "the chapter's own check"): (
         "check",
         "lets a function pass that takes the root of the value's size.",
@@ -116,14 +91,8 @@ WRONG = {
         "lambda f: True",
         "lets a function pass that takes the root of the value's size.",
     ),
-    (4, "lets nothing pass"): (
-        "lambda f: False",
-        "turns down a function that is right.",
-    ),
-    (4, "wants every bit the same"): (
-        "lambda f: same_bits(f)",
-        "turns down a function that is right.",
-    ),
+    (4, "lets nothing pass"): ("lambda f: False", "turns down a function that is right."),
+    (4, "wants every bit the same"): ("same_bits(f)", "turns down a function that is right."),
     (4, "forgets the caller's query"): (
         "forgets_the_query",
         "lets a function pass that changes the caller's query.",
@@ -145,15 +114,15 @@ WRONG = {
         "At your temperature 4 a row has 15.63 keys, not 4.0.",
     ),
     (5, "the standard deviation"): (
-        "lambda s, n: s.std().item()",
+        "s.std().item()",
         "At your temperature 0.896 a row has 10.71 keys, not 4.0.",
     ),
     (5, "the inverse"): (
-        "lambda s, n: 1 / temperature_for(s, n)",
+        "1 / temperature_for(s, n)",
         "At your temperature 2.58 a row has 15.13 keys, not 4.0.",
     ),
     (5, "entropy in place of its exponential"): (
-        "lambda s, n: temperature_for(s, math.exp(n / 8))",
+        "temperature_for(s, math.exp(n / 8))",
         "At your temperature 0.218 a row has 1.65 keys, not 4.0.",
     ),
     (6, "the number of features"): ("lambda: (4.0, 0.316)", "Without the scale, 4.0: by what"),

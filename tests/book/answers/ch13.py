@@ -2,76 +2,54 @@
 
 CHECKS = {1: "check_bytes", 2: "check_cost", 3: "check_step", 4: "check_finder"}
 
+PARAMETERS = {1: "n, l, h, kv, e, b, w", 2: "p, n, e, h, kv", 3: "*a", 4: "d"}
+
 WRONG = {
     (1, "keys without values"): ("lambda *a: cache_bytes(*a) // 2", "0.5 times what it is"),
-    (1, "a head for every query head"): (
-        "lambda n, l, h, kv, e, b, w: cache_bytes(n, l, h, h, e, b, w)",
-        "4 times what it is",
-    ),
+    (1, "a head for every query head"): ("cache_bytes(n, l, h, h, e, b, w)", "4 times what it is"),
     (1, "heads as wide as the model"): (
-        "lambda n, l, h, kv, e, b, w: cache_bytes(n, l, h, kv, e * h, b, w)",
+        "cache_bytes(n, l, h, kv, e * h, b, w)",
         "8 times what it is",
     ),
-    (1, "one layer"): (
-        "lambda n, l, *a: cache_bytes(n, 1, *a)",
-        "0.1667 times what it is",
-    ),
+    (1, "one layer"): ("lambda n, l, *a: cache_bytes(n, 1, *a)", "0.1667 times what it is"),
     (1, "the window holds the query's own"): (
-        "lambda n, l, h, kv, e, b, w: cache_bytes(n, l, h, kv, e, b, w and w + 1)",
+        "cache_bytes(n, l, h, kv, e, b, w and w + 1)",
         "500 words",
     ),
     (1, "the window is always full"): (
-        "lambda n, l, h, kv, e, b, w: cache_bytes(w - 1 if w else n, l, h, kv, e, b, None)",
+        "cache_bytes(w - 1 if w else n, l, h, kv, e, b, None)",
         "5 words",
     ),
-    (1, "forgets the window"): (
-        "lambda *a: cache_bytes(*a[:-1], None)",
-        "window 64",
-    ),
+    (1, "forgets the window"): ("lambda *a: cache_bytes(*a[:-1], None)", "window 64"),
     (1, "a float"): ("lambda *a: cache_bytes(*a) / 1", "expected an int"),
-    (2, "no last projection"): (
-        "lambda p, n, e, h, kv: cost(p, n, e, h, kv) - (p + n) * e * e",
-        "prompt 0, 1 new",
-    ),
-    (2, "shares nothing"): ("lambda p, n, e, h, kv: cost(p, n, e, h, h)", "2 of keys"),
+    (2, "no last projection"): ("cost(p, n, e, h, kv) - (p + n) * e * e", "prompt 0, 1 new"),
+    (2, "shares nothing"): ("cost(p, n, e, h, h)", "2 of keys"),
     (2, "shares the scores as well"): (
-        "lambda p, n, e, h, kv: project(p + n, e, h, kv) + pairs(p, n) * e * kv // h",
+        "project(p + n, e, h, kv) + pairs(p, n) * e * kv // h",
         "2 of keys",
     ),
     (2, "no cache after the beginning"): ("afresh", "prompt 0, 10 new"),
-    (2, "does not see its own key"): (
-        "lambda p, n, e, h, kv: cost(p, n, e, h, kv) - 2 * n * e",
-        "prompt 0, 1 new",
-    ),
+    (2, "does not see its own key"): ("cost(p, n, e, h, kv) - 2 * n * e", "prompt 0, 1 new"),
     (2, "only the visible pairs of the beginning"): (
-        "lambda p, n, e, h, kv: cost(p, n, e, h, kv) - p * (p - 1) * e",
+        "cost(p, n, e, h, kv) - p * (p - 1) * e",
         "prompt 6, 0 new",
     ),
     (2, "scores without the averages"): (
-        "lambda p, n, e, h, kv: project(p + n, e, h, kv) + pairs(p, n) * e // 2",
+        "project(p + n, e, h, kv) + pairs(p, n) * e // 2",
         "prompt 0, 1 new",
     ),
-    (2, "the beginning one by one"): (
-        "lambda p, n, e, h, kv: cost(0, p + n, e, h, kv)",
-        "prompt 6, 0 new",
-    ),
-    (3, "no mask"): ("lambda *a: by_rule(*a, lambda i, j, n: j > j)", "calls of [7]: off by"),
+    (2, "the beginning one by one"): ("cost(0, p + n, e, h, kv)", "prompt 6, 0 new"),
+    (3, "no mask"): ("by_rule(*a, lambda i, j, n: j > j)", "calls of [7]: off by"),
     (3, "aligned at the upper left"): (
-        "lambda *a: by_rule(*a, lambda i, j, n: j > i)",
+        "by_rule(*a, lambda i, j, n: j > i)",
         "calls of [1, 1, 1, 1, 1, 1, 1]: off by",
     ),
     (3, "a mask only without a cache"): (
-        "lambda *a: by_rule(*a, lambda i, j, n: (j > i) & (n == 0))",
+        "by_rule(*a, lambda i, j, n: (j > i) & (n == 0))",
         "calls of [3, 1, 3]: off by",
     ),
-    (3, "does not see its own key"): (
-        "lambda *a: by_rule(*a, lambda i, j, n: j >= i + n)",
-        "NaN",
-    ),
-    (3, "no scale"): (
-        "lambda x, c, Q, K, V: step(x, c, 2 * Q, K, V)",
-        "off by",
-    ),
+    (3, "does not see its own key"): ("by_rule(*a, lambda i, j, n: j >= i + n)", "NaN"),
+    (3, "no scale"): ("lambda x, c, Q, K, V: step(x, c, 2 * Q, K, V)", "off by"),
     (3, "returns the new keys only"): ("forgetful", "off by"),
     (3, "swaps keys and values"): (
         "lambda x, c, Q, K, V: (lambda o, kv: (o, kv[::-1]))(*step(x, c, Q, K, V))",
@@ -79,29 +57,17 @@ WRONG = {
     ),
     (3, "one cache for all texts"): ("Stateful()", "off by"),
     (3, "appends to the list it was given"): ("in_place", "It changes the cache"),
-    (3, "no cache comes back"): ("lambda *a: step(*a)[0]", "Expected (output, cache)"),
+    (3, "no cache comes back"): ("step(*a)[0]", "Expected (output, cache)"),
     (3, "PyTorch's"): ("ready_made", "a ready-made function"),
-    (4, "the first word only"): ("lambda d: look(d, words=1)", "upper left"),
-    (4, "five words"): (
-        "lambda d: look(d, words=5)",
-        "forgets words after the eighth",
-    ),
-    (4, "one text after the start"): ("lambda d: look(d, texts=1)", "has the text before"),
-    (4, "a batch of one"): (
-        "lambda d: look(d, rows=1, order=[0])",
-        "one cache for all texts",
-    ),
-    (4, "never reorders"): ("lambda d: look(d, order=[0, 1, 2])", "does not reorder"),
-    (4, "reorders before the first word"): (
-        "lambda d: look(d, when=0)",
-        "does not reorder",
-    ),
-    (4, "equal to the last bit"): (
-        "lambda d: look(d, far=0.0)",
-        "You turn down a right decoder",
-    ),
+    (4, "the first word only"): ("look(d, words=1)", "upper left"),
+    (4, "five words"): ("look(d, words=5)", "forgets words after the eighth"),
+    (4, "one text after the start"): ("look(d, texts=1)", "has the text before"),
+    (4, "a batch of one"): ("look(d, rows=1, order=[0])", "one cache for all texts"),
+    (4, "never reorders"): ("look(d, order=[0, 1, 2])", "does not reorder"),
+    (4, "reorders before the first word"): ("look(d, when=0)", "does not reorder"),
+    (4, "equal to the last bit"): ("look(d, far=0.0)", "You turn down a right decoder"),
     (4, "forgets that the reordered texts have changed"): (
-        "lambda d: look(d, follow=False)",
+        "look(d, follow=False)",
         "You turn down a right decoder",
     ),
     (4, "looks at shapes"): ("lambda d: True", "upper left"),

@@ -2,49 +2,48 @@
 
 CHECKS = {1: "check_count", 2: "check_segment", 3: "check_judge", 4: "check_gated"}
 
+PARAMETERS = {1: "n, w, d", 2: "q, k, v, state", 3: "f", 4: "q, k, v, a, b"}
+
 WRONG = {
     (1, "the window is always full"): (
-        "lambda n, w, d: (n * w * 2 * d, counts(n, w, d)[1])",
+        "(n * w * 2 * d, counts(n, w, d)[1])",
         "4 words, window 4, 2 features: window takes 40",
     ),
     (1, "no window"): (
-        "lambda n, w, d: (counts(n, n, d)[0], counts(n, w, d)[1])",
+        "(counts(n, n, d)[0], counts(n, w, d)[1])",
         "4 words, window 2, 2 features: window takes 28",
     ),
     (1, "scores without averages"): (
-        "lambda n, w, d: (counts(n, w, d)[0] // 2, counts(n, w, d)[1])",
+        "(counts(n, w, d)[0] // 2, counts(n, w, d)[1])",
         "window takes",
     ),
     (1, "linear without its normaliser"): (
-        "lambda n, w, d: (counts(n, w, d)[0], n * 2 * d * d)",
+        "(counts(n, w, d)[0], n * 2 * d * d)",
         "linear takes 40",
     ),
-    (1, "one count"): ("lambda n, w, d: counts(n, w, d)[0]", "two counts"),
+    (1, "one count"): ("counts(n, w, d)[0]", "two counts"),
     (2, "adds the segment before it reads"): ("leaky", "segments of [4], words 0 to 3: off by"),
-    (2, "forgets the state"): (
-        "lambda q, k, v, state: segment(q, k, v, None)",
-        "words 1 to 1: off by",
-    ),
+    (2, "forgets the state"): ("segment(q, k, v, None)", "words 1 to 1: off by"),
     (2, "no mask within"): ("unmasked", "segments of [4], words 0 to 3: off by"),
     (2, "divides the parts apart"): ("apart", "off by"),
     (2, "no normaliser"): ("undivided", "segments of [1], words 0 to 0: off by"),
     (2, "keeps every word"): ("keeps", "The state grows"),
     (2, "state alone"): ("lambda *a: segment(*a)[0]", "Expected (output, state)"),
     (2, "attnkit's"): (
-        "lambda q, k, v, state: attnkit.efficient.linear_attention_segment(q, k, v)",
+        "attnkit.efficient.linear_attention_segment(q, k, v)",
         "a ready-made function",
     ),
     (3, "lets everything pass"): ("lambda f: True", "has no normaliser"),
     (3, "lets nothing pass"): ("lambda f: False", "turn down the right one"),
-    (3, "only a short text"): ("lambda f: close(f, 12)", "forgets the state"),
+    (3, "only a short text"): ("close(f, 12)", "forgets the state"),
     (3, "only values of 1"): (
-        "lambda f: bool(torch.allclose(f(*ones(40)), ones(40)[2]))",
+        "bool(torch.allclose(f(*ones(40)), ones(40)[2]))",
         "rest of its segment",
     ),
-    (3, "only looks for a leak"): ("lambda f: not leak(f)", "has no normaliser"),
+    (3, "only looks for a leak"): ("not leak(f)", "has no normaliser"),
     (3, "all checks of the chapter, and no slow form"): ("plausible", "forgets the state"),
     (3, "the same, called on a window"): (
-        "lambda f: plausible(f) and f.__name__ != 'forgets'",
+        "plausible(f) and f.__name__ != 'forgets'",
         "is a window of 4",
     ),
     (3, "not a verdict"): ("lambda f: 1", "Expected True or False"),
@@ -53,13 +52,10 @@ WRONG = {
     (4, "reads before it writes"): ("reads_early", "alpha and beta 1: output: off by"),
     (4, "adds without correcting"): ("adds", "alpha and beta 1: output: off by"),
     (4, "writes with full strength"): (
-        "lambda q, k, v, a, b: gated_delta(q, k, v, a, b * 0 + 1)",
+        "gated_delta(q, k, v, a, b * 0 + 1)",
         "alpha 1: output: off by",
     ),
-    (4, "never fades"): (
-        "lambda q, k, v, a, b: gated_delta(q, k, v, a * 0 + 1, b)",
-        "beta 1: output: off by",
-    ),
+    (4, "never fades"): ("gated_delta(q, k, v, a * 0 + 1, b)", "beta 1: output: off by"),
     (4, "the state turned over"): (
         "lambda *x: (gated_delta(*x)[0], gated_delta(*x)[1].T)",
         "alpha and beta 1: state",

@@ -2,29 +2,28 @@
 
 CHECKS = {1: "check_induction"}
 
+PARAMETERS = {1: "w"}
+
 WRONG = {
     (1, "the same token, not the one behind it"): (
-        "lambda w: w.diagonal(-(w.shape[-1] // 2), -2, -1).mean(-1)",
+        "w.diagonal(-(w.shape[-1] // 2), -2, -1).mean(-1)",
         "a head that looks there alone: off by",
     ),
     (1, "the token before"): (
-        "lambda w: w.diagonal(-1, -2, -1)[..., w.shape[-1] // 2 - 1 :].mean(-1)",
+        "w.diagonal(-1, -2, -1)[..., w.shape[-1] // 2 - 1 :].mean(-1)",
         "a head that looks there alone: off by",
     ),
     (1, "queries and keys exchanged"): (
-        "lambda w: induction_scores(w.mT)",
+        "induction_scores(w.mT)",
         "a head that looks there alone: off by",
     ),
     (1, "the end of the first time with it"): (
-        "lambda w: w.diagonal(1 - w.shape[-1] // 2, -2, -1).mean(-1)",
+        "w.diagonal(1 - w.shape[-1] // 2, -2, -1).mean(-1)",
         "a head that looks there alone: off by",
     ),
-    (1, "one mean for all heads"): (
-        "lambda w: induction_scores(w).mean()",
-        "expected shape (1, 1), got ()",
-    ),
+    (1, "one mean for all heads"): ("induction_scores(w).mean()", "expected shape (1, 1), got ()"),
     (1, "a mean over the heads"): (
-        "lambda w: induction_scores(w.mean(1, keepdim=True)).expand(w.shape[:2])",
+        "induction_scores(w.mean(1, keepdim=True)).expand(w.shape[:2])",
         "2 layers of 3 heads, 4 tokens twice: off by",
     ),
 }
