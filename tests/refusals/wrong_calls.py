@@ -9,35 +9,22 @@ in parts that begin with "== name". A call is evaluated with the names of the mo
 
 import builtins
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 
-class Wrong(NamedTuple):
-    """A call that must fail, with the argument it must blame and what it must say of it.
-
-    An "…" in `expected` or `got` stands for any text.
-    """
-
-    call: Callable[[], object]
-    error: type[Exception]
-    argument: str
-    expected: str
-    got: str
-
-
-def assert_refused(wrong: Wrong) -> None:
-    with pytest.raises(wrong.error) as caught:
-        wrong.call()
+def assert_line_refused(line: str, names: dict[str, object]) -> None:
+    """The call must fail, blame that argument and say that; an "…" stands for any text."""
+    call, error, blamed, wanted, came = line.split(" | ")
+    with pytest.raises(names.get(error) or getattr(builtins, error)) as caught:
+        eval(call, names)
     message = re.fullmatch(r"(.+?): expected (.+), got (.+)", str(caught.value), re.DOTALL)
     assert message, f"not in the one form: {caught.value}"
     argument, expected, got = message.groups()
-    assert argument == wrong.argument
-    assert reads(expected, wrong.expected), f"expected {expected!r}, not {wrong.expected!r}"
-    assert reads(got, wrong.got), f"got {got!r}, not {wrong.got!r}"
+    assert argument == blamed
+    assert reads(expected, wanted), f"expected {expected!r}, not {wanted!r}"
+    assert reads(got, came), f"got {got!r}, not {came!r}"
 
 
 def reads(text: str, pattern: str) -> bool:
@@ -53,10 +40,3 @@ def table(name: str) -> dict[str, list[str]]:
         elif line:
             lines.append(line)
     return parts
-
-
-def assert_line_refused(line: str, names: dict[str, object]) -> None:
-    call, error, *said = line.split(" | ")
-    assert_refused(
-        Wrong(lambda: eval(call, names), names.get(error) or getattr(builtins, error), *said)
-    )

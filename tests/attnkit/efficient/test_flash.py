@@ -14,7 +14,7 @@ from attnkit import masks, trace
 from attnkit.efficient import flash, flash_attention, flash_with_logsumexp, online_softmax
 from attnkit.efficient.online_softmax import finish, merge, online_attention, start, update
 from tests.attnkit.efficient.memory import largest_tensor
-from tests.refusals.wrong_calls import Wrong, assert_refused
+from tests.refusals.wrong_calls import assert_line_refused, table
 
 SEEN = {
     "everything": {},
@@ -318,121 +318,16 @@ Q, K, V = torch.randn(2, 4, 5, 8), torch.randn(2, 4, 7, 8), torch.randn(2, 4, 7,
 
 
 def call(query=Q, key=K, value=V, **options):
-    return lambda: flash_attention(query, key, value, **options)
+    return flash_attention(query, key, value, **options)
 
 
 def teach(query=Q, key=K, value=V, **options):
-    return lambda: online_attention(query, key, value, **options)
+    return online_attention(query, key, value, **options)
 
 
-WRONG = [
-    Wrong(call(query=1), TypeError, "query", "a torch.Tensor", "int"),
-    Wrong(
-        call(key=K.half()), TypeError, "key", "dtype torch.float32 (that of query)", "torch.float16"
-    ),
-    Wrong(
-        call(key=K[..., :4]),
-        ValueError,
-        "key",
-        "size 8 in dimension -1 (the feature size of query)",
-        "shape (2, 4, 7, 4)",
-    ),
-    Wrong(
-        call(value=V[..., :5, :]),
-        ValueError,
-        "value",
-        "size 7 in dimension -2 (one value for each key)",
-        "shape (2, 4, 5, 3)",
-    ),
-    Wrong(
-        call(causal=True),
-        ValueError,
-        "offset",
-        "an int when there are 5 queries and 7 keys: 0 aligns the first query with the first key,"
-        " S - L = 2 the last with the last",
-        "None",
-    ),
-    Wrong(
-        call(window=2),
-        ValueError,
-        "offset",
-        "an int when there are 5 queries and 7 keys: 0 aligns the first query with the first key,"
-        " S - L = 2 the last with the last",
-        "None",
-    ),
-    Wrong(call(causal=1, offset=0), TypeError, "causal", "True or False", "int 1"),
-    Wrong(call(window=0, offset=0), ValueError, "window", "an int of at least 1", "0"),
-    Wrong(call(window=2.0, offset=0), TypeError, "window", "an int", "float 2.0"),
-    Wrong(call(causal=True, offset=1.0), TypeError, "offset", "an int", "float 1.0"),
-    Wrong(
-        call(mask=torch.zeros(5, 7)),
-        TypeError,
-        "mask",
-        "a boolean tensor, True where the query may attend (add a float tensor with bias=)",
-        "torch.float32",
-    ),
-    Wrong(
-        call(mask=torch.ones(7, 5) > 0),
-        ValueError,
-        "mask",
-        "a shape that broadcasts to (..., L, S) = (2, 4, 5, 7)",
-        "shape (7, 5)",
-    ),
-    Wrong(call(scale=math.inf), ValueError, "scale", "a finite number", "inf"),
-    Wrong(call(need_weights=None), TypeError, "need_weights", "True or False", "NoneType None"),
-    Wrong(call(enable_gqa=1), TypeError, "enable_gqa", "True or False", "int 1"),
-    Wrong(
-        call(key=K[:, :3], value=V[:, :3], enable_gqa=True),
-        ValueError,
-        "key",
-        "a number of heads that divides the query's 4",
-        "3",
-    ),
-    Wrong(
-        call(key=K[:, :2], value=V[:, :2]),
-        ValueError,
-        "key",
-        "the query's 4 heads (or fewer, with enable_gqa=True)",
-        "shape (2, 2, 7, 8)",
-    ),
-    Wrong(teach(block_size=0), ValueError, "block_size", "an int of at least 1", "0"),
-    Wrong(teach(block_size=1.5), TypeError, "block_size", "an int", "float 1.5"),
-    Wrong(
-        teach(key=K[..., :4]),
-        ValueError,
-        "key",
-        "size 8 in dimension -1 (the feature size of query)",
-        "shape (2, 4, 7, 4)",
-    ),
-    Wrong(teach(scale="1"), TypeError, "scale", "a number", "str '1'"),
-    Wrong(
-        teach(mask=torch.zeros(5, 7)),
-        TypeError,
-        "mask",
-        "a boolean tensor, True where the query may attend (add a float tensor with bias=)",
-        "torch.float32",
-    ),
-    Wrong(lambda: start(1, V), TypeError, "scores", "a torch.Tensor", "int"),
-    Wrong(
-        lambda: start(Q[0, 0, 0], V),
-        ValueError,
-        "scores",
-        "at least 2 dimensions (..., L, s)",
-        "shape (8,)",
-    ),
-    Wrong(
-        lambda: update(start(Q, V), Q, V),
-        ValueError,
-        "value",
-        "size 8 in dimension -2 (one value for each score)",
-        "shape (2, 4, 7, 3)",
-    ),
-]
-
-
-@pytest.mark.parametrize("wrong", WRONG, ids=lambda w: f"{w.argument}-{w.got}")
-def test_wrong_calls(wrong):
-    assert_refused(wrong)
+@pytest.mark.parametrize("line", table("efficient")["flash"])
+def test_wrong_calls(line):
+    assert_line_refused(line, globals())
 
 
 def test_the_step_is_the_one_that_the_module_teaches():

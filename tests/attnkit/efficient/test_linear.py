@@ -18,7 +18,7 @@ from attnkit.efficient import (
     linear_attention_segment,
 )
 from tests.attnkit.efficient.memory import largest_tensor
-from tests.refusals.wrong_calls import Wrong, assert_refused
+from tests.refusals.wrong_calls import assert_line_refused, table
 
 FEATURES = {
     "elu": elu_features,
@@ -245,81 +245,16 @@ MANY = torch.ones(5, 7, dtype=torch.bool)
 
 
 def call(query=Q, key=K, value=V, **options):
-    return lambda: linear_attention(query, key, value, **options)
+    return linear_attention(query, key, value, **options)
 
 
 def segment(query=K, key=K, value=V, state=None, **options):
-    return lambda: linear_attention_segment(query, key, value, state, **options)
+    return linear_attention_segment(query, key, value, state, **options)
 
 
 STATE = LinearState(torch.zeros(2, 6, 4), torch.zeros(2, 6))
-WRONG = [
-    Wrong(call(query=Q.long()), TypeError, "query", "a floating-point tensor", "torch.int64"),
-    Wrong(
-        call(key=K[..., :5]),
-        ValueError,
-        "key",
-        "size 6 in dimension -1 (the feature size of query)",
-        "shape (2, 7, 5)",
-    ),
-    Wrong(
-        call(key=K.double()),
-        TypeError,
-        "key",
-        "dtype torch.float32 (that of query)",
-        "torch.float64",
-    ),
-    Wrong(
-        call(value=V[:, :5]),
-        ValueError,
-        "value",
-        "size 7 in dimension -2 (one value for each key)",
-        "shape (2, 5, 3)",
-    ),
-    Wrong(
-        call(causal=True),
-        ValueError,
-        "key",
-        "size 5 in dimension -2 (L, when causal is True)",
-        "shape (2, 7, 6)",
-    ),
-    Wrong(call(causal="yes"), TypeError, "causal", "True or False", "str 'yes'"),
-    Wrong(call(need_weights=0), TypeError, "need_weights", "True or False", "int 0"),
-    Wrong(call(feature_map="elu"), TypeError, "feature_map", "a callable", "str"),
-    Wrong(
-        call(mask=MANY.float()),
-        TypeError,
-        "mask",
-        "a boolean tensor, True where the query may attend (add a float tensor with bias=)",
-        "torch.float32",
-    ),
-    Wrong(
-        call(mask=MANY.T),
-        ValueError,
-        "mask",
-        "a shape that broadcasts to (..., L, S) = (2, 5, 7)",
-        "shape (7, 5)",
-    ),
-    Wrong(
-        segment(query=Q),
-        ValueError,
-        "key",
-        "size 5 in dimension -2 (L: a segment has one key for each query)",
-        "shape (2, 7, 6)",
-    ),
-    Wrong(segment(state=(1, 2)), TypeError, "state", "a LinearState or None", "tuple"),
-    Wrong(
-        segment(state=STATE),
-        ValueError,
-        "state",
-        "sums (..., F, Ev) = (..., 6, 3) and (..., F)",
-        "(2, 6, 4) and (2, 6)",
-    ),
-    Wrong(segment(key=None), TypeError, "key", "a torch.Tensor", "NoneType"),
-    Wrong(segment(feature_map=None), TypeError, "feature_map", "a callable", "NoneType"),
-]
 
 
-@pytest.mark.parametrize("wrong", WRONG, ids=lambda w: f"{w.argument}-{w.got}")
-def test_wrong_calls(wrong):
-    assert_refused(wrong)
+@pytest.mark.parametrize("line", table("efficient")["linear"])
+def test_wrong_calls(line):
+    assert_line_refused(line, globals())

@@ -15,7 +15,7 @@ from attnkit.efficient.tiled_additive import (
 )
 from attnkit.functional import additive_scores, attend
 from tests.attnkit.efficient.memory import largest_tensor
-from tests.refusals.wrong_calls import Wrong, assert_refused
+from tests.refusals.wrong_calls import assert_line_refused, table
 
 MASKS = {
     "none": lambda lead, L, S: None,
@@ -294,87 +294,9 @@ Q, K, V, X = torch.randn(2, 5, 8), torch.randn(2, 7, 8), torch.randn(8), torch.r
 
 
 def call(query=Q, key=K, v=V, value=X, **options):
-    return lambda: tiled_additive_attention(query, key, v, value, **options)
+    return tiled_additive_attention(query, key, v, value, **options)
 
 
-WRONG = [
-    Wrong(call(query=[1]), TypeError, "query", "a torch.Tensor", "list"),
-    Wrong(call(query=Q.long()), TypeError, "query", "a floating-point tensor", "torch.int64"),
-    Wrong(
-        call(key=Q[..., :4]),
-        ValueError,
-        "value",
-        "size 5 in dimension -2 (one value for each key)",
-        "shape (2, 7, 4)",
-    ),
-    Wrong(
-        call(key=K[..., :4]),
-        ValueError,
-        "key",
-        "size 8 in dimension -1 (the hidden size of query)",
-        "shape (2, 7, 4)",
-    ),
-    Wrong(
-        call(key=K.double()),
-        TypeError,
-        "key",
-        "dtype torch.float32 (that of query)",
-        "torch.float64",
-    ),
-    Wrong(call(v=V[:4]), ValueError, "v", "shape (A,) = (8,)", "shape (4,)"),
-    Wrong(call(v=V[None]), ValueError, "v", "shape (A,) = (8,)", "shape (1, 8)"),
-    Wrong(
-        call(v=V.double()), TypeError, "v", "dtype torch.float32 (that of query)", "torch.float64"
-    ),
-    Wrong(call(v=None), TypeError, "v", "a torch.Tensor", "NoneType"),
-    Wrong(call(v=V.to("meta")), ValueError, "v", "device cpu (that of query)", "device meta"),
-    Wrong(
-        call(value=X[:, :6]),
-        ValueError,
-        "value",
-        "size 7 in dimension -2 (one value for each key)",
-        "shape (2, 6, 4)",
-    ),
-    Wrong(
-        call(value=X[:1].expand(3, 7, 4)),
-        ValueError,
-        "value",
-        "leading dimensions that broadcast with the others",
-        "query (2, 5, 8), key (2, 7, 8), value (3, 7, 4)",
-    ),
-    Wrong(
-        call(mask=torch.ones(5, 7)),
-        TypeError,
-        "mask",
-        "a boolean tensor, True where the query may attend (add a float tensor with bias=)",
-        "torch.float32",
-    ),
-    Wrong(
-        call(mask=torch.ones(7, 5) > 0),
-        ValueError,
-        "mask",
-        "a shape that broadcasts to (..., L, S) = (2, 5, 7)",
-        "shape (7, 5)",
-    ),
-    Wrong(call(need_weights=1), TypeError, "need_weights", "True or False", "int 1"),
-    Wrong(
-        call(query=Q[0, 0]),
-        ValueError,
-        "query",
-        "at least 2 dimensions (..., length, features)",
-        "shape (8,)",
-    ),
-    Wrong(
-        call(key=K[0, 0]),
-        ValueError,
-        "key",
-        "at least 2 dimensions (..., length, features)",
-        "shape (8,)",
-    ),
-    Wrong(call(v=V.long()), TypeError, "v", "a floating-point tensor", "torch.int64"),
-]
-
-
-@pytest.mark.parametrize("wrong", WRONG, ids=lambda w: f"{w.argument}-{w.got}")
-def test_wrong_calls(wrong):
-    assert_refused(wrong)
+@pytest.mark.parametrize("line", table("efficient")["tiled additive"])
+def test_wrong_calls(line):
+    assert_line_refused(line, globals())

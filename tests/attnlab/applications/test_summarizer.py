@@ -8,7 +8,7 @@ import torch
 from attnlab import Summarizer, tasks, training
 from attnlab.applications.summarizer import summary_loss
 from attnlab.tasks import DocumentBatches, Vocab
-from tests.refusals.wrong_calls import Wrong, assert_refused
+from tests.refusals.wrong_calls import assert_line_refused, table
 
 torch.set_num_threads(1)
 DOCUMENTS = tasks.salient(40, seed=1)
@@ -171,106 +171,16 @@ def test_it_learns_what_matters_and_a_lead_baseline_does_not():
 
 
 def summarize(sentences, k=1):
-    return lambda: model().summarize(sentences, k)
+    return model().summarize(sentences, k)
 
 
 def all_of(documents, k=2):
-    return lambda: model().summarize_all(documents, k)
+    return model().summarize_all(documents, k)
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        Wrong(lambda: Summarizer(["a"]), TypeError, "vocab", "a Vocab", "list"),
-        Wrong(lambda: model(num_layers=-1), ValueError, "num_layers", "an int of at least 0", "-1"),
-        Wrong(
-            lambda: model(dropout=1.0),
-            ValueError,
-            "dropout",
-            "a probability with 0 <= p < 1",
-            "1.0",
-        ),
-        Wrong(
-            lambda: model(num_heads=3), ValueError, "num_heads", "a divisor of embed_dim (16)", "3"
-        ),
-        Wrong(
-            lambda: model()(torch.ones(1, 2, 3)),
-            TypeError,
-            "sentences",
-            "an integer tensor of token ids",
-            "torch.float32",
-        ),
-        Wrong(lambda: model()([[[1]]]), TypeError, "sentences", "a torch.Tensor", "list"),
-        Wrong(
-            lambda: model()(torch.ones(1, 2, dtype=torch.long)),
-            ValueError,
-            "sentences",
-            "shape (B, N, W), not empty",
-            "(1, 2)",
-        ),
-        Wrong(
-            lambda: model()(torch.full((1, 1, 1), 10**6)),
-            ValueError,
-            "sentences",
-            "ids from 0 to 117 (the vocabulary)",
-            "ids from 1000000 to 1000000",
-        ),
-        Wrong(summarize(3), TypeError, "document", "text or a list of sentences", "int"),
-        Wrong(summarize([]), ValueError, "document", "at least one sentence", "none"),
-        Wrong(summarize(" "), ValueError, "document", "at least one sentence", "none"),
-        Wrong(summarize(["a", ""]), ValueError, "document[1]", "at least one word", "''"),
-        Wrong(summarize(["a", 3]), TypeError, "document[1]", "text or a list of tokens", "int"),
-        Wrong(all_of("one. two."), TypeError, "documents", "a list of documents", "str"),
-        Wrong(all_of([]), ValueError, "documents", "at least one document", "none"),
-        Wrong(
-            all_of([["a", "b"], ["a"]]),
-            ValueError,
-            "documents[1]",
-            "at least k = 2 sentences",
-            "1",
-        ),
-        Wrong(all_of([["a", ""]]), ValueError, "documents[0][1]", "at least one word", "''"),
-        Wrong(
-            lambda: model().summarize_all([["a"]], 1, batch_size=0),
-            ValueError,
-            "batch_size",
-            "an int of at least 1",
-            "0",
-        ),
-        Wrong(summarize(["a"], 2), ValueError, "k", "an int of at most 1", "2"),
-        Wrong(summarize(["a"], 0), ValueError, "k", "an int of at least 1", "0"),
-        Wrong(
-            lambda: DocumentBatches([], VOCAB, batch_size=1),
-            ValueError,
-            "documents",
-            "at least one document",
-            "none",
-        ),
-        Wrong(
-            lambda: DocumentBatches([1], VOCAB, batch_size=1),
-            TypeError,
-            "documents",
-            "Document objects",
-            "int",
-        ),
-        Wrong(
-            lambda: DocumentBatches(DOCUMENTS, {}, batch_size=1),
-            TypeError,
-            "vocab",
-            "a Vocab",
-            "dict",
-        ),
-        Wrong(
-            lambda: tasks.stack_sentences([[]], VOCAB),
-            ValueError,
-            "documents",
-            "documents of at least one sentence",
-            "none",
-        ),
-    ],
-)
-def test_wrong_calls(wrong):
-    assert_refused(wrong)
+@pytest.mark.parametrize("line", table("applications")["summarizer"])
+def test_wrong_calls(line):
+    assert_line_refused(line, globals())
 
 
 def test_an_untrained_model_says_so_and_a_trained_or_loaded_one_does_not(tmp_path):

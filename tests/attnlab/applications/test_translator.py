@@ -11,7 +11,7 @@ from attnlab import Translator, files, tasks, training
 from attnlab.rnn import seq2seq
 from attnlab.tasks import Pair, Subwords, Vocab
 from attnlab.training import quantization
-from tests.refusals.wrong_calls import Wrong, assert_refused
+from tests.refusals.wrong_calls import assert_line_refused, table
 
 torch.set_num_threads(1)
 PAIRS = tasks.toy_french(40, max_words=5)
@@ -230,79 +230,12 @@ def test_the_bar_counts_texts_and_shows_only_when_asked(capsys, monkeypatch):
 
 
 def translate(texts=("the cat",), **options):
-    return lambda: Translator(*VOCABS, "dot", **SIZES).translate(texts, **options)
+    return Translator(*VOCABS, "dot", **SIZES).translate(texts, **options)
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        Wrong(lambda: Translator(["a"], VOCABS[1]), TypeError, "source_vocab", "a Vocab", "list"),
-        Wrong(
-            lambda: Translator(VOCABS[0], None), TypeError, "target_vocab", "a Vocab", "NoneType"
-        ),
-        Wrong(
-            lambda: Translator(*VOCABS, "lstm"),
-            ValueError,
-            "model",
-            "one of 'transformer', 'additive', 'dot', 'general', 'concat', 'none'",
-            "'lstm'",
-        ),
-        Wrong(
-            lambda: Translator(*VOCABS, seq2seq(9, 9), embed_dim=8),
-            ValueError,
-            "options",
-            "none with a model of your own",
-            "embed_dim",
-        ),
-        Wrong(
-            lambda: Translator(*VOCABS, "dot", hidden_dim=7),
-            ValueError,
-            "hidden_dim",
-            "an even number, half for each direction",
-            "7",
-        ),
-        Wrong(
-            translate("the cat"),
-            TypeError,
-            "texts",
-            "a list of strings, one a sentence",
-            "one string",
-        ),
-        Wrong(translate([]), ValueError, "texts", "at least one text", "none"),
-        Wrong(translate(["a cat", " "]), ValueError, "texts[1]", "at least one word", "' '"),
-        Wrong(translate(["a cat", 3]), TypeError, "texts[1]", "a string", "int"),
-        Wrong(translate(beam_size=0), ValueError, "beam_size", "an int of at least 1", "0"),
-        Wrong(
-            translate(beam_size=2, n_best=3),
-            ValueError,
-            "n_best",
-            "an int of at most 2",
-            "3",
-        ),
-        Wrong(
-            translate(beam_size=2, top_k=3),
-            ValueError,
-            "temperature, top_k, top_p",
-            "none of them with a beam",
-            "top_k",
-        ),
-        Wrong(translate(temperature=-1), ValueError, "temperature", "a number of at least 0", "-1"),
-        Wrong(translate(top_k=1, seed="a"), TypeError, "seed", "an int", "str 'a'"),
-        Wrong(translate(progress=1), TypeError, "progress", "True or False", "int 1"),
-        Wrong(translate(max_len=0), ValueError, "max_len", "an int of at least 1", "0"),
-        Wrong(translate(batch_size=0), ValueError, "batch_size", "an int of at least 1", "0"),
-        Wrong(translate(copy_unknown=1), TypeError, "copy_unknown", "True or False", "int 1"),
-        Wrong(
-            lambda: Translator.load("/nowhere"),
-            FileNotFoundError,
-            "folder",
-            "a folder with translator.json, or …",
-            "none in /nowhere",
-        ),
-    ],
-)
-def test_wrong_calls(wrong):
-    assert_refused(wrong)
+@pytest.mark.parametrize("line", table("applications")["translator"])
+def test_wrong_calls(line):
+    assert_line_refused(line, globals())
 
 
 @pytest.mark.build

@@ -15,7 +15,7 @@ from attnlab.decoding.predictions import (
 from attnlab.rnn import seq2seq
 from attnlab.tasks import EOS, Batches
 from attnlab.transformer import Transformer
-from tests.refusals.wrong_calls import Wrong, assert_refused
+from tests.refusals.wrong_calls import assert_line_refused, table
 
 PAIRS = tasks.reverse(30, max_length=7, symbols=5)
 VOCABS = tasks.vocabs(PAIRS)
@@ -104,54 +104,7 @@ def test_mean_heads_averages_whatever_lies_between():
     assert mean_heads(weights[:, 0, 0]).equal(weights[:, 0, 0])
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        Wrong(
-            lambda: predict(torch.nn.Linear(1, 1), batches()),
-            TypeError,
-            "model",
-            "a sequence-to-sequence model",
-            "Linear",
-        ),
-        Wrong(lambda: predict(model(), PAIRS), TypeError, "batches", "tasks.Batches", "list"),
-        Wrong(
-            lambda: predict(model(), batches(), beam_size=0),
-            ValueError,
-            "beam_size",
-            "an int of at least 1",
-            "0",
-        ),
-        Wrong(
-            lambda: predict(model(), batches(), max_len=0),
-            ValueError,
-            "max_len",
-            "an int of at least 1",
-            "0",
-        ),
-        Wrong(
-            lambda: align(model(), batches(), weigh=1),
-            TypeError,
-            "weigh",
-            "a function of model and batch",
-            "int",
-        ),
-        Wrong(
-            lambda: align(model(), batches(), weigh=lambda m, b: torch.ones(1, 1)),
-            ValueError,
-            "weigh",
-            "weights (B, T, S) = (8, 3, 2)",
-            "(1, 1)",
-        ),
-        Wrong(
-            lambda: align(model("none"), batches()),
-            ValueError,
-            "decoder",
-            "one with attention",
-            "FixedVectorDecoder",
-        ),
-    ],
-)
-def test_wrong_calls(wrong):
+@pytest.mark.parametrize("line", table("applications")["predictions"])
+def test_wrong_calls(line):
     assert issubclass(type(model()), SequenceModel)
-    assert_refused(wrong)
+    assert_line_refused(line, globals())

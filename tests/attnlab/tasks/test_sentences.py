@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from attnlab import tasks
-from tests.refusals.wrong_calls import Wrong, assert_refused
+from tests.refusals.wrong_calls import assert_line_refused, table
 
 
 @pytest.mark.parametrize(
@@ -36,21 +36,6 @@ def test_without_the_library_it_says_what_to_install(monkeypatch):
         tasks.split_sentences("One. Two.")
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        Wrong(lambda: tasks.split_sentences(3), TypeError, "text", "a string", "int"),
-        Wrong(
-            lambda: tasks.split_sentences("a", language=None),
-            TypeError,
-            "language",
-            "a string",
-            "NoneType",
-        ),
-        Wrong(
-            lambda: tasks.split_sentences("a", language="xx"), ValueError, "language", "…", "'xx'"
-        ),
-    ],
-)
-def test_wrong_calls(wrong):
-    assert_refused(wrong)
+@pytest.mark.parametrize("line", table("tasks")["sentences"])
+def test_wrong_calls(line):
+    assert_line_refused(line, globals())

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from attnlab.transformer import checkpointed_layers
-from tests.refusals.wrong_calls import Wrong, assert_refused
+from tests.refusals.wrong_calls import assert_line_refused, table
 
 
 class Saved:
@@ -73,38 +73,8 @@ def test_layers_keep_only_the_inputs_of_segments():
 
 
 X = torch.randn(2, 7, 8)
-WRONG = [
-    Wrong(lambda: checkpointed_layers([], X), ValueError, "layers", "at least one layer", "none"),
-    Wrong(
-        lambda: checkpointed_layers([torch.tanh, 3], X), TypeError, "layers[1]", "a callable", "int"
-    ),
-    Wrong(
-        lambda: checkpointed_layers([torch.tanh], 3), TypeError, "inputs", "a torch.Tensor", "int"
-    ),
-    Wrong(
-        lambda: checkpointed_layers([torch.tanh], X, segments=2),
-        ValueError,
-        "segments",
-        "an int of at most 1",
-        "2",
-    ),
-    Wrong(
-        lambda: checkpointed_layers([torch.tanh], X, segments=0),
-        ValueError,
-        "segments",
-        "an int of at least 1",
-        "0",
-    ),
-    Wrong(
-        lambda: checkpointed_layers([torch.tanh], X, segments=1.0),
-        TypeError,
-        "segments",
-        "an int",
-        "float 1.0",
-    ),
-]
 
 
-@pytest.mark.parametrize("wrong", WRONG, ids=lambda w: f"{w.argument}-{w.got}")
-def test_wrong_calls(wrong):
-    assert_refused(wrong)
+@pytest.mark.parametrize("line", table("applications")["recompute"])
+def test_wrong_calls(line):
+    assert_line_refused(line, globals())
