@@ -112,6 +112,7 @@ def test_wrong_options_are_refused(capsys):
     assert "nonsense" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.build
 def test_two_sections_run_and_write_their_record(tmp_path):
     out = tmp_path / "results" / "bench.json"

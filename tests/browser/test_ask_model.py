@@ -226,6 +226,7 @@ def test_an_address_brings_text_and_switches(open_page, tmp_path):
         assert root.evaluate("root => root.snapshot()")["first"] == "seen"
 
 
+@pytest.mark.slow
 @needs_the_model
 def test_it_reads_and_writes_from_a_file(open_page, browser, book):
     page, record = open_page((book / "index.html").as_uri())

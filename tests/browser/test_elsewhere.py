@@ -42,6 +42,7 @@ def other_book(tmp_path_factory) -> Path:
     return folder / "_build" / "html"
 
 
+@pytest.mark.slow
 def test_a_widget_of_somebody_else_lives_in_their_book(other_book, open_page):
     page, record = open_page((other_book / "counter.html").as_uri())
     button = page.locator("button.counter")
@@ -160,6 +161,7 @@ def nbconvert(*arguments: str | Path, env: dict[str, str]) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_a_chapter_is_converted_by_the_command_that_the_page_gives(tmp_path, open_page, installed):
     page = (ROOT / "appendices" / "widgets_elsewhere.md").read_text("utf-8")
     (command,) = re.findall(
@@ -177,6 +179,7 @@ def test_a_chapter_is_converted_by_the_command_that_the_page_gives(tmp_path, ope
     assert [url for url in record.missing if url.startswith("file:")] == []
 
 
+@pytest.mark.slow
 def test_the_package_sets_nothing_for_other_peoples_notebooks(tmp_path, installed):
     """Who installs it and converts a notebook gets what nbconvert gives without it."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -220,6 +223,7 @@ def test_an_ordinary_widget_beside_ours_keeps_its_manager(browser, tmp_path):
     page.close()
 
 
+@pytest.mark.slow
 def test_conversion_needs_no_sphinx():
     """The package asks for neither, so a reader who only installed it may have neither."""
     script = """

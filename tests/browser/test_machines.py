@@ -53,6 +53,14 @@ def case_of(machine: type[Machine]):
 
 
 CASES = {name: case_of(kind) for name, kind in MACHINES.items() if issubclass(kind, Machine)}
+# What all machines have from their kit is tried weekly with each, and daily with these, which have
+# settings of every kind: numbers, whole and not, choices, switches, lists, words, and a text.
+SIX = ("CollapseMachine", "DecodeRace", "MaskPainter", "OnlineTiles", "Question", "WhichSentences")
+of_the_kit = pytest.mark.parametrize(
+    "open_machine",
+    [name if name in SIX else pytest.param(name, marks=pytest.mark.slow) for name in CASES],
+    indirect=True,
+)
 
 
 def anchor_of(name: str) -> str:
@@ -176,6 +184,7 @@ def test_an_address_brings_pythons_numbers_to_both_views(shown):
     assert ids.count(shown.anchor) == 1
 
 
+@of_the_kit
 def test_the_page_gives_the_address_of_what_it_shows(shown):
     settings = shown.case.SETTINGS[-1]
     shown.visit(settings)
@@ -191,6 +200,7 @@ def test_the_page_gives_the_address_of_what_it_shows(shown):
     alike(snapshot(shown.root), shown.case.make().snapshot())
 
 
+@of_the_kit
 def test_what_python_refuses_no_address_can_bring(shown):
     machine, before = shown.case.make(), snapshot(shown.root)
     wrong = {"nothing": 1, "__proto__": 1, "words": "a"}

@@ -72,7 +72,7 @@ def all_maps_are_torchs(root, reader) -> None:
 
 
 @needs_the_model
-@pytest.mark.parametrize("served", [True, False])
+@pytest.mark.parametrize("served", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_the_readers_own_text_is_read_as_in_python(browser, book, served):
     context = browser.new_context()
     page, wrong = context.new_page(), []

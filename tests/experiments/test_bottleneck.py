@@ -43,6 +43,7 @@ def test_counts_are_of_examples_exact_answers_and_letters():
     assert bottleneck._counts(PAIRS["copy"], wrote) == [2, 1, 6, 6]
 
 
+@pytest.mark.slow
 @pytest.mark.build
 def test_a_model_learns_and_the_shares_say_so():
     found = bottleneck.measure(

@@ -45,6 +45,7 @@ def test_every_task_is_run_into_its_own_file_unless_one_is_named(monkeypatch, ca
     assert "--out: expected --task with it" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.build
 def test_a_model_learns_and_its_scores_say_so():
     setting = {"task": "reverse", "model": "dot", "seed": 7, "steps": 300, "longest": 4,

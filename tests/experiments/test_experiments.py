@@ -6,7 +6,7 @@ An experiment that is added to the folder is tested here; `ROWS` must say what i
 import importlib
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,11 +39,12 @@ NAMES = sorted(path.stem for path in FILES_OF_CODE if path.stem not in ("plan", 
 # They read with a published model; test_minilm.py has more.
 READS = ("answered", "docstrings", "explaining", "real_sentence", "reference", "similar",
          "word_order")  # fmt: skip
-# And these with a published language model; test_smollm.py has more. Of both kinds, whose numbers
-# come from one reader that the two files ask, one quick form runs daily.
+# And these with a published language model; test_smollm.py has more.
 WRITES = ("dropped", "induction", "kv_cache", "one_token", "readers", "sinks", "smaller_caches",
           "too_tired", "turned")  # fmt: skip
-WEEKLY = {*READS, *WRITES} - {"word_order"}
+# One `main` runs them all, and each writes what the file of the book says. So these stand
+# for the others, which run weekly: short ones, long ones, one that decodes, one that reads.
+DAILY = ("learning", "norms", "porter", "translate", "word_order")
 # They measure times, or have tests of their own.
 OTHERS = ("judged", "parallel", "roofline", "score_cost", "translate", "update_rates")
 # They read with published models, or measure times of models that need not have learned.
@@ -88,6 +89,11 @@ FILES |= {f"by_length_{task}": ("by_length", f" --task {task}") for task in by_l
 
 
 whole = pytest.mark.build  # a quick form is a run from its settings to its file
+
+
+def each(names: Iterable[str]) -> list:
+    """These experiments as parameters, `slow` all but those that run daily."""
+    return [name if name in DAILY else pytest.param(name, marks=pytest.mark.slow) for name in names]
 
 
 class Quick(NamedTuple):
@@ -144,10 +150,7 @@ def apart(name: str, rows: list[dict]) -> list[tuple]:
     return list(dict.fromkeys(tuple(row[key] for key in ROWS[name]) for row in rows))
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=pytest.mark.slow) if name in WEEKLY else name for name in NAMES],
-)
+@pytest.mark.parametrize("name", each(NAMES))
 @whole
 def test_quick_form_writes_what_it_returns_and_leaves_nothing_else(name, quick):
     form = quick(name)
@@ -157,7 +160,7 @@ def test_quick_form_writes_what_it_returns_and_leaves_nothing_else(name, quick):
     assert [file.name for file in form.path.parent.iterdir()] == [f"{name}.json"]
 
 
-@pytest.mark.parametrize("name", REPEATED)
+@pytest.mark.parametrize("name", each(REPEATED))
 @whole
 def test_quick_form_says_all_of_two_seeds(name, quick):
     form = quick(name)
@@ -174,14 +177,7 @@ def test_quick_form_says_all_of_two_seeds(name, quick):
         assert interval["n"] == 2
 
 
-# What all rest on is seeded in one place, so three stand for the others, weekly.
-THREE = ("learning", "norms", "porter")
-
-
-@pytest.mark.parametrize(
-    "name",
-    [name if name in THREE else pytest.param(name, marks=pytest.mark.slow) for name in REPEATED],
-)
+@pytest.mark.parametrize("name", each(REPEATED))
 @whole
 def test_the_same_setting_gives_the_same_numbers_whatever_ran_before(name, quick):
     form = quick(name)
@@ -263,6 +259,7 @@ def test_a_cost_is_what_the_file_kept_or_the_training_that_it_tells_of(
     ]
 
 
+@pytest.mark.slow
 @whole
 def test_scales_learns_with_the_root_and_starts_as_the_theory_says(quick):
     written = quick("scales").written["rows"]
@@ -273,6 +270,7 @@ def test_scales_learns_with_the_root_and_starts_as_the_theory_says(quick):
     assert largest[0] > largest[1] > largest[2] > 1 / scales.PAIRS
 
 
+@pytest.mark.slow
 @whole
 def test_looking_back_finds_a_lookup_soon_better_than_the_last_state(quick):
     rows = {row["model"]: row["accuracy"] for row in quick("looking_back").written["rows"]}
@@ -281,6 +279,7 @@ def test_looking_back_finds_a_lookup_soon_better_than_the_last_state(quick):
     assert rows["lookup"]["1"]["median"] > 0.9
 
 
+@pytest.mark.slow
 @whole
 def test_heads_says_what_the_chapter_reads(quick):
     one, two = quick("heads").written["rows"]
@@ -290,6 +289,7 @@ def test_heads_says_what_the_chapter_reads(quick):
         assert [len(seed) for seed in row["off"]] == 2 * [int(row["variant"][0])]
 
 
+@pytest.mark.slow
 @whole
 def test_two_heads_read_both_ways_and_one_does_not_exceed_its_bound(quick):
     written = quick("heads").written
@@ -313,13 +313,14 @@ def test_norms_gives_gradients_as_shares_of_the_largest(quick):
         assert math.isclose(max(shares), 1, rel_tol=0.2)
 
 
-@pytest.mark.parametrize("name", ["positions", "porter"])
+@pytest.mark.parametrize("name", each(["positions", "porter"]))
 @whole
 def test_an_accuracy_is_a_share(name, quick):
     for interval in intervals(quick(name).written["rows"]):
         assert 0 <= interval["low"] <= interval["high"] <= 1
 
 
+@pytest.mark.slow
 @whole
 def test_every_experiment_has_the_rows_that_its_chapter_reads(quick):
     rows = {name: quick(name).written["rows"] for name in NAMES if name not in (*READS, *WRITES)}
@@ -337,6 +338,7 @@ def test_every_experiment_has_the_rows_that_its_chapter_reads(quick):
     assert all(len(row["runs"]) == 2 for row in rows["score_rates"])
 
 
+@pytest.mark.slow
 @whole
 def test_score_cost_gives_every_layer_but_dot_as_a_ratio_to_it(quick):
     for row in quick("score_cost").written["rows"]:

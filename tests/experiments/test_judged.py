@@ -30,6 +30,7 @@ def test_every_verdict_is_a_grade_of_each_question_by_two_judges():
         assert all(m in judged.MEANING and f in judged.FRENCH for m, f in found)
 
 
+@pytest.mark.slow
 def test_a_translation_without_a_verdict_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(judged, "VERDICTS", tmp_path / "french_verdicts.json")
     judged.VERDICTS.write_text(json.dumps([]))
