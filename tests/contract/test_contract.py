@@ -206,10 +206,38 @@ def test_junk_in_a_query_that_sees_nothing_is_harmless(mechanism, junk, need_wei
     mask = masks.causal(L, S, offset=-1)  # the first query sees nothing
     clean = module(query, key, value, mask=mask).output
     query[:, 0] = junk
+    tensors = [x.requires_grad_(wants_grad) for x in (query, key, value)]
     with torch.set_grad_enabled(wants_grad):
-        output, weights = module(query, key, value, mask=mask, need_weights=need_weights)
+        output, weights = module(*tensors, mask=mask, need_weights=need_weights)
     close(output, clean)
     assert weights is None or (weights[..., 0, :] == 0).all()
+    if wants_grad:
+        output.sum().backward()
+        for tensor in (*tensors, *module.parameters()):
+            assert tensor.grad is None or tensor.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("need_weights", [False, True], ids=["fused", "weights"])
+def test_junk_in_a_padded_token_spoils_its_own_row_alone(mechanism, need_weights):
+    """In self-attention a padded token is a query too, and it sees real keys."""
+    if len({mechanism.query_dim, mechanism.key_dim, mechanism.value_dim}) > 1:
+        pytest.skip("query, key and value differ in size")
+    module, (_, x, _) = make(mechanism), inputs(mechanism)
+    mask = masks.padding([S, 3], S)
+    clean = module(x, mask=mask, need_weights=True)
+    x[1, 3:] = math.nan
+    output, weights = module(x.requires_grad_(), mask=mask, need_weights=need_weights)
+    real = torch.ones(B, S, dtype=torch.bool)
+    real[1, 3:] = False
+    close(output[real], clean.output[real])
+    assert output[~real].isnan().all()
+    if need_weights:
+        close(weights[1, ..., :3, :], clean.weights[1, ..., :3, :])
+        assert weights[1, ..., 3:, :3].isnan().all()
+        assert (weights[1, ..., 3:, 3:] == 0).all()
+    output[real].sum().backward()
+    for tensor in (x, *module.parameters()):
+        assert tensor.grad is None or tensor.grad.isfinite().all()
 
 
 @pytest.mark.parametrize("need_weights", [False, True], ids=["fused", "weights"])
@@ -313,7 +341,13 @@ def test_memory_layout_changes_nothing(mechanism, mask):
     module, tensors = make(mechanism), inputs(mechanism)
     strided = [x.transpose(0, 1).contiguous().transpose(0, 1) for x in tensors]
     assert not strided[0].is_contiguous()
-    close(module(*strided, mask=mask).output, module(*tensors, mask=mask).output)
+    found = []
+    for given_inputs in (tensors, strided):
+        given_inputs = [x.requires_grad_() for x in given_inputs]
+        output = module(*given_inputs, mask=mask).output
+        found.append([output, *torch.autograd.grad(output.square().sum(), given_inputs)])
+    for plain, other in zip(*found, strict=True):
+        close(other, plain)
 
 
 def test_key_defaults_to_query_and_value_to_key(mechanism):

@@ -82,32 +82,6 @@ def test_a_masked_nan_token_with_a_cache_leaves_gradients_finite_and_is_not_forg
     assert attention(randn(1, 1, 8), cache=cache).output.isnan().all()  # now it is seen
 
 
-FORMS = {
-    "sdpa": lambda q, k, mask, **how: SDPA(q, k, k, mask=mask, **how),
-    "flash": lambda q, k, mask, **how: efficient.flash_attention(q, k, k, mask=mask, **how),
-    "linear": lambda q, k, mask, **how: efficient.linear_attention(q, k, k, mask=mask, **how),
-    "window": lambda q, k, mask, **how: efficient.sliding_window_attention(
-        q, k, k, window=9, causal=False, offset=0, mask=mask, **how
-    ),
-}
-
-
-@pytest.mark.parametrize("need_weights", [False, True])
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
-def test_a_fully_masked_query_with_nan_gives_zero_and_finite_gradients(form, need_weights):
-    query, key = randn(2, 3, 4), randn(2, 3, 4, seed=1).requires_grad_()
-    query[:, 0] = math.nan
-    query.requires_grad_()
-    mask = torch.ones(3, 3, dtype=torch.bool)
-    mask[0] = False
-    output, weights = form(query, key, mask, need_weights=need_weights)
-    assert (output[:, 0] == 0).all()
-    assert weights is None or (weights[:, 0] == 0).all()
-    output.sum().backward()
-    assert key.grad.isfinite().all()
-    assert query.grad.isfinite().all()
-
-
 @pytest.mark.parametrize("junk", [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("where", ["query", "key", "value"])
 def test_junk_in_a_small_masked_call_of_the_kernel(where, junk):

@@ -110,24 +110,6 @@ def test_self_attn_two_masks():
         agree(ours(x, mask=visible).output, expected, visible)
 
 
-def test_no_bias():
-    attention = MultiHeadAttention(8, 4, bias=False)
-    assert not [name for name, _ in attention.named_parameters() if name.endswith("bias")]
-    x = torch.rand(2, 2, 8)
-    assert attention(x).output.shape == x.shape
-
-
-@pytest.mark.parametrize("sizes", [{}, {"kdim": 2, "vdim": 2}], ids=["packed", "weight_none"])
-@pytest.mark.parametrize("train", [True, False], ids=["train", "eval"])
-@pytest.mark.parametrize("dtype", [torch.half, torch.float, torch.double], ids=str)
-def test_dtype(dtype, train, sizes):
-    attention = MultiHeadAttention(128, 8, **sizes).to(dtype).train(train)
-    query = torch.randn(8, 10, 128, dtype=dtype)
-    key = torch.randn(8, 10, attention.kdim, dtype=dtype)
-    output, _ = attention(query, key, key)
-    assert (output.shape, output.dtype) == (query.shape, dtype)
-
-
 @pytest.mark.parametrize(
     "key, value, mask, words",
     [
@@ -146,19 +128,6 @@ def test_invalid_shape(key, value, mask, words):
         MultiHeadAttention(4, 4)(
             torch.randn(4, 4, 4), torch.randn(key), torch.randn(value), mask=mask
         )
-
-
-@pytest.mark.parametrize("option", ["add_bias_kv", "add_zero_attn"])
-def test_what_does_not_apply_is_refused(option):
-    assert option in NOT_APPLICABLE
-    with pytest.raises(ValueError, match=option):
-        MultiHeadAttention.from_torch(nn.MultiheadAttention(4, 2, **{option: True}))
-
-
-def test_nested_tensors_are_refused():
-    nested = torch.nested.nested_tensor([torch.randn(4, 4), torch.randn(6, 4)], layout=torch.jagged)
-    with pytest.raises(TypeError, match="a dense tensor"):
-        MultiHeadAttention(4, 2)(nested)
 
 
 def test_how_many_do_not_apply_is_what_the_reference_says():

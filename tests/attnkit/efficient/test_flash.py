@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attnkit
-from attnkit import masks, trace
+from attnkit import masks
 from attnkit.efficient import flash, flash_attention, flash_with_logsumexp, online_softmax
 from attnkit.efficient.online_softmax import finish, merge, online_attention, start, update
 from tests.attnkit.efficient.memory import largest_tensor
@@ -110,12 +110,6 @@ def test_leading_dimensions_broadcast():
     assert_same([query, key, value], None)
 
 
-def test_strided_inputs():
-    inputs = [x.detach().mT.contiguous().mT.requires_grad_() for x in problem()]
-    assert not inputs[0].is_contiguous()
-    assert_same(inputs, masks.causal(7, 9, offset=2), causal=True, offset=2)
-
-
 def test_gradients_are_those_of_the_numbers():
     inputs = problem((2,), 5, 4, 3, 2)
     mask = torch.tensor([True, False, True, True])
@@ -147,20 +141,6 @@ def test_two_sets_of_keys_can_be_joined():
     shares = torch.stack([part.logsumexp for part in parts]).softmax(0)
     joined = sum(s[..., None] * part.output for s, part in zip(shares, parts, strict=True))
     assert (joined - whole.output).abs().max() < 1e-12
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
-def test_error_is_at_most_twice_that_of_torch(dtype):
-    errors = [0.0, 0.0]
-    for seed in range(4):
-        torch.manual_seed(seed)
-        tensors = torch.randn(3, 2, 4, 33, 16).to(dtype).unbind()
-        exact = F.scaled_dot_product_attention(*(x.double() for x in tensors))
-        ours = flash_attention(*tensors).output
-        assert ours.dtype == dtype
-        for i, output in enumerate((ours, F.scaled_dot_product_attention(*tensors))):
-            errors[i] += (output.double() - exact).square().mean().item()
-    assert math.sqrt(errors[0]) <= 2 * math.sqrt(errors[1])
 
 
 @pytest.mark.parametrize("dtype, tolerance", [(torch.float16, 4e-3), (torch.bfloat16, 3e-2)])
@@ -215,17 +195,6 @@ def test_a_short_sequence_takes_the_plain_form(monkeypatch):
     monkeypatch.setattr(flash, "flash_with_logsumexp", None)
     extra = random(7, 9) < 0.5
     assert_same(problem(), masks.causal(7, 9, offset=2) & extra, mask=extra, causal=True, offset=2)
-
-
-@pytest.mark.parametrize("short", [0, 99])
-def test_a_recorder_sees_one_call_and_changes_nothing(short, monkeypatch):
-    monkeypatch.setattr(flash, "SHORT", short)
-    inputs = [x.detach() for x in problem()]
-    quiet = flash_attention(*inputs).output
-    with trace.record() as calls:
-        output = flash_attention(*inputs).output
-    assert torch.equal(quiet, output)
-    assert len(calls) == 1
 
 
 @pytest.mark.parametrize("seen, most", [("causal", 0.6), ("causal window", 0.25)])

@@ -9,7 +9,6 @@ from torch.testing import assert_close
 
 from attnkit import AdditiveAttention, LuongAttention, ProjectedAttention, masks, trace
 from attnkit.call import Call
-from attnkit.functional import concat_scores
 from attnkit.mechanisms.scored import ScoredAttention
 
 B, L, S, A = 2, 3, 5, 7
@@ -50,29 +49,6 @@ def test_by_hand():
     assert_close(output, torch.tensor([[[0.2 * weight - 0.3 * (1 - weight)]]]))
 
 
-def test_projecting_the_concatenation_is_the_sum_of_two_projections(attention, tensors):
-    query, key, _ = tensors
-    weight = torch.cat([attention.query_proj.weight, attention.key_proj.weight], dim=1)
-    pairs = torch.cat(
-        [query[:, :, None].expand(B, L, S, 4), key[:, None].expand(B, L, S, 6)], dim=-1
-    )  # (B, L, S, 10)
-    together = torch.tanh(pairs @ weight.T + attention.query_proj.bias) @ attention.v
-    assert_close(scores_of(attention, *tensors), together, atol=1e-6, rtol=0)
-
-
-def test_without_its_bias_it_is_the_concatenated_score_and_luongs_concat(attention, tensors):
-    query, key, _ = tensors
-    weight = torch.cat([attention.query_proj.weight, attention.key_proj.weight], dim=1)
-    luong = LuongAttention(4, 6, score="concat", hidden_dim=A)
-    with torch.no_grad():
-        attention.query_proj.bias.zero_()
-        luong.weight.copy_(weight)
-        luong.v.copy_(attention.v)
-    scores = scores_of(attention, *tensors)
-    assert_close(scores, concat_scores(query, key, weight, attention.v), atol=1e-6, rtol=0)
-    assert_close(scores, scores_of(luong, *tensors), atol=1e-6, rtol=0)
-
-
 def test_parameters(attention):
     shapes = {name: tuple(x.shape) for name, x in attention.named_parameters()}
     assert shapes == {
@@ -90,15 +66,6 @@ def test_v_starts_as_the_weights_of_a_linear_layer_do():
     assert v.abs().max() <= 1 / 50
     assert_close(v.std().item(), 1 / 50 / math.sqrt(3), rtol=0.05, atol=0)
     assert abs(v.mean().item()) < 0.001
-
-
-def test_one_query_is_a_query_like_any_other(attention, tensors):
-    query, key, value = tensors
-    one = attention(query[:, 1:2], key, value, need_weights=True)
-    many = attention(query, key, value, need_weights=True)
-    assert one.output.shape == (B, 1, 2)
-    assert_close(one.output, many.output[:, 1:2])
-    assert_close(one.weights, many.weights[:, 1:2])
 
 
 def test_queries_and_keys_are_projected_once_each(attention, tensors):
@@ -163,37 +130,6 @@ def test_junk_in_projected_keys_is_masked_too(mechanism, tensors):
     assert projected.grad.isfinite().all()
     assert (projected.grad[1, 2:] == 0).all()
     assert (projected.grad[1, :2] != 0).any()
-
-
-@pytest.mark.parametrize("junk", [math.nan, math.inf, -math.inf])
-def test_junk_in_padded_tokens_spoils_their_rows_alone(junk):
-    """In self-attention a padded token is a query too, and it sees real keys."""
-    torch.manual_seed(0)
-    attention, x = AdditiveAttention(4, 4, 7), torch.randn(B, S, 4)
-    mask = masks.padding([S, 3], S)
-    clean = attention(x, mask=mask, need_weights=True)
-    x[1, 3:] = junk
-    x.requires_grad_()
-    output, weights = attention(x, mask=mask, need_weights=True)
-    assert_close(output[0], clean.output[0])
-    assert_close(output[1, :3], clean.output[1, :3])
-    assert_close(weights[1, :3], clean.weights[1, :3])
-    assert output[1, 3:].isnan().all()
-    assert weights[1, 3:, :3].isnan().all()
-    assert (weights[1, 3:, 3:] == 0).all()
-    (output[0].sum() + output[1, :3].sum()).backward()
-    for tensor in (x, *attention.parameters()):
-        assert tensor.grad.isfinite().all()
-
-
-def test_a_padded_query_that_sees_nothing_gives_zero_whatever_it_holds():
-    torch.manual_seed(0)
-    attention, x = AdditiveAttention(4, 4, 7), torch.randn(B, S, 4)
-    x[1] = math.nan
-    output, weights = attention(x, mask=masks.padding([S, 0], S), need_weights=True)
-    assert (output[1] == 0).all()
-    assert (weights[1] == 0).all()
-    assert output[0].isfinite().all()
 
 
 def test_without_a_mask_junk_takes_its_course(attention, tensors):

@@ -7,7 +7,6 @@ import torch
 from torch.testing import assert_close
 
 from attnkit import LuongAttention, trace
-from attnkit.functional import concat_scores, general_scores
 
 B, L, S = 2, 3, 5
 
@@ -51,32 +50,6 @@ def test_concat_by_hand():
     assert_close(scores_of(attention, query, key), torch.tensor([[[expected]]]))
 
 
-def test_scores_are_the_functional_ones():
-    query, key = tensors(4, 6)
-    general = LuongAttention(4, 6, score="general")
-    assert_close(scores_of(general, query, key), general_scores(query, key, general.weight))
-    concat = LuongAttention(4, 6, score="concat")
-    expected = concat_scores(query, key, concat.weight, concat.v)
-    assert_close(scores_of(concat, query, key), expected)
-
-
-def test_concat_of_a_pair_that_is_truly_concatenated():
-    query, key = tensors(4, 6)
-    attention = LuongAttention(4, 6, score="concat", hidden_dim=7)
-    pairs = torch.cat(
-        [query[:, :, None].expand(B, L, S, 4), key[:, None].expand(B, L, S, 6)], dim=-1
-    )  # (B, L, S, 10)
-    together = torch.tanh(pairs @ attention.weight.T) @ attention.v
-    assert_close(scores_of(attention, query, key), together, atol=1e-6, rtol=0)
-
-
-def test_general_with_the_identity_is_dot():
-    query, key = tensors(4, 4)
-    general = LuongAttention(4, 4, score="general")
-    set_weights(general, weight=torch.eye(4).tolist())
-    assert_close(general(query, key), LuongAttention(4, 4)(query, key))
-
-
 def test_dot_is_the_default_and_has_nothing_to_learn():
     attention = LuongAttention(4, 4)
     assert attention.score == "dot"
@@ -116,20 +89,3 @@ def test_products_that_float16_cannot_hold():
     output, weights = LuongAttention(1, 1)(x, need_weights=True)
     assert weights.tolist() == [[[1, 0], [0, 1]]]
     assert torch.equal(output, x)
-
-
-def test_float64_stays_float64():
-    query, key = (x.double() for x in tensors(4, 6))
-    attention = LuongAttention(4, 6, score="concat").double()
-    output, weights = attention(query, key, need_weights=True)
-    assert output.dtype == weights.dtype == torch.float64
-
-
-@pytest.mark.parametrize("score, name, fan_in", [("general", "weight", 64), ("concat", "v", 64)])
-def test_what_is_learned_starts_as_the_weights_of_a_linear_layer_do(score, name, fan_in):
-    torch.manual_seed(0)
-    drawn = dict(LuongAttention(64, 64, score).named_parameters())[name].detach()
-    bound = fan_in**-0.5
-    assert drawn.abs().max() <= bound
-    assert drawn.min() < -0.9 * bound
-    assert drawn.max() > 0.9 * bound

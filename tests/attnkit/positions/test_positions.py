@@ -21,14 +21,6 @@ def test_sinusoidal_is_the_papers_formula(offset):
             assert table[p, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-12)
 
 
-def test_sinusoidal_products_depend_on_the_distance_alone():
-    table = positions.sinusoidal(40, 16, dtype=torch.float64)
-    products = table @ table.T  # (40, 40)
-    for distance in range(40):
-        diagonal = products.diagonal(distance)
-        assert_close(diagonal, diagonal[:1].expand_as(diagonal))
-
-
 def test_sinusoidal_continues_at_an_offset_and_takes_the_dtype_asked_for():
     whole = positions.sinusoidal(9, 4, dtype=torch.float64)
     assert_close(whole[4:], positions.sinusoidal(5, 4, offset=4, dtype=torch.float64))
@@ -85,22 +77,6 @@ def test_rotary_scores_depend_on_the_distance_alone(layout):
         for shift in (1, 10, 5000):
             assert score(i, j) == pytest.approx(score(i + shift, j + shift), abs=1e-9)
     assert abs(score(3, 1) - score(3, 2)) > 1e-3
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_rotary_keeps_norms_and_position_zero(layout):
-    x = torch.randn(2, 3, 7, 10, dtype=torch.float64)
-    turned = positions.rotary(x, 11, layout=layout)
-    assert_close(turned.norm(dim=-1), x.norm(dim=-1))
-    assert_close(positions.rotary(x, layout=layout)[..., 0, :], x[..., 0, :])
-    assert not torch.allclose(turned, x)
-
-
-def test_the_two_rotary_layouts_differ_by_a_permutation():
-    x = torch.randn(4, 8, dtype=torch.float64)
-    to_half = torch.tensor([0, 2, 4, 6, 1, 3, 5, 7])
-    half = positions.rotary(x[:, to_half], 3, layout="half")
-    assert_close(half, positions.rotary(x, 3)[:, to_half])
 
 
 def test_rotary_continues_at_an_offset():
