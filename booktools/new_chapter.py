@@ -102,12 +102,12 @@ def average(weights, value):
 ANSWERS = '''\
 """Wrong answers to the exercises of chapter {number}, and what the checks must say of them."""
 
-CHECKS = {{1: "check_average"}}
+PARAMETERS = {{1: "w, v"}}
 
 WRONG = {{
-    (1, "an equal average"): ("lambda w, v: v.mean(0).expand(len(w), -1)", "two queries"),
-    (1, "the first value"): ("lambda w, v: v[:1].expand(len(w), -1)", "two queries"),
-    (1, "transposed"): ("lambda w, v: (w @ v).T", "expected"),
+    (1, "an equal average"): ("v.mean(0).expand(len(w), -1)", "two queries"),
+    (1, "the first value"): ("v[:1].expand(len(w), -1)", "two queries"),
+    (1, "transposed"): ("(w @ v).T", "expected"),
 }}
 '''
 

@@ -34,11 +34,21 @@ class Chapter:
         return self.data.__name__.split(".")[-1]
 
     @cached_property
+    def module(self) -> ModuleType:
+        """That of the chapter's checks."""
+        return importlib.import_module(f"attnbook.checks.{self.name}")
+
+    @cached_property
+    def checks(self) -> dict[int, str]:
+        """The names of the checks by the numbers of their exercises, whose order is theirs."""
+        names = (name for name, value in vars(self.module).items() if hasattr(value, "verdict"))
+        return dict(enumerate(names, start=1))
+
+    @cached_property
     def book(self) -> dict[str, Any]:
         """The module of the chapter's checks, without the rest of the chapter; solutions."""
-        checks = importlib.import_module(f"attnbook.checks.{self.name}")
-        names: dict[str, Any] = {**vars(checks), "__name__": "__main__"}
-        for number in self.data.CHECKS:
+        names: dict[str, Any] = {**vars(self.module), "__name__": "__main__"}
+        for number in self.checks:
             exec(self.solution(number), names)
         return names
 
@@ -69,7 +79,7 @@ class Chapter:
     def verdict(self, capsys, number: int, answer: Any) -> str:
         """What the check of an exercise prints."""
         capsys.readouterr()
-        self.book[self.data.CHECKS[number]](answer)
+        self.book[self.checks[number]](answer)
         return capsys.readouterr().out.strip()
 
 

@@ -13,7 +13,7 @@ from tests.book.chapter import NAMES, chapter, exercises, notebooks
 EXERCISES = [
     pytest.param(name, number, id=f"{name}-{number}")
     for name in NAMES
-    for number in chapter(name).data.CHECKS
+    for number in chapter(name).checks
 ]
 WRONG = [
     pytest.param(name, number, what, id=f"{name}-{number}-{what}")
@@ -27,7 +27,7 @@ def test_the_solution_in_the_book_passes(name, number, capsys):
     book = chapter(name)
     defined = re.findall(r"^(?:def|class) (\w+)", book.solution(number), re.MULTILINE)
     asked = book.cells[f"exercise-{number}-code"].source
-    (answer,) = (one for one in defined if f"{book.data.CHECKS[number]}({one})" in asked)
+    (answer,) = (one for one in defined if f"{book.checks[number]}({one})" in asked)
     assert book.verdict(capsys, number, book.book[answer]) == f"Exercise {number}: right."
 
 
@@ -44,7 +44,7 @@ def test_every_exercise_has_three_wrong_answers():
     wrong = {
         (name, number): sum(key[0] == number for key in chapter(name).data.WRONG)
         for name in NAMES
-        for number in chapter(name).data.CHECKS
+        for number in chapter(name).checks
     }
     assert {exercise: count for exercise, count in wrong.items() if count < 3} == {}
 
@@ -70,7 +70,7 @@ def test_no_exercise_of_a_chapter_is_left_out(name):
     """Its pages and the notebook beside them number theirs through."""
     there = [number for book in notebooks()[name] for number in exercises(book)]
     assert sorted(there) == list(range(1, len(there) + 1))
-    assert set(there) == chapter(name).data.CHECKS.keys()
+    assert set(there) == chapter(name).checks.keys()
 
 
 def test_every_notebook_with_exercises_imports_their_checks():

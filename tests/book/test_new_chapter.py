@@ -73,7 +73,7 @@ def test_its_exercise_holds_its_solution_and_refuses_its_wrong_answers(copy, cap
     assert capsys.readouterr().out.strip() == "Exercise 1: right."
     assert len(names["WRONG"]) == 3
     for answer, reason in names["WRONG"].values():
-        names["check_average"](eval(answer, names))
+        names["check_average"](eval(f"lambda {names['PARAMETERS'][1]}: {answer}", names))
         said = capsys.readouterr().out
         assert said.startswith("Exercise 1: not yet. ")
         assert reason in said

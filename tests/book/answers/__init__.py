@@ -3,7 +3,6 @@
 The exercises themselves are in the notebooks that import its checks, `attnbook.checks.chNN`: the
 chapter's pages and `appendices/exercises`.
 
-CHECKS   the name of each exercise's check
 WRONG    by number of the exercise and what is wrong: the answer as an expression, and a piece of
          what its check must say; the expression may use what the cell of checks defines, the
          printed solutions, `attnkit`, `masks`, and the names of HELPERS and CELLS

@@ -1,13 +1,5 @@
 """Answers to the exercises of chapter 03 that are wrong, and what the checks must say of them."""
 
-CHECKS = {
-    1: "check_error_rate",
-    2: "check_additive",
-    3: "check_padding",
-    4: "check_survivors",
-    5: "check_needed",
-}
-
 PARAMETERS = {1: "w, s, p", 2: "q, k, W, U, b, v, m", 3: "f", 4: "read, w, p"}
 
 WRONG = {
@@ -16,10 +8,9 @@ WRONG = {
     (1, "one minus is missing"): ("1 - rate(links(w), s, p)", "expected"),
     (1, "only sure links"): ("rate(links(w), s, s)", "expected"),
     (1, "divides by the links found"): ("1 - len(links(w) & p) / len(links(w))", "expected"),
-    (1, "attnkit's"): (
-        "metrics.alignment_error_rate([metrics.argmax_links(w)], sure=[s], possible=[p])",
-        "a ready-made function",
-    ),
+    (1, "attnkit's"):
+        ("metrics.alignment_error_rate([metrics.argmax_links(w)], sure=[s], possible=[p])",
+         "a ready-made function"),
     (2, "no mask"): ("my_additive(q, k, W, U, b, v, m | True)", "weights, 40 queries"),
     (2, "mask upside down"): ("my_additive(q, k, W, U, b, v, ~m)", "weights"),
     (2, "mask after the softmax"): ("late", "weights, 40 queries, 30 keys of which 21 are real"),
@@ -41,40 +32,28 @@ WRONG = {
     (3, "longest first"): ("look(f, [5, 5, 3], only=0)", "takes the longest"),
     (3, "not a verdict"): ("lambda f: 1.0", "Expected True or False"),
     (4, "not scaled up"): ("share(read, w, w.scatter(-1, p[:, None], 0.0))", "to survive"),
-    (4, "NaN in the row that has nothing left"): (
-        "share(read, w, over_sum(w.scatter(-1, p[:, None], 0.0)))",
-        "to survive",
-    ),
-    (4, "keeps only the place"): (
-        "share(read, w, torch.zeros_like(w).scatter(-1, p[:, None], 1.0))",
-        "to survive",
-    ),
+    (4, "NaN in the row that has nothing left"):
+        ("share(read, w, over_sum(w.scatter(-1, p[:, None], 0.0)))", "to survive"),
+    (4, "keeps only the place"):
+        ("share(read, w, torch.zeros_like(w).scatter(-1, p[:, None], 1.0))", "to survive"),
     (4, "hides the largest"): ("survivors(read, w, w.argmax(-1))", "to survive"),
-    (4, "softmax of what is left"): (
-        "share(read, w, w.scatter(-1, p[:, None], 0.0).softmax(-1))",
-        "to survive",
-    ),
-    (4, "writes into the caller's weights"): (
-        "survivors(read, w.scatter_(-1, p[:, None], 0.0), p)",
-        "changes the caller's weights",
-    ),
-    (5, "what the lines point at"): (
-        'lambda: ({"black", "not", "sleep"}, {"the", "black", "cat", "not"})',
-        "GRU: hide 'not' alone",
-    ),
-    (5, "one word too few"): (
-        'lambda: ({"black"}, {"the", "black", "cat", "not"})',
-        "Have you hidden 'sleep'?",
-    ),
-    (5, "the same for both"): (
-        'lambda: ({"black", "sleep"}, {"black", "sleep"})',
-        "Transformer: hide 'sleep' alone",
-    ),
-    (5, "the Transformer without the article"): (
-        'lambda: ({"black", "sleep"}, {"black", "cat", "not"})',
-        "Have you hidden 'the'?",
-    ),
-}
+    (4, "softmax of what is left"):
+        ("share(read, w, w.scatter(-1, p[:, None], 0.0).softmax(-1))", "to survive"),
+    (4, "writes into the caller's weights"):
+        ("survivors(read, w.scatter_(-1, p[:, None], 0.0), p)", "changes the caller's weights"),
+    (5, "what the lines point at"):
+        ("lambda: ({\"black\", \"not\", \"sleep\"}, {\"the\", \"black\", \"cat\", \"not\"})",
+         "GRU: hide 'not' alone"),
+    (5, "one word too few"):
+        ("lambda: ({\"black\"}, {\"the\", \"black\", \"cat\", \"not\"})",
+         "Have you hidden 'sleep'?"),
+    (5, "the same for both"):
+        ("lambda: ({\"black\", \"sleep\"}, {\"black\", \"sleep\"})",
+         "Transformer: hide 'sleep' alone"),
+    (5, "the Transformer without the article"):
+        ("lambda: ({\"black\", \"sleep\"}, {\"black\", \"cat\", \"not\"})",
+         "Have you hidden 'the'?"),
+}  # fmt: skip
 
 HELPERS = """
 def links(weights):

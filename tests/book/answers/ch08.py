@@ -1,99 +1,61 @@
 """Answers to the exercises of chapter 08 that are wrong, and what the checks must say of them."""
 
-CHECKS = {
-    1: "check_fused",
-    2: "check_without",
-    3: "check_grouped",
-    4: "check_misread",
-    5: "check_hidden",
-}
-
 PARAMETERS = {1: "*a", 2: "h, w, b, off", 3: "q, k, v", 4: "*a"}
 
 WRONG = {
-    (1, "scaled by the width of the model"): (
-        "attend(*a, scale=a[0].shape[-1] ** -0.5)",
-        "weights: off by",
-    ),
+    (1, "scaled by the width of the model"):
+        ("attend(*a, scale=a[0].shape[-1] ** -0.5)", "weights: off by"),
     (1, "not scaled"): ("attend(*a, scale=1.0)", "weights: off by"),
-    (1, "cut into heads first, into three afterwards"): (
-        "attend(*a, parts=lambda x, H: cut(x, H).chunk(3, -1))",
-        "weights: off by",
-    ),
-    (1, "features before heads"): (
-        "attend(*a, parts=features_first)",
-        "weights: off by",
-    ),
-    (1, "merged without transpose"): (
-        "attend(*a, merge=lambda x: x.reshape(x.shape[0], x.shape[2], -1))",
-        "output: off by",
-    ),
-    (1, "weights averaged over heads"): (
-        "(attend(*a)[0], attend(*a)[1].mean(1))",
-        "weights: expected shape",
-    ),
-    (1, "without the last bias"): (
-        "lambda x, w, b, wo, bo, H: attend(x, w, b, wo, 0 * bo, H)",
-        "output: off by",
-    ),
-    (1, "without the first biases"): (
-        "lambda x, w, b, wo, bo, H: attend(x, w, 0 * b, wo, bo, H)",
-        "weights: off by",
-    ),
-    (1, "PyTorch's"): (
-        "ready_made",
-        "It calls a ready-made function",
-    ),
+    (1, "cut into heads first, into three afterwards"):
+        ("attend(*a, parts=lambda x, H: cut(x, H).chunk(3, -1))", "weights: off by"),
+    (1, "features before heads"): ("attend(*a, parts=features_first)", "weights: off by"),
+    (1, "merged without transpose"):
+        ("attend(*a, merge=lambda x: x.reshape(x.shape[0], x.shape[2], -1))", "output: off by"),
+    (1, "weights averaged over heads"):
+        ("(attend(*a)[0], attend(*a)[1].mean(1))", "weights: expected shape"),
+    (1, "without the last bias"):
+        ("lambda x, w, b, wo, bo, H: attend(x, w, b, wo, 0 * bo, H)", "output: off by"),
+    (1, "without the first biases"):
+        ("lambda x, w, b, wo, bo, H: attend(x, w, 0 * b, wo, bo, H)", "weights: off by"),
+    (1, "PyTorch's"): ("ready_made", "It calls a ready-made function"),
     (2, "all heads on"): ("heads_off(h, w, b, [])", "off [1]: off by"),
-    (2, "on and off swapped"): (
-        "heads_off(h, w, b, [k for k in range(h.shape[1]) if k not in off])",
-        "off [1]: off by",
-    ),
+    (2, "on and off swapped"):
+        ("heads_off(h, w, b, [k for k in range(h.shape[1]) if k not in off])", "off [1]: off by"),
     (2, "the bias as well"): ("heads_off(h, w, 0 * b, off)", "off [1]: off by"),
     (2, "rows of the projection"): ("heads_off(h, w.T, b, off)", "off [1]: off by"),
     (2, "the features of another head"): ("heads_off(h.flip(1), w, b, off)", "off [1]: off by"),
-    (2, "the rest made louder"): (
-        "heads_off(h * h.shape[1] / max(1, h.shape[1] - len(off)), w, b, off)",
-        "off [1]: off by",
-    ),
+    (2, "the rest made louder"):
+        ("heads_off(h * h.shape[1] / max(1, h.shape[1] - len(off)), w, b, off)", "off [1]: off by"),
     (2, "writes into what it was given"): ("writes", "It changes what it was given"),
-    (3, "tiled"): (
-        "(spread(q, k, v, lambda x, n: x.repeat(1, n, 1, 1)), k.nbytes + v.nbytes)",
-        "4 heads, 2 of keys: off by",
-    ),
-    (3, "the bytes of the repeated ones"): (
-        "(grouped(q, k, v)[0], grouped(q, k, v)[1] * q.shape[1] // k.shape[1])",
-        "4 heads, 2 of keys: 2560 bytes",
-    ),
+    (3, "tiled"):
+        ("(spread(q, k, v, lambda x, n: x.repeat(1, n, 1, 1)), k.nbytes + v.nbytes)",
+         "4 heads, 2 of keys: off by"),
+    (3, "the bytes of the repeated ones"):
+        ("(grouped(q, k, v)[0], grouped(q, k, v)[1] * q.shape[1] // k.shape[1])",
+         "4 heads, 2 of keys: 2560 bytes"),
     (3, "the bytes of the keys alone"): ("(grouped(q, k, v)[0], k.nbytes)", "bytes; float32"),
     (3, "numbers, not bytes"): ("(grouped(q, k, v)[0], k.numel() + v.numel())", "bytes; float32"),
-    (3, "only the first key head"): (
-        "(spread(q, k[:, :1], v[:, :1], copies), k.nbytes + v.nbytes)",
-        "4 heads, 2 of keys: off by",
-    ),
-    (3, "not scaled"): (
-        "(grouped(q * q.shape[-1] ** 0.5, k, v)[0], k.nbytes + v.nbytes)",
-        "off by",
-    ),
-    (3, "PyTorch's"): (
-        "(F.scaled_dot_product_attention(q, k, v, enable_gqa=True), 0)",
-        "It calls a ready-made function",
-    ),
+    (3, "only the first key head"):
+        ("(spread(q, k[:, :1], v[:, :1], copies), k.nbytes + v.nbytes)",
+         "4 heads, 2 of keys: off by"),
+    (3, "not scaled"):
+        ("(grouped(q * q.shape[-1] ** 0.5, k, v)[0], k.nbytes + v.nbytes)", "off by"),
+    (3, "PyTorch's"):
+        ("(F.scaled_dot_product_attention(q, k, v, enable_gqa=True), 0)",
+         "It calls a ready-made function"),
     (4, "the first two"): ("lambda a, v, l, r: (0, 1)", "is read right both ways"),
     (4, "one command twice"): ("lambda a, v, l, r: (0, 0)", "no pair of different commands"),
     (4, "only the left reading"): ("search(*a, reads=(0,))", "is no pair"),
     (4, "only the right reading"): ("search(*a, reads=(1,))", "is no pair"),
-    (4, "shares swapped"): (
-        "lambda a, v, l, r: misread(1 - a, v, l, r)",
-        "is read right both ways",
-    ),
+    (4, "shares swapped"):
+        ("lambda a, v, l, r: misread(1 - a, v, l, r)", "is read right both ways"),
     (4, "both readings must fail"): ("search(*a, reads=(0, 1))", "is no pair"),
     (5, "only what the guide names"): ("lambda: ({8}, {7})", "'was': there are 2 heads"),
     (5, "one head too few"): ("lambda: ({2, 8}, {7})", "'tired': there are 2 heads"),
     (5, "the two words swapped"): ("lambda: ({4, 7}, {2, 8})", "Head 4: open it large"),
     (5, "head 4 at the wrong word"): ("lambda: ({2, 4, 8}, {7})", "Head 4: open it large"),
     (5, "a head that rests on [CLS]"): ("lambda: ({2, 8}, {4, 5, 7})", "Head 5: open it large"),
-}
+}  # fmt: skip
 
 HELPERS = """
 def cut(x, H):

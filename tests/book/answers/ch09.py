@@ -1,13 +1,5 @@
 """Answers to the exercises of chapter 09 that are wrong, and what the checks must say of them."""
 
-CHECKS = {
-    1: "check_count",
-    2: "check_layer",
-    3: "check_unordered",
-    4: "check_apart",
-    5: "check_itself",
-}
-
 PARAMETERS = {1: "E, H, F", 2: "x, a, n1, n2, l1, l2, first", 3: "others", 4: "part"}
 
 WRONG = {
@@ -15,30 +7,24 @@ WRONG = {
     (1, "no norms"): ("count(E, H, F) - 4 * E", "expected"),
     (1, "the last projection forgotten"): ("count(E, H, F) - E * E - E", "expected"),
     (1, "times the heads"): ("H * count(E, H, F)", "expected"),
-    (1, "right for four times the width only"): (
-        "4 * (E * E + E) + 8 * E * E + 5 * E + 4 * E",
-        "expected",
-    ),
+    (1, "right for four times the width only"):
+        ("4 * (E * E + E) + 8 * E * E + 5 * E + 4 * E", "expected"),
     (2, "always post-norm"): ("lambda *a: my_layer(*a[:-1], False)", "norm_first=True: off by"),
     (2, "always pre-norm"): ("lambda *a: my_layer(*a[:-1], True)", "norm_first=False: off by"),
     (2, "adds to the normed input"): ("added_to_normed", "norm_first=True: off by"),
     (2, "one norm for both"): ("my_layer(x, a, n1, n1, l1, l2, first)", "off by"),
     (2, "no second residual"): ("no_second_residual", "off by"),
     (2, "no activation"): ("my_layer(x, a, n1, n2, Linear(l1), l2, first)", "off by"),
-    (3, "forgets the first place"): (
-        "lambda others: max(range(10), key=lambda d: (others.count(d), d))",
-        "[0, 1, 2, 3, 4, 5, 6]: 6 is right in 1 of the eight cases, 0 in 2.",
-    ),
+    (3, "forgets the first place"):
+        ("lambda others: max(range(10), key=lambda d: (others.count(d), d))",
+         "[0, 1, 2, 3, 4, 5, 6]: 6 is right in 1 of the eight cases, 0 in 2."),
     (3, "always the first"): ("others[0]", "is right in"),
     (3, "always nothing"): ("lambda others: 0", "0 is right in 1 of the eight cases, 7 in 2."),
-    (3, "counts the 0 twice"): (
-        "lambda others: max(range(10), key=lambda d: others.count(d) + 2 * (d == 0))",
-        "0 is right in",
-    ),
-    (3, "how often in place of which"): (
-        "max(others.count(d) for d in others) / 8",
-        "expected a number from 0 to 9",
-    ),
+    (3, "counts the 0 twice"):
+        ("lambda others: max(range(10), key=lambda d: others.count(d) + 2 * (d == 0))",
+         "0 is right in"),
+    (3, "how often in place of which"):
+        ("max(others.count(d) for d in others) / 8", "expected a number from 0 to 9"),
     (4, "lets everything pass"): ("lambda part: True", "let pass this one: a norm over places."),
     (4, "lets nothing pass"): ("lambda part: False", "turn down this one: layer norm."),
     (4, "eval mode only"): ("apart(part, modes=(False,))", "train mode only"),
@@ -50,7 +36,7 @@ WRONG = {
     (5, "the weight on 's"): ("lambda: (0.63, 1.0)", "Without a mask: got 0.63"),
     (5, "the wrong way round"): ("lambda: (1.0, 0.06)", "With the causal mask: got 0.06"),
     (5, "head 2"): ("lambda: (0.10, 1.0)", "Without a mask: got 0.1."),
-}
+}  # fmt: skip
 
 HELPERS = """
 class Linear:  # a linear map whose result has no negative part to lose

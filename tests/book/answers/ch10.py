@@ -1,22 +1,12 @@
 """Wrong answers to the exercises of chapter 10, and what the checks must say of them."""
 
-CHECKS = {
-    1: "check_by_word",
-    2: "check_pieces",
-    3: "check_clipped",
-    4: "check_beam",
-    5: "check_head",
-}
-
 PARAMETERS = {1: "w, t, s", 3: "s, r, n", 4: "follow, size"}
 
 WRONG = {
     (1, "means of the columns"): ("over_words(w, t, s, torch.mean, torch.mean)", "off by"),
     (1, "sums of the rows"): ("over_words(w, t, s, torch.sum, torch.sum)", "off by"),
-    (1, "the first piece speaks for its word"): (
-        "w[[a for a, _ in t]][:, [a for a, _ in s]]",
-        "off by",
-    ),
+    (1, "the first piece speaks for its word"):
+        ("w[[a for a, _ in t]][:, [a for a, _ in s]]", "off by"),
     (1, "source and target swapped"): ("by_word(w.T, s, t).T", "off by"),
     (1, "attnkit's"): ("predictions.word_weights(w, t, s)", "a ready-made function"),
     (2, "no mark"): ("lambda word, ids: split_word(word, ids)[1:]", "thing: expected"),
@@ -24,23 +14,16 @@ WRONG = {
     (2, "the leftmost join"): ("leftmost", "expected"),
     (2, "of equals, the rightmost"): ("rightmost", "expected"),
     (2, "one join"): ("once", "expected"),
-    (3, "not clipped"): (
-        "(sum(t in sum(map(lambda w: runs(w, n), r), []) for t in runs(s, n)), len(runs(s, n)))",
-        "the the the cat",
-    ),
-    (3, "clipped by the sum of the references"): (
-        "summed",
-        "the cat the cat",
-    ),
-    (3, "each run once"): (
-        "(len(set(runs(s, n)) & set(sum([runs(w, n) for w in r], []))), len(set(runs(s, n))))",
-        "expected",
-    ),
+    (3, "not clipped"):
+        ("(sum(t in sum(map(lambda w: runs(w, n), r), []) for t in runs(s, n)), len(runs(s, n)))",
+         "the the the cat"),
+    (3, "clipped by the sum of the references"): ("summed", "the cat the cat"),
+    (3, "each run once"):
+        ("(len(set(runs(s, n)) & set(sum([runs(w, n) for w in r], []))), len(set(runs(s, n))))",
+         "expected"),
     (3, "the first reference only"): ("clipped(s, r[:1], n)", "expected (2, 3)"),
-    (3, "runs of words up to n"): (
-        "tuple(map(sum, zip(*(clipped(s, r, k) for k in range(1, n + 1)))))",
-        "expected (2, 3)",
-    ),
+    (3, "runs of words up to n"):
+        ("tuple(map(sum, zip(*(clipped(s, r, k) for k in range(1, n + 1)))))", "expected (2, 3)"),
     (4, "greedy"): ("beam(follow, 1)", "a beam of 2"),
     (4, "stops at the first end"): ("first_end", "a beam of"),
     (4, "everything"): ("beam(follow, 10_000)", "a beam of 1"),
@@ -49,7 +32,7 @@ WRONG = {
     (5, "no head of that number"): ("lambda: (0, 4)", "a head, 0 to 3"),
     (5, "the one that puts least"): ("least", "another head puts more"),
     (5, "the row of the verb"): ("verb", "another head puts more"),
-}
+}  # fmt: skip
 
 HELPERS = """
 from itertools import pairwise

@@ -1,57 +1,37 @@
 """Answers to the exercises of chapter 12 that are wrong, and what the checks must say of them."""
 
-CHECKS = {
-    1: "check_costs",
-    2: "check_online",
-    3: "check_join",
-    4: "check_backward",
-    5: "check_step",
-}
-
 PARAMETERS = {1: "*a", 2: "b", 3: "a, b", 4: "q, k, v, o, l, g, n", 5: "w, k, o, r, t, p, b"}
 
 WRONG = {
-    (1, "numbers, not bytes"): (
-        "(costs(*a)[0] // 4, costs(*a)[1])",
-        "plain, B=1, H=1, L=64, E=8: autograd keeps 16,384 bytes, not 4,096",
-    ),
-    (1, "forgets the logsumexp"): (
-        "lambda f, B, H, L, E: (4 * B * H * L * E, 7) if f == 'fused' else costs(f, B, H, L, E)",
-        "fused, B=1, H=1, L=64, E=8: autograd keeps",
-    ),
+    (1, "numbers, not bytes"):
+        ("(costs(*a)[0] // 4, costs(*a)[1])",
+         "plain, B=1, H=1, L=64, E=8: autograd keeps 16,384 bytes, not 4,096"),
+    (1, "forgets the logsumexp"):
+        ("lambda f, B, H, L, E: (4 * B * H * L * E, 7) if f == 'fused' else costs(f, B, H, L, E)",
+         "fused, B=1, H=1, L=64, E=8: autograd keeps"),
     (1, "forgets the heads"): ("lambda f, B, H, L, E: costs(f, B, 1, L, E)", "H=4"),
-    (1, "scores as well as weights"): (
-        "lambda f, *a: (costs(f, *a)[0] * (2 if f == 'plain' else 1), costs(f, *a)[1])",
-        "plain",
-    ),
-    (1, "counts the inputs"): (
-        "lambda f, B, H, L, E: (costs(f, B, H, L, E)[0] + 12 * B * H * L * E, 6)",
-        "not 22,528",
-    ),
-    (1, "the backward pass as long as the forward pass"): (
-        "(costs(*a)[0], costs(*a)[1] - 2)",
-        "plain, B=1, H=1, L=64, E=8: PyTorch counts 6 products, not 4",
-    ),
-    (1, "the whole forward pass again"): (
-        "lambda f, *a: (costs(f, *a)[0], 6 if f == 'plain' else 8)",
-        "checkpointed, B=1, H=1, L=64, E=8: PyTorch counts 7 products, not 8",
-    ),
+    (1, "scores as well as weights"):
+        ("lambda f, *a: (costs(f, *a)[0] * (2 if f == 'plain' else 1), costs(f, *a)[1])", "plain"),
+    (1, "counts the inputs"):
+        ("lambda f, B, H, L, E: (costs(f, B, H, L, E)[0] + 12 * B * H * L * E, 6)", "not 22,528"),
+    (1, "the backward pass as long as the forward pass"):
+        ("(costs(*a)[0], costs(*a)[1] - 2)",
+         "plain, B=1, H=1, L=64, E=8: PyTorch counts 6 products, not 4"),
+    (1, "the whole forward pass again"):
+        ("lambda f, *a: (costs(f, *a)[0], 6 if f == 'plain' else 8)",
+         "checkpointed, B=1, H=1, L=64, E=8: PyTorch counts 7 products, not 8"),
     (1, "nothing done twice"): ("(costs(*a)[0], 6)", "counts 7 products, not 6"),
     (1, "the bytes alone"): ("costs(*a)[0]", "expected two numbers"),
     (2, "never mends"): ("online(b, 'never mends')", "blocks of 4: output: off"),
     (2, "mends only the sum"): ("online(b, 'only the sum')", "output: off"),
     (2, "no maximum"): ("online(b, 'no maximum')", "scores of thousands: output"),
     (2, "starts at 0"): ("online(b, 'starts at 0')", "scores near -2000"),
-    (2, "minus infinity less itself"): (
-        "online(b, 'inf')",
-        "sees nothing in the first block: output: the result holds NaN",
-    ),
+    (2, "minus infinity less itself"):
+        ("online(b, 'inf')", "sees nothing in the first block: output: the result holds NaN"),
     (2, "hides with -1e9"): ("online(b, '-1e9')", "a row that sees nothing: output: off"),
     (2, "forgets to divide"): ("online(b, 'no division')", "output: off"),
-    (2, "divides by nothing"): (
-        "online(b, 'divides by 0')",
-        "a row that sees nothing: output: the result holds NaN",
-    ),
+    (2, "divides by nothing"):
+        ("online(b, 'divides by 0')", "a row that sees nothing: output: the result holds NaN"),
     (2, "logarithm of the sum alone"): ("online(b, 'log d')", "logsumexp: off"),
     (2, "logsumexp as a column"): ("online(b, 'column')", "logsumexp: expected shape"),
     (2, "collects the blocks"): ("collects", "it keeps"),
@@ -61,45 +41,30 @@ WRONG = {
     (3, "exponentials of the logsumexp"): ("no_maximum", "scores of thousands"),
     (3, "nothing joined with nothing"): ("nothing_is_nan", "a row that sees nothing: output"),
     (3, "adds the logsumexps"): ("(join(a, b)[0], a[1] + b[1])", "logsumexp: off"),
-    (3, "the larger takes it all"): (
-        "(torch.where((a[1] > b[1])[:, None], a[0], b[0]), join(a, b)[1])",
-        "output: off",
-    ),
+    (3, "the larger takes it all"):
+        ("(torch.where((a[1] > b[1])[:, None], a[0], b[0]), join(a, b)[1])", "output: off"),
     (3, "shares swapped"): ("join((a[0], b[1]), (b[0], a[1]))", "output: off"),
-    (4, "forgets what the softmax takes off"): (
-        "backward(q, k, v, 0 * o, l, g, n)",
-        "gradient of query: off",
-    ),
-    (4, "no scale on the way back"): (
-        "scaled(q, backward(q, k, v, o, l, g, n))",
-        "gradient of query: off",
-    ),
+    (4, "forgets what the softmax takes off"):
+        ("backward(q, k, v, 0 * o, l, g, n)", "gradient of query: off"),
+    (4, "no scale on the way back"):
+        ("scaled(q, backward(q, k, v, o, l, g, n))", "gradient of query: off"),
     (4, "the whole table"): ("backward(q, k, v, o, l, g, len(k))", "a tensor of 2800 numbers"),
     (4, "a softmax for each block"): ("softmax_per_block", "40 queries, 70 keys, gradient"),
-    (4, "key and value swapped"): (
-        "lambda *x: tuple(backward(*x)[i] for i in (0, 2, 1))",
-        "gradient of key: expected shape",
-    ),
+    (4, "key and value swapped"):
+        ("lambda *x: tuple(backward(*x)[i] for i in (0, 2, 1))", "gradient of key: expected shape"),
     (4, "the last block left out"): ("last_block_left_out", "gradient of query: off"),
-    (5, "both times, one after the other"): (
-        "(step(w, k, o, r, t, p, b)[0] + r * (2 * w + t * o) / p, step(w, k, o, r, t, p, b)[1])",
-        "RTX 4090, 1 readers of 1,024 tokens: seconds",
-    ),
-    (5, "reads the weights for each reader"): (
-        "step(r * w, k, r * o, 1, t, p, b)",
-        "64 readers of 1,024 tokens: seconds",
-    ),
-    (5, "one cache for all"): (
-        "step(w, k / r, o, r, t, p, b)",
-        "64 readers of 1,024 tokens: seconds",
-    ),
+    (5, "both times, one after the other"):
+        ("(step(w, k, o, r, t, p, b)[0] + r * (2 * w + t * o) / p, step(w, k, o, r, t, p, b)[1])",
+         "RTX 4090, 1 readers of 1,024 tokens: seconds"),
+    (5, "reads the weights for each reader"):
+        ("step(r * w, k, r * o, 1, t, p, b)", "64 readers of 1,024 tokens: seconds"),
+    (5, "one cache for all"):
+        ("step(w, k / r, o, r, t, p, b)", "64 readers of 1,024 tokens: seconds"),
     (5, "a byte a weight"): ("((w + r * t * k) / b, step(w, k, o, r, t, p, b)[1])", "seconds"),
-    (5, "bytes for each operation"): (
-        "lambda *a: (step(*a)[0], 1 / step(*a)[1])",
-        "operations a byte",
-    ),
+    (5, "bytes for each operation"):
+        ("lambda *a: (step(*a)[0], 1 / step(*a)[1])", "operations a byte"),
     (5, "the time alone"): ("lambda *a: step(*a)[0]", "expected two numbers"),
-}
+}  # fmt: skip
 
 HELPERS = """
 def online(blocks, bug=""):

@@ -1,60 +1,40 @@
 """Answers to the exercises of chapter 13 that are wrong, and what the checks must say of them."""
 
-CHECKS = {1: "check_bytes", 2: "check_cost", 3: "check_step", 4: "check_finder"}
-
 PARAMETERS = {1: "n, l, h, kv, e, b, w", 2: "p, n, e, h, kv", 3: "*a", 4: "d"}
 
 WRONG = {
     (1, "keys without values"): ("lambda *a: cache_bytes(*a) // 2", "0.5 times what it is"),
     (1, "a head for every query head"): ("cache_bytes(n, l, h, h, e, b, w)", "4 times what it is"),
-    (1, "heads as wide as the model"): (
-        "cache_bytes(n, l, h, kv, e * h, b, w)",
-        "8 times what it is",
-    ),
+    (1, "heads as wide as the model"):
+        ("cache_bytes(n, l, h, kv, e * h, b, w)", "8 times what it is"),
     (1, "one layer"): ("lambda n, l, *a: cache_bytes(n, 1, *a)", "0.1667 times what it is"),
-    (1, "the window holds the query's own"): (
-        "cache_bytes(n, l, h, kv, e, b, w and w + 1)",
-        "500 words",
-    ),
-    (1, "the window is always full"): (
-        "cache_bytes(w - 1 if w else n, l, h, kv, e, b, None)",
-        "5 words",
-    ),
+    (1, "the window holds the query's own"):
+        ("cache_bytes(n, l, h, kv, e, b, w and w + 1)", "500 words"),
+    (1, "the window is always full"):
+        ("cache_bytes(w - 1 if w else n, l, h, kv, e, b, None)", "5 words"),
     (1, "forgets the window"): ("lambda *a: cache_bytes(*a[:-1], None)", "window 64"),
     (1, "a float"): ("lambda *a: cache_bytes(*a) / 1", "expected an int"),
     (2, "no last projection"): ("cost(p, n, e, h, kv) - (p + n) * e * e", "prompt 0, 1 new"),
     (2, "shares nothing"): ("cost(p, n, e, h, h)", "2 of keys"),
-    (2, "shares the scores as well"): (
-        "project(p + n, e, h, kv) + pairs(p, n) * e * kv // h",
-        "2 of keys",
-    ),
+    (2, "shares the scores as well"):
+        ("project(p + n, e, h, kv) + pairs(p, n) * e * kv // h", "2 of keys"),
     (2, "no cache after the beginning"): ("afresh", "prompt 0, 10 new"),
     (2, "does not see its own key"): ("cost(p, n, e, h, kv) - 2 * n * e", "prompt 0, 1 new"),
-    (2, "only the visible pairs of the beginning"): (
-        "cost(p, n, e, h, kv) - p * (p - 1) * e",
-        "prompt 6, 0 new",
-    ),
-    (2, "scores without the averages"): (
-        "project(p + n, e, h, kv) + pairs(p, n) * e // 2",
-        "prompt 0, 1 new",
-    ),
+    (2, "only the visible pairs of the beginning"):
+        ("cost(p, n, e, h, kv) - p * (p - 1) * e", "prompt 6, 0 new"),
+    (2, "scores without the averages"):
+        ("project(p + n, e, h, kv) + pairs(p, n) * e // 2", "prompt 0, 1 new"),
     (2, "the beginning one by one"): ("cost(0, p + n, e, h, kv)", "prompt 6, 0 new"),
     (3, "no mask"): ("by_rule(*a, lambda i, j, n: j > j)", "calls of [7]: off by"),
-    (3, "aligned at the upper left"): (
-        "by_rule(*a, lambda i, j, n: j > i)",
-        "calls of [1, 1, 1, 1, 1, 1, 1]: off by",
-    ),
-    (3, "a mask only without a cache"): (
-        "by_rule(*a, lambda i, j, n: (j > i) & (n == 0))",
-        "calls of [3, 1, 3]: off by",
-    ),
+    (3, "aligned at the upper left"):
+        ("by_rule(*a, lambda i, j, n: j > i)", "calls of [1, 1, 1, 1, 1, 1, 1]: off by"),
+    (3, "a mask only without a cache"):
+        ("by_rule(*a, lambda i, j, n: (j > i) & (n == 0))", "calls of [3, 1, 3]: off by"),
     (3, "does not see its own key"): ("by_rule(*a, lambda i, j, n: j >= i + n)", "NaN"),
     (3, "no scale"): ("lambda x, c, Q, K, V: step(x, c, 2 * Q, K, V)", "off by"),
     (3, "returns the new keys only"): ("forgetful", "off by"),
-    (3, "swaps keys and values"): (
-        "lambda x, c, Q, K, V: (lambda o, kv: (o, kv[::-1]))(*step(x, c, Q, K, V))",
-        "off by",
-    ),
+    (3, "swaps keys and values"):
+        ("lambda x, c, Q, K, V: (lambda o, kv: (o, kv[::-1]))(*step(x, c, Q, K, V))", "off by"),
     (3, "one cache for all texts"): ("Stateful()", "off by"),
     (3, "appends to the list it was given"): ("in_place", "It changes the cache"),
     (3, "no cache comes back"): ("step(*a)[0]", "Expected (output, cache)"),
@@ -66,13 +46,11 @@ WRONG = {
     (4, "never reorders"): ("look(d, order=[0, 1, 2])", "does not reorder"),
     (4, "reorders before the first word"): ("look(d, when=0)", "does not reorder"),
     (4, "equal to the last bit"): ("look(d, far=0.0)", "You turn down a right decoder"),
-    (4, "forgets that the reordered texts have changed"): (
-        "look(d, follow=False)",
-        "You turn down a right decoder",
-    ),
+    (4, "forgets that the reordered texts have changed"):
+        ("look(d, follow=False)", "You turn down a right decoder"),
     (4, "looks at shapes"): ("lambda d: True", "upper left"),
     (4, "trusts nobody"): ("lambda d: False", "You turn down a right decoder"),
-}
+}  # fmt: skip
 
 HELPERS = """
 def project(words, e, h, kv):

@@ -1,28 +1,21 @@
 """Answers to the exercise of page 14b that are wrong, and what the check must say of them."""
 
-CHECKS = {1: "check_kept"}
-
 PARAMETERS = {1: "layer, tokens"}
 
 WRONG = {
-    (1, "a window that is full at once"): (
-        "kept_by(layer, max(tokens, layer.get('window', 0)))",
-        "window, 100 tokens: 409,600 numbers",
-    ),
-    (1, "a latent for keys and one for values"): (
-        "kept_by(layer, tokens) * (2 if layer['kind'] == 'latent' else 1)",
-        "latent, 100 tokens: 57,600 numbers, you say 115,200",
-    ),
-    (1, "chosen keys kept alone"): (
-        "kept_by(layer, min(tokens, layer.get('top', tokens)))",
-        "chosen, 131,072 tokens: 92,274,688 numbers",
-    ),
-    (1, "the index forgotten"): (
-        "kept_by({**layer, 'index': 0}, tokens)",
-        "chosen, 100 tokens: 70,400 numbers, you say 57,600",
-    ),
-    (1, "a state for each token"): (
-        "kept_by(layer, tokens) * tokens ** ('value' in layer)",
-        "state, 100 tokens: 262,144 numbers",
-    ),
-}
+    (1, "a window that is full at once"):
+        ("kept_by(layer, max(tokens, layer.get('window', 0)))",
+         "window, 100 tokens: 409,600 numbers"),
+    (1, "a latent for keys and one for values"):
+        ("kept_by(layer, tokens) * (2 if layer['kind'] == 'latent' else 1)",
+         "latent, 100 tokens: 57,600 numbers, you say 115,200"),
+    (1, "chosen keys kept alone"):
+        ("kept_by(layer, min(tokens, layer.get('top', tokens)))",
+         "chosen, 131,072 tokens: 92,274,688 numbers"),
+    (1, "the index forgotten"):
+        ("kept_by({**layer, 'index': 0}, tokens)",
+         "chosen, 100 tokens: 70,400 numbers, you say 57,600"),
+    (1, "a state for each token"):
+        ("kept_by(layer, tokens) * tokens ** ('value' in layer)",
+         "state, 100 tokens: 262,144 numbers"),
+}  # fmt: skip

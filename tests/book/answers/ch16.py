@@ -1,14 +1,10 @@
 """Answers to the exercises of chapter 16 that are wrong, and what the checks must say of them."""
 
-CHECKS = {1: "check_mended", 2: "check_detector"}
-
 PARAMETERS = {1: "q, k, v, mask=None", 2: "f"}
 
 WRONG = {
-    (1, "divides by d"): (
-        "careful(q / q.shape[-1] ** 0.5, k, v, mask)",
-        "assert_scale: the scores are",
-    ),
+    (1, "divides by d"):
+        ("careful(q / q.shape[-1] ** 0.5, k, v, mask)", "assert_scale: the scores are"),
     (1, "still in place"): ("careful(q.mul_(1.0001), k, v, mask)", "assert_inputs_unchanged"),
     (1, "still -1e9"): ("filled", "assert_half_precision"),
     (1, "still over the queries"): ("down", "assert_rows_sum_to_one"),
@@ -21,7 +17,7 @@ WRONG = {
     (2, "values alone"): ("moves(f, 8, keys=False)", "masks after the softmax"),
     (2, "compares with PyTorch's"): ("differs", "finds a leak in a sharper one"),
     (2, "not a verdict"): ("lambda f: 1", "Expected True or False"),
-}
+}  # fmt: skip
 
 HELPERS = """
 def careful(q, k, v, mask=None, fill=float("-inf"), dim=-1):
