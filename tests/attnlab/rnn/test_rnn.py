@@ -1,11 +1,9 @@
 """Recurrent models: against the formulas step by step, padding, causality, teacher forcing."""
 
-import functools
 import itertools
 
 import pytest
 import torch
-from torch import nn
 from torch.testing import assert_close
 
 from attnkit import AdditiveAttention, MultiHeadAttention, ProjectedAttention, trace
@@ -17,49 +15,15 @@ from attnlab.rnn import (
     Seq2Seq,
     seq2seq,
 )
+from tests.attnlab.sequence_models import LENGTHS, RECURRENT, TARGETS, batch
+from tests.attnlab.sequence_models import recurrent as make
 
-LENGTHS, TARGETS = (7, 5, 2, 1), (6, 6, 3, 2)
 ATTENTIONS = ["none", "additive", "dot", "general", "concat"]
-VARIANTS = {
-    "fixed first": {"attention": "none"},
-    "fixed every": {"attention": "none", "context": "every"},
-    "fixed lstm": {"attention": "none", "cell": "lstm", "context": "every", "num_layers": 2},
-    "additive": {"attention": "additive"},
-    "additive lstm": {"attention": "additive", "cell": "lstm", "num_layers": 2},
-    "dot": {"attention": "dot"},
-    "dot no feeding": {"attention": "dot", "input_feeding": False},
-    "general lstm": {"attention": "general", "cell": "lstm"},
-    "general no feeding": {"attention": "general", "input_feeding": False, "num_layers": 2},
-    "concat": {"attention": "concat", "num_layers": 2},
-    "one way": {"attention": "general", "bidirectional": False},
-}
 
 
-def make(**options):
-    torch.manual_seed(0)
-    model = seq2seq(11, 13, **({"embed_dim": 6, "hidden_dim": 8} | options))
-    for parameter in model.parameters():  # wide enough for the parts to matter
-        nn.init.normal_(parameter, std=0.4)
-    with torch.no_grad():
-        for embedding in (model.encoder.embedding, model.decoder.embedding):
-            embedding.weight[0] = 0.0
-    return model.eval()
-
-
-@pytest.fixture(params=VARIANTS.values(), ids=VARIANTS)
+@pytest.fixture(params=RECURRENT.values(), ids=RECURRENT)
 def model(request):
     return make(**request.param)
-
-
-def batch(lengths=LENGTHS, targets=TARGETS):
-    torch.manual_seed(1)
-    source = torch.randint(3, 11, (len(lengths), max(lengths)))
-    target_in = torch.randint(3, 13, (len(targets), max(targets)))
-    target_in[:, 0] = 1
-    for row, (length, target) in enumerate(zip(lengths, targets, strict=True)):
-        source[row, length:] = 0
-        target_in[row, target:] = 0
-    return source, torch.tensor(lengths), target_in
 
 
 # The encoder
@@ -174,51 +138,6 @@ def test_a_decoder_is_its_papers_formula(model):
 # Properties
 
 
-def test_a_padded_batch_equals_its_sentences_one_by_one(model):
-    source, lengths, target_in = batch()
-    logits = model(source, lengths, target_in)
-    wide = torch.cat((source, torch.full((4, 3), 9)), 1)
-    assert_close(model(wide, lengths, target_in), logits, atol=1e-6, rtol=1e-6)
-    for row, (length, target) in enumerate(zip(LENGTHS, TARGETS, strict=True)):
-        alone = model(source[row : row + 1, :length], [length], target_in[row : row + 1, :target])
-        assert_close(logits[row, :target], alone[0], atol=1e-5, rtol=1e-5)
-
-
-def test_targets_are_causal_by_gradient(model):
-    source, lengths, target_in = batch(targets=(6, 6, 6, 6))
-    model = model.double()
-    seen = []
-
-    def keep(module, args, output):
-        output.retain_grad()
-        seen.append(output)
-
-    model.decoder.embedding.register_forward_hook(keep)
-    for t in range(6):
-        seen.clear()
-        model(source, lengths, target_in)[:, t].pow(2).sum().backward()
-        grads = [torch.zeros_like(x) if x.grad is None else x.grad for x in seen]
-        reach = torch.cat(grads, 1).abs().sum((0, 2))  # (T,)
-        assert reach.shape == (6,)
-        assert (reach[: t + 1] > 0).all()
-        assert (reach[t + 1 :] == 0).all()
-
-
-def test_nan_in_the_rows_of_padding_harms_nothing(model):
-    source, lengths, target_in = batch()
-    lengths[3] = 0
-    clean = model(source, lengths, target_in)
-    with torch.no_grad():
-        model.encoder.embedding.weight[0] = torch.nan
-        model.decoder.embedding.weight[0] = torch.nan
-    source[3] = 0
-    logits = model(source, lengths, target_in)
-    assert_close(logits, clean)
-    logits.pow(2).sum().backward()
-    for name, parameter in model.named_parameters():
-        assert parameter.grad is None or parameter.grad.isfinite().all(), name
-
-
 def test_teacher_forcing_one_reads_the_target_and_zero_the_model_itself(model):
     source, lengths, target_in = batch(targets=(6, 6, 6, 6))
     assert_close(
@@ -247,61 +166,6 @@ def test_teacher_forcing_between_reads_the_target_as_often_as_it_says():
     assert (tokens[:, 1:] == 5).double().mean().item() == pytest.approx(0.7, abs=0.02)
 
 
-def test_free_running_is_greedy_search(model):
-    source, lengths, _ = batch()
-    with torch.no_grad():
-        model.decoder.readout.bias[:2] = -1e4  # greedy never says padding or the first symbol
-    decoded = model.greedy(source, lengths, 6)
-    steps = decoded.tokens.shape[1]
-    target_in = torch.ones(4, steps, dtype=torch.long)
-    tokens = model(source, lengths, target_in, teacher_forcing=0.0).argmax(-1)
-    alive = torch.arange(steps) < decoded.lengths[:, None]
-    assert torch.equal(tokens[alive], decoded.tokens[alive])
-    assert (decoded.tokens[~alive] == 0).all()
-
-
-@pytest.mark.parametrize("name", [n for n in VARIANTS if "fixed" not in n])
-def test_weights_of_greedy_search_are_those_of_teacher_forcing(name):
-    model = make(**VARIANTS[name])
-    source, lengths, _ = batch()
-    plain = model.greedy(source, lengths, 6)
-    decoded = model.greedy(source, lengths, 6, need_weights=True)
-    assert torch.equal(plain.tokens, decoded.tokens)
-    assert plain.weights is None
-    steps = decoded.tokens.shape[1]
-    assert decoded.weights.shape == (4, steps, 7)
-    target_in = torch.cat((torch.ones(4, 1, dtype=torch.long), decoded.tokens[:, :-1]), 1)
-    expected = model.weights(source, lengths, target_in)
-    alive = torch.arange(steps) < decoded.lengths[:, None]
-    assert_close(decoded.weights[alive], expected[alive], atol=1e-5, rtol=1e-5)
-    assert (decoded.weights[~alive] == 0).all()
-    assert_close(decoded.weights.sum(-1), alive.float())
-
-
-def test_beam_search_matches_teacher_forcing(model):
-    source, lengths, _ = batch()
-    decoded = model.beam(source, lengths, 7, beam_size=3)
-    steps = decoded.tokens.shape[1]
-    target_in = torch.cat((torch.ones(4, 1, dtype=torch.long), decoded.tokens[:, :-1]), 1)
-    with torch.no_grad():
-        log_probs = model(source, lengths, target_in).log_softmax(-1)
-    alive = torch.arange(steps) < decoded.lengths[:, None]
-    picked = log_probs.gather(2, decoded.tokens[..., None]).squeeze(2).masked_fill(~alive, 0.0)
-    assert_close(picked.sum(1), decoded.scores, atol=1e-4, rtol=1e-5)
-
-
-def test_a_padded_batch_is_searched_as_its_sentences_one_by_one(model):
-    source, lengths, _ = batch()
-    for search in (lambda *x: model.greedy(*x, 6), lambda *x: model.beam(*x, 6, beam_size=3)):
-        together = search(source, lengths)
-        for row, length in enumerate(LENGTHS):
-            alone = search(source[row : row + 1, :length], [length])
-            written = int(alone.lengths)
-            assert int(together.lengths[row]) == written
-            assert torch.equal(together.tokens[row, :written], alone.tokens[0])
-            assert_close(together.scores[row], alone.scores[0], atol=1e-5, rtol=1e-5)
-
-
 def test_the_fixed_vector_is_all_that_passes():
     model = make(attention="none", context="every")
     source, lengths, target_in = batch()
@@ -321,89 +185,6 @@ def test_every_context_reaches_late_steps_when_the_state_forgets():
         logits[context] = model(source, lengths, target_in)
     assert_close(logits["first"][0, 0], logits["first"][1, 0])
     assert not torch.allclose(logits["every"][0, 0], logits["every"][1, 0])
-
-
-def test_a_source_of_length_zero_is_finite_with_weights_zero(model):
-    source, _, target_in = batch()
-    logits = model(source, [7, 5, 2, 0], target_in)
-    assert logits.isfinite().all()
-    if not isinstance(model.decoder, FixedVectorDecoder):
-        assert (model.weights(source, [7, 5, 2, 0], target_in)[3] == 0).all()
-    assert model.greedy(source, [7, 5, 2, 0], 4).scores.isfinite().all()
-
-
-def test_float64_agrees_with_float32(model):
-    source, lengths, target_in = batch()
-    single = model(source, lengths, target_in)
-    double = model.double()(source, lengths, target_in)
-    assert double.dtype == torch.float64
-    assert_close(single.double(), double, atol=1e-5, rtol=1e-4)
-
-
-@functools.cache
-def runs_under_autocast() -> bool:
-    """Whether PyTorch's own LSTM does: oneDNN computes one in bfloat16 with AVX-512 alone."""
-    try:
-        with torch.autocast("cpu", torch.bfloat16):
-            nn.LSTM(2, 2)(torch.zeros(1, 1, 2))
-    except RuntimeError:
-        return False
-    return True
-
-
-def test_it_runs_under_autocast(model):
-    if any(isinstance(part, nn.LSTM) for part in model.modules()) and not runs_under_autocast():
-        pytest.skip("PyTorch has no LSTM in bfloat16 on this processor")
-    source, lengths, target_in = batch()
-    lengths[3] = 0
-    logits = model(source, lengths, target_in)
-    with torch.autocast("cpu", torch.bfloat16):
-        mixed = model(source, lengths, target_in)
-        assert_close(mixed.float(), logits, atol=0.15, rtol=0.15)
-        assert model.beam(source, lengths, 4, beam_size=2).scores.dtype == torch.float32
-    mixed.float().pow(2).sum().backward()
-    assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
-
-
-def test_it_runs_in_half_precision(model):
-    source, lengths, target_in = batch()
-    lengths[3] = 0
-    logits = model(source, lengths, target_in)
-    for dtype in (torch.bfloat16, torch.float16):
-        low = model.to(dtype)(source, lengths, target_in)
-        assert low.dtype == dtype
-        assert_close(low.float(), logits, atol=0.15, rtol=0.15)
-        assert model.greedy(source, lengths, 4).scores.dtype == torch.float32
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-def test_a_gpu_gives_what_the_cpu_gives(model):
-    source, lengths, target_in = batch()
-    model = model.double()
-    expected, found = model(source, lengths, target_in), model.beam(source, lengths, 6)
-    model, source, target_in = model.cuda(), source.cuda(), target_in.cuda()
-    for placed in (lengths, lengths.cuda()):
-        assert_close(model(source, placed, target_in).cpu(), expected)
-        decoded = model.beam(source, placed, 6)
-        assert torch.equal(decoded.tokens.cpu(), found.tokens)
-        assert_close(decoded.scores.cpu(), found.scores)
-        assert torch.equal(
-            model.beam(source, placed, 6, beam_size=1).tokens,
-            model.greedy(source, placed, 6).tokens,
-        )
-
-
-def test_eval_is_deterministic_and_searching_leaves_the_mode_alone():
-    model = make(attention="additive", dropout=0.4, num_layers=2)
-    inputs = batch()
-    assert torch.equal(model(*inputs), model(*inputs))
-    model.train()
-    assert not torch.equal(model(*inputs), model(*inputs))
-    first, second = (model.beam(inputs[0], inputs[1], 5, beam_size=2) for _ in range(2))
-    assert torch.equal(first.scores, second.scores)
-    assert model.training
-    assert model.encoder.rnn.training
 
 
 # Any attention with the same interface
@@ -450,32 +231,6 @@ def test_an_lstm_decoder_follows_a_gru_encoder_with_cells_of_zero():
     state = decoder.start(model.encoder(torch.randint(3, 11, (2, 4))))
     assert (state.cell == 0).all()
     assert (state.hidden != 0).any()
-
-
-@pytest.mark.build
-@pytest.mark.parametrize(
-    "attention",  # the contract holds the gradients of each; one that learns stands for them
-    [one if one == "general" else pytest.param(one, marks=pytest.mark.slow) for one in ATTENTIONS],
-)
-def test_every_attention_learns_to_reverse_three_tokens(attention):
-    torch.manual_seed(0)
-    model = seq2seq(8, 8, attention=attention, embed_dim=16, hidden_dim=32)
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-    for _ in range(150):
-        source = torch.randint(3, 8, (64, 3))
-        target = torch.cat((source.flip(1), torch.full((64, 1), 2)), 1)
-        target_in = torch.cat((torch.ones(64, 1, dtype=torch.long), target[:, :-1]), 1)
-        logits = model(source, None, target_in)
-        loss = nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    source = torch.randint(3, 8, (200, 3))
-    target = torch.cat((source.flip(1), torch.full((200, 1), 2)), 1)
-    for decoded in (model.greedy(source, None, 8), model.beam(source, None, 8, beam_size=3)):
-        written = [t[:n].tolist() for t, n in zip(decoded.tokens, decoded.lengths, strict=True)]
-        right = sum(a == b for a, b in zip(written, target.tolist(), strict=True))
-        assert right >= 190
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
