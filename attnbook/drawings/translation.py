@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from attnbook.drawings.drawing import Drawing
-from attnbook.drawings.sheet import NARROW, Sheet, number
+from attnbook.drawings.sheet import NARROW, WIDE, Sheet, number
 from attnlab.tasks import Pair, tatoeba_aligned
 
 # -- links ---------------------------------------------------------------------------------------
@@ -36,19 +36,22 @@ def _spread(words: tuple[str, ...], width: float) -> list[float]:
 
 def links(narrow: bool) -> Sheet:
     """Three sentences above their translations, with a line for each link made by hand."""
-    sheet = Sheet(NARROW, 372, 14)
-    for place, (pair, says) in enumerate(linked()):
-        top = place * 126
-        sheet.text(0, top + 12, says, anchor="start", style="d-bold", size=12.5)
-        above, below = _spread(pair.source, NARROW), _spread(pair.target, NARROW)
+    sheet = Sheet(NARROW, 372, 14) if narrow else Sheet(WIDE, 120, 13.5)
+    left = 0.0
+    for place, ((pair, says), share) in enumerate(zip(linked(), (212, 206, 274), strict=True)):
+        x, top = (0.0, place * 126) if narrow else (left, 0)
+        wide = NARROW if narrow else share
+        left += share + 14
+        sheet.text(x, top + 12, says, anchor="start", style="d-bold", size=12.5)
+        above, below = ([x + at for at in _spread(words, wide)] for words in pair[:2])
         for row, column in sorted(pair.possible):
             sure = (row, column) in pair.sure
             ends = [(above[column], top + 50), (below[row], top + 92)]
             sheet.line(ends, "weight", style="" if sure else "d-dashed")
-        for x, word in zip(above, pair.source, strict=True):
-            sheet.text(x, top + 38, word, "key")
-        for x, word in zip(below, pair.target, strict=True):
-            sheet.text(x, top + 104, word, "query")
+        for at, word in zip(above, pair.source, strict=True):
+            sheet.text(at, top + 38, word, "key", size=13)
+        for at, word in zip(below, pair.target, strict=True):
+            sheet.text(at, top + 104, word, "query", size=13)
     return sheet
 
 
@@ -63,6 +66,7 @@ LINKS = Drawing(
         "lead from hard. Dashed lines are links that are possible, not sure."
     ),
     draw=links,
+    two_layouts=True,
 )
 
 # -- from a sentence to its score ----------------------------------------------------------------

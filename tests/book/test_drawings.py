@@ -740,14 +740,35 @@ def test_beam_search_shows_the_example():
     assert number(greedy.share, 3) in drawing.says[-1]
 
 
+def test_the_three_ways_are_those_of_the_shipped_translators():
+    from attnbook.drawings import hand_over
+
+    folders = ("tatoeba-en-fr-fixed", "tatoeba-en-fr-additive", "tatoeba-en-fr")
+    for (name, words_), folder in zip(hand_over.WRITTEN.items(), folders, strict=True):
+        translator = Translator.load(folder)
+        (found,) = translator.translate([" ".join(hand_over.SOURCE)])
+        _, source, target, _, weights, *_ = found.by_word()
+        assert (tuple(source), tuple(target)) == (hand_over.SOURCE, (*words_, "."))
+        assert {*words_, *source} <= set(words(DRAWINGS["hand-over"]))
+        if name in hand_over.WEIGHTS:
+            drawn = hand_over.WEIGHTS[name]
+            assert weights[len(words_) - 1].tolist() == pytest.approx(drawn, abs=0.006)
+            assert {f"{weight:.2f}" for weight in drawn} <= set(words(DRAWINGS["hand-over"]))
+        else:
+            assert weights is None
+            assert translator.model.decoder.context == "first"
+            assert translator.model.encoder.output_dim == 256
+
+
 def test_word_links_shows_the_links_made_by_hand():
     drawing = DRAWINGS["word-links"]
     for pair, says in translation.linked():
         assert {*pair.source, *pair.target, says} <= set(words(drawing))
-    markup = drawing.layouts["narrow"][0].markup()
     links = [pair for pair, _ in translation.linked()]
-    assert markup.count("d-line") == sum(len(pair.possible) for pair in links)
-    assert markup.count("d-dashed") == sum(len(pair.possible - pair.sure) for pair in links)
+    for (sheet,) in drawing.layouts.values():
+        markup = sheet.markup()
+        assert markup.count("d-line") == sum(len(pair.possible) for pair in links)
+        assert markup.count("d-dashed") == sum(len(pair.possible - pair.sure) for pair in links)
 
 
 def test_the_question_without_an_answer_is_weighed_as_drawn():

@@ -1,0 +1,128 @@
+"""Chapter 10: three translators at the step that writes one word, and what each then reads."""
+
+import itertools
+
+from attnbook.drawings.drawing import Drawing
+from attnbook.drawings.sheet import NARROW, WIDE, Sheet
+
+SOURCE = ("i", "have", "no", "children", ".")
+WRITTEN = {
+    "One vector": ("je", "n'", "ai", "pas", "de", "voiture"),
+    "Bahdanau": ("je", "n'", "ai", "pas", "des", "enfants"),
+    "Transformer": ("je", "n'", "ai", "pas", "d'", "enfants"),
+}
+"""What the shipped translators write up to the noun, which is a car, and twice children."""
+WEIGHTS = {
+    "Bahdanau": (0.00, 0.00, 0.07, 0.89, 0.04),
+    "Transformer": (0.02, 0.01, 0.00, 0.92, 0.05),
+}
+"""What they look at as they write the noun; of the Transformer the mean of all its looks."""
+SAYS = {
+    "One vector": ("both ends of the reading", "become its first state"),
+    "Bahdanau": ("one look at all states,", "a new one at each step"),
+    "Transformer": ("twelve looks at each step,", "four in each of three layers"),
+}
+
+PANEL, HIGH = 224, 318
+READ, WRITE = (17, 58, 98, 151, 203), (14, 42, 68, 97, 129, 184)
+"""Where the words stand in a panel, the English and the French."""
+BOX, TALL = 30, 24
+DECODER, MEAN, LABELS, ENCODER = 104, 162, 226, 240
+
+
+def _panel(sheet: Sheet, x: float, y: float, name: str) -> None:
+    """One translator: English below, French above, and between them what is handed over."""
+    sheet.text(x + 2, y + 10, name, anchor="start", style="d-bold", size=15)
+    for row, line in enumerate(SAYS[name]):
+        sheet.text(x + 2, y + 30 + 16 * row, line, anchor="start", style="d-muted", size=12.5)
+    *so_far, word = WRITTEN[name]
+    for place, said in zip(WRITE, so_far, strict=False):
+        sheet.text(x + place, y + 80, said, size=13)
+    last = x + WRITE[-1]
+    sheet.item("query", last - 36, y + 67, 74, 26, word, size=13)
+    for place, source in zip(READ, SOURCE, strict=True):
+        sheet.text(x + place, y + HIGH - 10, source, size=13)
+    layered = name == "Transformer"
+    _states(sheet, x, y + DECODER, WRITE, layered, masked=True)
+    _states(sheet, x, y + ENCODER, READ, layered)
+    top = y + DECODER + (44 if layered else TALL)
+    if name == "One vector":
+        first, turn = x + WRITE[0], y + 186
+        for place in (READ[0], READ[-1]):
+            ends = [(x + place, y + ENCODER - 3), (x + place, turn), (first, turn)]
+            sheet.line(ends, "state", style="d-thick")
+        sheet.arrow([(first, turn), (first, top + 4)], "state", style="d-thick")
+        sheet.text(first + 14, turn - 16, "256 numbers, once", anchor="start", size=12.5)
+        return
+    means = "12 means" if layered else "mean c"
+    sheet.item("value", last - 36, y + MEAN, 72, 22, means, size=12.5)
+    sheet.arrow([(last, y + MEAN - 1), (last, top + 2)], "value")
+    _looks(sheet, x, y, last, WEIGHTS[name])
+
+
+def _looks(sheet: Sheet, x: float, y: float, last: float, weights: tuple[float, ...]) -> None:
+    """A beam from each state, as wide as its weight, with the weight at its foot."""
+    top = y + MEAN + 24
+    for place, weight in zip(READ, weights, strict=True):
+        half, foot = max(0.4, 6.5 * weight), x + place
+        end = last + (foot - x - PANEL / 2) * 0.28
+        low = y + LABELS - 9
+        corners = [(foot - half, low), (foot + half, low), (end + half, top), (end - half, top)]
+        sheet.patch(corners, "weight")
+        style = "d-bold" if weight == max(weights) else ""
+        sheet.text(foot, y + LABELS, f"{weight:.2f}", "weight", size=12, style=style)
+
+
+def _states(
+    sheet: Sheet, x: float, y: float, places: tuple[int, ...], layered: bool, masked: bool = False
+) -> None:
+    """A state for each word in a chain, or three layers of them in which words read words."""
+    rows = (y, y + 18, y + 36) if layered else (y,)
+    wide, tall = (24 if masked else BOX), (8 if layered else TALL)
+    for upper in rows[:-1]:
+        for one, here in enumerate(places):
+            for there in places[: one + 1] if masked else places:
+                ends = [(x + here, upper + tall), (x + there, upper + 18)]
+                sheet.line(ends, "state", style="d-thin d-muted")
+    for row in rows:
+        for left, right in () if layered else itertools.pairwise(places):
+            start, end = (x + left + wide / 2, row + tall / 2), (x + right - wide / 2 - 1, row + 12)
+            sheet.line([start, end], "state")
+        for place in places:
+            new = masked and place == places[-1]
+            style = "d-new" if new else "d-box"
+            sheet.rect(x + place - wide / 2, row, wide, tall, f"d-state {style}", 3)
+    if masked:
+        sheet.line([(x + places[-1], y - 2), (x + places[-1], y - 10)], "state")
+        return
+    foot = rows[-1] + tall
+    for place in places:
+        sheet.line([(x + place, foot + 2), (x + place, foot + 10 + 12 * (not layered))])
+
+
+def draw(narrow: bool) -> Sheet:
+    """Side by side on a wide page, below one another on a narrow one."""
+    wide = len(WRITTEN) * PANEL + 2 * 24
+    sheet = Sheet(NARROW, 3 * HIGH + 2 * 22, 13) if narrow else Sheet(WIDE, HIGH, 13)
+    for place, name in enumerate(WRITTEN):
+        x = (NARROW - PANEL) / 2 if narrow else (WIDE - wide) / 2 + place * (PANEL + 24)
+        _panel(sheet, x, place * (HIGH + 22) if narrow else 0, name)
+    return sheet
+
+
+DRAWING = Drawing(
+    name="hand-over",
+    title="One sentence handed over in three ways, at the step that writes the noun.",
+    description=(
+        "Three translators have read “i have no children .” and are about to write a French noun. "
+        "The first has a state after each word; the two ends of its reading, 256 numbers, become "
+        "the decoder's first state, once, and five words later it writes “je n' ai pas de "
+        "voiture”, a car. Bahdanau's makes a mean of all five states at each step, now with "
+        "weights of 0.00, 0.00, 0.07, 0.89 and 0.04, the largest on children, and writes “je n' ai "
+        "pas des enfants”. In the Transformer every word reads every word in three layers; each of "
+        "three decoder layers takes four such means, whose weights are 0.02, 0.01, 0.00, 0.92 and "
+        "0.05 on average, and it writes “je n' ai pas d' enfants”."
+    ),
+    draw=draw,
+    two_layouts=True,
+)
