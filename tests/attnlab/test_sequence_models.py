@@ -246,8 +246,7 @@ DAILY = ("general", "transformer")  # the contract holds the gradients of the ot
 
 @pytest.mark.build
 @pytest.mark.parametrize(
-    "name",
-    [one if one in DAILY else pytest.param(one, marks=pytest.mark.slow) for one in LEARNERS],
+    "name", [one if one in DAILY else pytest.param(one, marks=pytest.mark.slow) for one in LEARNERS]
 )
 def test_it_learns_to_reverse_a_few_tokens(name):
     torch.manual_seed(0)

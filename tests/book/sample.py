@@ -10,12 +10,7 @@ import sys
 from pathlib import Path
 
 from nbformat import NotebookNode
-from nbformat.v4 import (
-    new_code_cell,
-    new_markdown_cell,
-    new_notebook,
-    new_output,
-)
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from attnbook.pages.notebook import STATE_MIME, VIEW_MIME
 from booktools import claims, colab, forked, normal_form

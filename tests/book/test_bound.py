@@ -38,9 +38,7 @@ ARITHMETIC = {
     "05": {"512": 8 * 64, "22.6": (8 * 64) ** 0.5},
     "07": {"82": 100 - 18},
     "10": {"15": 100 * (1_703_680 / 1_482_624 - 1)},
-    "10b": {
-        "71": 100 * (7 / 8 * 5 / 7 * 4 / 6 * 3 / 5) ** (1 / 4),
-    },
+    "10b": {"71": 100 * (7 / 8 * 5 / 7 * 4 / 6 * 3 / 5) ** (1 / 4)},
     "11": {
         "7.4": math.exp(2),
         "9.4": math.exp(2) + 2,
@@ -72,9 +70,7 @@ ARITHMETIC = {
 }
 # What stands in the paper that the sentence before names, the largest number of float16, and what
 # an exercise states: its check, in `attnbook.checks`, knows it too.
-STATED = {
-    "03": ("17.82", "26.75"),
-}
+STATED = {"03": ("17.82", "26.75")}
 
 
 def numbers_of(line):

@@ -65,63 +65,32 @@ TRAINED = {
 BETTER = {**READ, "sentence": "One is better than one.", "sides": [{"model": "a"}, {"model": "b"}]}
 
 
-@pytest.mark.parametrize(
-    "change, said",
-    [
-        ({}, "has no budget"),
-        ({"budget": "plateau"}, "it has no plateau: a; b"),
-        ({"budget": "500 updates"}, 'its sentence must say "500 updates" or "learns faster"'),
-        ({"budget": "long", "sentence": "long"}, "neither plateau nor a number of updates"),
-        (
-            {"budget": "800 updates", "sentence": "a is better than b after 800 updates."},
-            "no budget of 800 updates: a; b",
-        ),
-        (
-            {"budget": "2,000 updates", "sentence": "b is better than a after 2,000 updates."},
-            "no budget of 2,000 updates: a",
-        ),
-        (
-            {
-                "budget": "500 updates",
-                "sentence": "a learns faster than b.",
-                "sides": [{"model": "a"}],
-            },
-            "it compares, and names one side and no control",
-        ),
-        (
-            {
-                "budget": "500 updates",
-                "sentence": "After 500 updates two read more than one.",
-                "sides": [{"model": "a"}],
-            },
-            "it compares, and names one side and no control",
-        ),
-        (
-            {"budget": "500 updates", "sentence": "Better after 500 updates.", "sides": None},
-            "it compares, and does not say which sides",
-        ),
-        (
-            {
-                "budget": "500 updates",
-                "sentence": "Better after 500 updates.",
-                "sides": [{"model": "a"}, {"model": "slow"}],
-            },
-            "its sides had unequal rates: a, [0.1]; slow, [0.05]",
-        ),
-        (
-            {"budget": "plateau", "sides": [{"model": "c"}, {"model": "flat"}]},
-            "its source trained no {'model': 'c'}",
-        ),
-        (
-            {
-                "budget": "500 updates",
-                "sentence": "After 500 updates it writes “the black cat” backwards.",
-            },
-            "it shows one sentence, “the black cat”, and no share",
-        ),
-        ({"budget": "500 updates", "sentence": "500 updates.", "share": "of 100"}, "no share in"),
-    ],
-)
+@pytest.mark.parametrize("change, said", [
+    ({}, "has no budget"),
+    ({"budget": "plateau"}, "it has no plateau: a; b"),
+    ({"budget": "500 updates"}, 'its sentence must say "500 updates" or "learns faster"'),
+    ({"budget": "long", "sentence": "long"}, "neither plateau nor a number of updates"),
+    ({"budget": "800 updates", "sentence": "a is better than b after 800 updates."},
+     "no budget of 800 updates: a; b"),
+    ({"budget": "2,000 updates", "sentence": "b is better than a after 2,000 updates."},
+     "no budget of 2,000 updates: a"),
+    ({"budget": "500 updates", "sentence": "a learns faster than b.", "sides": [{"model": "a"}]},
+     "it compares, and names one side and no control"),
+    ({"budget": "500 updates", "sentence": "After 500 updates two read more than one.",
+      "sides": [{"model": "a"}]},
+     "it compares, and names one side and no control"),
+    ({"budget": "500 updates", "sentence": "Better after 500 updates.", "sides": None},
+     "it compares, and does not say which sides"),
+    ({"budget": "500 updates", "sentence": "Better after 500 updates.",
+      "sides": [{"model": "a"}, {"model": "slow"}]},
+     "its sides had unequal rates: a, [0.1]; slow, [0.05]"),
+    ({"budget": "plateau", "sides": [{"model": "c"}, {"model": "flat"}]},
+     "its source trained no {'model': 'c'}"),
+    ({"budget": "500 updates",
+      "sentence": "After 500 updates it writes “the black cat” backwards."},
+     "it shows one sentence, “the black cat”, and no share"),
+    ({"budget": "500 updates", "sentence": "500 updates.", "share": "of 100"}, "no share in"),
+])  # fmt: skip
 def test_a_claim_about_trained_models_is_stopped_when_it_says_too_much(tmp_path, change, said):
     write_results(tmp_path, TRAINED)
     tag = {name: value for name, value in {**BETTER, **change}.items() if value is not None}
@@ -130,49 +99,24 @@ def test_a_claim_about_trained_models_is_stopped_when_it_says_too_much(tmp_path,
     assert said in faults[0]
 
 
-@pytest.mark.parametrize(
-    "change, limits",
-    [
-        (
-            {"budget": "500 updates", "sentence": "Better than b after 500 updates."},
-            ("3 seeds", "after 500 updates"),
-        ),
-        (
-            {"budget": "500 updates", "sentence": "a learns faster than b."},
-            ("3 seeds", "after 500 updates"),
-        ),
-        (
-            {"budget": "plateau", "sides": [{"model": "flat"}], "control": "none of it"},
-            ("3 seeds", "at a plateau", "control: none of it"),
-        ),
-        (
-            {
-                "budget": "500 updates",
-                "sentence": "After 500 updates it writes “the black cat”.",
-                "share": r"^(\d)$",
-            },
-            ("3 seeds", "after 500 updates", "like it: 2 of 100"),
-        ),
-        (
-            {
-                "budget": "500 updates",
-                "sentence": "It learns faster than with nothing to look at.",
-                "sides": [{"model": "a"}],
-                "control": "nothing to look at",
-            },
-            ("3 seeds", "after 500 updates", "control: nothing to look at"),
-        ),
-        (
-            {
-                "budget": "500 updates",
-                "sentence": "After 500 updates more than half is right.",
-                "sides": [{"model": "a"}],
-            },
-            ("3 seeds", "after 500 updates"),
-        ),
-        ({"budget": "none"}, ()),
-    ],
-)
+@pytest.mark.parametrize("change, limits", [
+    ({"budget": "500 updates", "sentence": "Better than b after 500 updates."},
+     ("3 seeds", "after 500 updates")),
+    ({"budget": "500 updates", "sentence": "a learns faster than b."},
+     ("3 seeds", "after 500 updates")),
+    ({"budget": "plateau", "sides": [{"model": "flat"}], "control": "none of it"},
+     ("3 seeds", "at a plateau", "control: none of it")),
+    ({"budget": "500 updates", "sentence": "After 500 updates it writes “the black cat”.",
+      "share": r"^(\d)$"},
+     ("3 seeds", "after 500 updates", "like it: 2 of 100")),
+    ({"budget": "500 updates", "sentence": "It learns faster than with nothing to look at.",
+      "sides": [{"model": "a"}], "control": "nothing to look at"},
+     ("3 seeds", "after 500 updates", "control: nothing to look at")),
+    ({"budget": "500 updates", "sentence": "After 500 updates more than half is right.",
+      "sides": [{"model": "a"}]},
+     ("3 seeds", "after 500 updates")),
+    ({"budget": "none"}, ()),
+])  # fmt: skip
 def test_a_claim_about_trained_models_says_how_far_it_carries(tmp_path, change, limits):
     write_results(tmp_path, TRAINED)
     nb = with_claim({**BETTER, **change})

@@ -353,10 +353,7 @@ def test_encoder_decoder_shows_what_the_model_writes():
 
 @pytest.mark.parametrize(
     "chapter, name, found",
-    [
-        ("02", "query-key-value", lookup.PHONE_BOOK),
-        ("05", "one-query", lookup.FIRST_QUERY),
-    ],
+    [("02", "query-key-value", lookup.PHONE_BOOK), ("05", "one-query", lookup.FIRST_QUERY)],
 )
 def test_a_lookup_shows_the_example(capsys, chapter, name, found):
     if chapter == "05":

@@ -24,10 +24,7 @@ OURS = attnkit.MultiHeadAttention(8, 2)
         (lambda x: attnkit.masks.causal(4), "attnkit.masks.causal"),
         (lambda x: attnkit.masked_softmax(x), "attnkit.functional.masked_softmax"),
         (lambda x: OURS(x).output, "attnkit."),
-        (
-            lambda x: [attnkit.masked_softmax(y) for y in [x]],
-            "attnkit.functional.masked_softmax",
-        ),
+        (lambda x: [attnkit.masked_softmax(y) for y in [x]], "attnkit.functional.masked_softmax"),
     ],
 )
 def test_what_is_ready_made_is_refused_by_name_and_only_within(function, name):

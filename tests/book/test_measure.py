@@ -24,17 +24,11 @@ WIDGET = new_code_cell("show()", outputs=[new_output("display_data", {VIEW_MIME:
     [
         ("One query *looks* at three keys.", 6),
         ("It's a {term}`causal mask`, [see here](https://a.b/c) or {cite:t}`x2015`.", 8),
-        (
-            "Open.\n\n<details>\n<summary>Why?</summary>\n\nNot counted.\n\n</details>\n\nTwo.",
-            2,
-        ),
+        ("Open.\n\n<details>\n<summary>Why?</summary>\n\nNot counted.\n\n</details>\n\nTwo.", 2),
         ("Before\n\n```python\nnot = a.word\n```\n\nafter", 2),
         ("The score $q^\\top k$ grows:\n\n$$\\alpha_i = x$$", 5),
         ("![A picture of words](a.svg)\n\nUnder it", 2),
-        (
-            "Read.\n\n## Exercises\n\nDone.\n\n### Exercise 1\n\nDo.\n\n## Summary\n\nRead.",
-            3,
-        ),
+        ("Read.\n\n## Exercises\n\nDone.\n\n### Exercise 1\n\nDo.\n\n## Summary\n\nRead.", 3),
         ("Read.\n\n## Sources\n\nWho found it, where.", 1),
     ],
 )

@@ -237,91 +237,46 @@ def _with_sinks(module):
 
 
 MECHANISMS = [
-    Mechanism(
-        "sdpa", lambda: Function(attnkit.scaled_dot_product_attention), _sdpa_peer, value_dim=5
-    ),
+    Mechanism("sdpa", lambda: Function(attnkit.scaled_dot_product_attention), _sdpa_peer,
+              value_dim=5),
     Mechanism("sdpa-explicit", lambda: Function(_explicit_only), _sdpa_peer, value_dim=5),
-    Mechanism(
-        "sdpa-scale",
-        lambda: Function(attnkit.scaled_dot_product_attention, scale=1 / math.sqrt(3)),
-        _sdpa_peer,
-    ),
+    Mechanism("sdpa-scale",
+              lambda: Function(attnkit.scaled_dot_product_attention, scale=1 / math.sqrt(3)),
+              _sdpa_peer),
     Mechanism("additive", lambda: attnkit.AdditiveAttention(6, 8, 10), _additive_peer, query_dim=6),
-    Mechanism(
-        "luong-dot", lambda: attnkit.LuongAttention(8, 8, score="dot"), _dot_peer, value_dim=5
-    ),
-    Mechanism(
-        "luong-general",
-        lambda: attnkit.LuongAttention(6, 8, score="general"),
-        _general_peer,
-        query_dim=6,
-    ),
-    Mechanism(
-        "luong-concat",
-        lambda: attnkit.LuongAttention(6, 7, score="concat"),
-        _concat_peer,
-        query_dim=6,
-        key_dim=7,
-    ),
-    Mechanism(
-        "additive-tiled",
-        lambda: InTiles(attnkit.AdditiveAttention(6, 8, 10)),
-        lambda module, *inputs: _additive_peer(module.module, *inputs),
-        query_dim=6,
-    ),
-    Mechanism(
-        "luong-concat-tiled",
-        lambda: InTiles(attnkit.LuongAttention(6, 7, score="concat")),
-        lambda module, *inputs: _concat_peer(module.module, *inputs),
-        query_dim=6,
-        key_dim=7,
-    ),
-    Mechanism(
-        "flash",
-        lambda: InTiles(Function(efficient.flash_attention)),
-        _efficient_sdpa_peer,
-        value_dim=5,
-    ),
-    Mechanism(
-        "wide-window",
-        lambda: InTiles(
-            Function(efficient.sliding_window_attention, window=99, causal=False, offset=0)
-        ),
-        _efficient_sdpa_peer,
-        value_dim=5,
-    ),
+    Mechanism("luong-dot", lambda: attnkit.LuongAttention(8, 8, score="dot"), _dot_peer,
+              value_dim=5),
+    Mechanism("luong-general", lambda: attnkit.LuongAttention(6, 8, score="general"), _general_peer,
+              query_dim=6),
+    Mechanism("luong-concat", lambda: attnkit.LuongAttention(6, 7, score="concat"), _concat_peer,
+              query_dim=6, key_dim=7),
+    Mechanism("additive-tiled", lambda: InTiles(attnkit.AdditiveAttention(6, 8, 10)),
+              lambda module, *inputs: _additive_peer(module.module, *inputs), query_dim=6),
+    Mechanism("luong-concat-tiled", lambda: InTiles(attnkit.LuongAttention(6, 7, score="concat")),
+              lambda module, *inputs: _concat_peer(module.module, *inputs), query_dim=6, key_dim=7),
+    Mechanism("flash", lambda: InTiles(Function(efficient.flash_attention)), _efficient_sdpa_peer,
+              value_dim=5),
+    Mechanism("wide-window",
+              lambda: InTiles(Function(efficient.sliding_window_attention,
+                                       window=99, causal=False, offset=0)),
+              _efficient_sdpa_peer, value_dim=5),
     Mechanism("linear", lambda: Function(efficient.linear_attention), _linear_peer, value_dim=5),
     Mechanism("projected", lambda: attnkit.ProjectedAttention(8, 8, 6), _projected_peer),
     Mechanism("self", lambda: attnkit.SelfAttention(8, 6, bias=True), _self_peer),
     Mechanism("multihead", lambda: _with_biases(attnkit.MultiHeadAttention(8, 2)), _multihead_peer),
-    Mechanism(
-        "multihead-kdim-vdim",
-        lambda: _with_biases(attnkit.MultiHeadAttention(8, 4, kdim=6, vdim=5)),
-        _multihead_peer,
-        key_dim=6,
-        value_dim=5,
-    ),
-    Mechanism(
-        "multihead-grouped",
-        lambda: _with_biases(attnkit.MultiHeadAttention(8, 4, num_kv_heads=2)),
-        _multihead_peer,
-    ),
-    Mechanism(
-        "multihead-multiquery",
-        lambda: _with_biases(attnkit.MultiHeadAttention(8, 4, num_kv_heads=1)),
-        _multihead_peer,
-    ),
-    Mechanism(
-        "multihead-normed",
-        lambda: _with_norms(
-            attnkit.MultiHeadAttention(8, 4, num_kv_heads=2, qk_norm=partial(nn.RMSNorm, eps=1e-3))
-        ),
-        _normed_peer,
-    ),
-    Mechanism(
-        "sink",
-        lambda: _with_sinks(attnkit.mechanisms.SinkAttention(8, 4, num_kv_heads=2)),
-        _sink_peer,
-        sums_to_one=False,
-    ),
-]
+    Mechanism("multihead-kdim-vdim",
+              lambda: _with_biases(attnkit.MultiHeadAttention(8, 4, kdim=6, vdim=5)),
+              _multihead_peer, key_dim=6, value_dim=5),
+    Mechanism("multihead-grouped",
+              lambda: _with_biases(attnkit.MultiHeadAttention(8, 4, num_kv_heads=2)),
+              _multihead_peer),
+    Mechanism("multihead-multiquery",
+              lambda: _with_biases(attnkit.MultiHeadAttention(8, 4, num_kv_heads=1)),
+              _multihead_peer),
+    Mechanism("multihead-normed",
+              lambda: _with_norms(attnkit.MultiHeadAttention(
+                  8, 4, num_kv_heads=2, qk_norm=partial(nn.RMSNorm, eps=1e-3))),
+              _normed_peer),
+    Mechanism("sink", lambda: _with_sinks(attnkit.mechanisms.SinkAttention(8, 4, num_kv_heads=2)),
+              _sink_peer, sums_to_one=False),
+]  # fmt: skip

@@ -199,12 +199,7 @@ def test_how_many_cases_there_are():
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [
-        {"scale": 1.0},
-        {"is_causal": 1},
-    ],
-    ids=lambda options: next(iter(options)),
+    "wrong", [{"scale": 1.0}, {"is_causal": 1}], ids=lambda options: next(iter(options))
 )
 def test_a_node_with_another_attribute_gives_another_output(wrong):
     """The comparison can fail."""

@@ -19,11 +19,7 @@ def make(text: str = "the", **changed) -> QueryPlane:
     return QueryPlane(given.pop("key"), **given)
 
 
-SETTINGS = [
-    {"query": [0.0, 0.0]},
-    {"query": [-1.25, 0.5], "turned": True},
-    {"query": [0.8, -1.7]},
-]
+SETTINGS = [{"query": [0.0, 0.0]}, {"query": [-1.25, 0.5], "turned": True}, {"query": [0.8, -1.7]}]
 
 
 def test_the_planes_weights_and_output_are_attnkits():

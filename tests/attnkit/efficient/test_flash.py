@@ -14,6 +14,7 @@ from attnkit import masks
 from attnkit.efficient import flash, flash_attention, flash_with_logsumexp, online_softmax
 from attnkit.efficient.online_softmax import finish, merge, online_attention, start, update
 from tests.attnkit.efficient.memory import largest_tensor
+from tests.attnkit.efficient.same import assert_same, drawn, random
 from tests.refusals.wrong_calls import assert_line_refused, table
 
 SEEN = {
@@ -34,15 +35,9 @@ def small_blocks(monkeypatch):
 
 
 def problem(lead=(2, 4), L=7, S=9, E=6, Ev=5, *, kv_lead=None, dtype=torch.float64):
-    generator = torch.Generator().manual_seed(L * 1000 + S)
     kv_lead = lead if kv_lead is None else kv_lead
-    shapes = [(*lead, L, E), (*kv_lead, S, E), (*kv_lead, S, Ev)]
-    made = [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes]
-    return [x.to(dtype).requires_grad_() for x in made]
-
-
-def random(*shape):
-    return torch.rand(shape, generator=torch.Generator().manual_seed(5))
+    shapes = (*lead, L, E), (*kv_lead, S, E), (*kv_lead, S, Ev)
+    return drawn(*shapes, seed=L * 1000 + S, dtype=dtype)
 
 
 def options_and_mask(seen, L, S):
@@ -62,28 +57,21 @@ def options_and_mask(seen, L, S):
     return options, mask
 
 
-def assert_same(inputs, expected_mask, *, tolerance=1e-10, enable_gqa=False, **options):
-    results = []
-    calls = [
-        lambda *x: flash_attention(*x, enable_gqa=enable_gqa, **options),
-        lambda *x: attnkit.scaled_dot_product_attention(
-            *x, mask=expected_mask, enable_gqa=enable_gqa, need_weights=True
-        ),
-    ]
-    for call in calls:
-        output = call(*inputs).output
-        weight = torch.cos(torch.arange(output.numel(), dtype=output.dtype)).view(output.shape)
-        results.append((output, *torch.autograd.grad((output * weight).sum(), inputs)))
-    for mine, theirs in zip(*results, strict=True):
-        assert mine.isfinite().all()
-        assert (mine - theirs).abs().max().item() <= tolerance
+def assert_plain(inputs, expected_mask, *, enable_gqa=False, **options):
+    """It is the plain form with that mask."""
+    plain = {"mask": expected_mask, "enable_gqa": enable_gqa, "need_weights": True}
+    assert_same(
+        lambda *x: flash_attention(*x, enable_gqa=enable_gqa, **options).output,
+        lambda *x: attnkit.scaled_dot_product_attention(*x, **plain).output,
+        inputs,
+    )
 
 
 @pytest.mark.parametrize("seen", SEEN.values(), ids=SEEN.keys())
 @pytest.mark.parametrize("L, S", [(1, 1), (1, 7), (7, 1), (7, 129), (129, 7), (13, 13)])
 def test_value_and_gradient_are_those_of_the_plain_form(L, S, seen):
     options, mask = options_and_mask(seen, L, S)
-    assert_same(problem((2,), L, S), mask, **options)
+    assert_plain(problem((2,), L, S), mask, **options)
 
 
 @pytest.mark.parametrize("seen", SEEN.values(), ids=SEEN.keys())
@@ -91,7 +79,7 @@ def test_a_mask_comes_on_top(seen):
     options, mask = options_and_mask(seen, 7, 9)
     for shape in [(7, 9), (1, 9), (4, 7, 9), (2, 1, 7, 9), (2, 4, 1, 9)]:
         extra = random(*shape) < 0.5
-        assert_same(problem(), mask & extra, mask=extra, **options)
+        assert_plain(problem(), mask & extra, mask=extra, **options)
 
 
 @pytest.mark.parametrize("kv_heads", [1, 2, 4])
@@ -101,13 +89,13 @@ def test_grouped_heads(kv_heads, shape):
     order = masks.causal(7, 9, offset=2)
     mask = order if extra is None else order & extra
     inputs = problem(kv_lead=(2, kv_heads))
-    assert_same(inputs, mask, mask=extra, causal=True, offset=2, enable_gqa=True)
+    assert_plain(inputs, mask, mask=extra, causal=True, offset=2, enable_gqa=True)
 
 
 def test_leading_dimensions_broadcast():
     query, key, value = problem((2, 1), 5, 6)[0], problem((3,), 5, 6)[1], problem((1, 3), 5, 6)[2]
     assert flash_attention(query, key, value).output.shape == (2, 3, 5, 5)
-    assert_same([query, key, value], None)
+    assert_plain([query, key, value], None)
 
 
 def test_gradients_are_those_of_the_numbers():
@@ -194,7 +182,7 @@ def test_a_short_sequence_takes_the_plain_form(monkeypatch):
     monkeypatch.setattr(flash, "SHORT", 9)
     monkeypatch.setattr(flash, "flash_with_logsumexp", None)
     extra = random(7, 9) < 0.5
-    assert_same(problem(), masks.causal(7, 9, offset=2) & extra, mask=extra, causal=True, offset=2)
+    assert_plain(problem(), masks.causal(7, 9, offset=2) & extra, mask=extra, causal=True, offset=2)
 
 
 @pytest.mark.parametrize("seen, most", [("causal", 0.6), ("causal window", 0.25)])

@@ -18,12 +18,10 @@ from attnkit.efficient import (
     linear_attention_segment,
 )
 from tests.attnkit.efficient.memory import largest_tensor
+from tests.attnkit.efficient.same import assert_same, drawn, random
 from tests.refusals.wrong_calls import assert_line_refused, table
 
-FEATURES = {
-    "elu": elu_features,
-    "relu": torch.relu,
-}
+FEATURES = {"elu": elu_features, "relu": torch.relu}
 
 
 @pytest.fixture(autouse=True)
@@ -34,14 +32,8 @@ def small_chunks(monkeypatch):
 
 def problem(lead=(2, 3), L=7, S=None, *, dtype=torch.float64):
     S = L if S is None else S
-    generator = torch.Generator().manual_seed(L * 1000 + S)
-    shapes = [(*lead, L, 6), (*lead, S, 6), (*lead, S, 5)]
-    made = [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes]
-    return [x.to(dtype).requires_grad_() for x in made]
-
-
-def random(*shape):
-    return torch.rand(shape, generator=torch.Generator().manual_seed(5))
+    shapes = (*lead, L, 6), (*lead, S, 6), (*lead, S, 5)
+    return drawn(*shapes, seed=L * 1000 + S, dtype=dtype)
 
 
 def textbook(query, key, value, mask, feature_map):
@@ -50,17 +42,6 @@ def textbook(query, key, value, mask, feature_map):
     scores = scores.where(mask, 0.0)
     total = scores.sum(-1, keepdim=True)
     return (scores / total.where(total > 0, 1.0)) @ value
-
-
-def assert_same(form, other, inputs):
-    results = []
-    for call in (form, other):
-        output = call(*inputs)
-        weight = torch.cos(torch.arange(output.numel(), dtype=output.dtype)).view(output.shape)
-        results.append((output, *torch.autograd.grad((output * weight).sum(), inputs)))
-    for mine, theirs in zip(*results, strict=True):
-        assert mine.isfinite().all()
-        assert (mine - theirs).abs().max().item() <= 1e-10
 
 
 @pytest.mark.parametrize("feature_map", FEATURES.values(), ids=FEATURES.keys())
@@ -235,9 +216,6 @@ def test_gradients_are_those_of_the_numbers():
     assert torch.autograd.gradcheck(
         lambda *x: linear_attention_segment(*x, linear_attention_segment(*x)[1])[0], inputs
     )
-
-
-# Random features
 
 
 Q, K, V = torch.randn(2, 5, 6), torch.randn(2, 7, 6), torch.randn(2, 7, 3)

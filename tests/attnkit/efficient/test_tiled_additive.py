@@ -1,6 +1,7 @@
 """Tiled additive attention: equal to the plain form, in its memory and its refusals."""
 
 import math
+from functools import partial
 
 import pytest
 import torch
@@ -8,13 +9,10 @@ import torch
 import attnkit
 from attnkit import masks
 from attnkit.efficient import tiled_additive
-from attnkit.efficient.tiled_additive import (
-    PairTanh,
-    scores_in_tiles,
-    tiled_additive_attention,
-)
+from attnkit.efficient.tiled_additive import PairTanh, scores_in_tiles, tiled_additive_attention
 from attnkit.functional import additive_scores, attend
 from tests.attnkit.efficient.memory import largest_tensor
+from tests.attnkit.efficient.same import assert_same, drawn, random
 from tests.refusals.wrong_calls import assert_line_refused, table
 
 MASKS = {
@@ -28,10 +26,6 @@ MASKS = {
 }
 
 
-def random(*shape):
-    return torch.rand(shape, generator=torch.Generator().manual_seed(5))
-
-
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch):
     """Make tiles so small that a small problem has many, and none takes the plain form."""
@@ -43,9 +37,8 @@ def small_tiles(monkeypatch):
 
 
 def problem(lead=(2,), L=7, S=9, A=5, Ev=3, *, scale=1.0, dtype=torch.float64):
-    generator = torch.Generator().manual_seed(L * 1000 + S)
-    shapes = [(*lead, L, A), (*lead, S, A), (A,), (*lead, S, Ev)]
-    query, key, v, value = (torch.randn(s, generator=generator, dtype=dtype) for s in shapes)
+    shapes = (*lead, L, A), (*lead, S, A), (A,), (*lead, S, Ev)
+    query, key, v, value = (x.detach() for x in drawn(*shapes, seed=L * 1000 + S, dtype=dtype))
     return [x.requires_grad_() for x in (query * scale, key * scale, v, value)]
 
 
@@ -57,38 +50,31 @@ def tiled(query, key, v, value, *, mask=None):
     return tiled_additive_attention(query, key, v, value, mask=mask).output
 
 
-def assert_same(function, other, inputs, *, mask=None, tolerance=1e-10):
-    results = []
-    for form in (function, other):
-        output = form(*inputs, mask=mask)
-        weight = torch.cos(torch.arange(output.numel(), dtype=output.dtype)).view(output.shape)
-        results.append((output, *torch.autograd.grad((output * weight).sum(), inputs)))
-    for mine, theirs in zip(*results, strict=True):
-        assert mine.dtype == theirs.dtype
-        assert mine.isfinite().all()
-        error = (mine - theirs).abs().max().item()
-        assert error <= tolerance * max(1.0, theirs.abs().max().item())
+def assert_plain(inputs, *, mask=None, tolerance=1e-10):
+    """The tiled form is the plain one."""
+    forms = (partial(form, mask=mask) for form in (tiled, plain))
+    assert_same(*forms, inputs, tolerance, relative=True)
 
 
 @pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS.keys())
 @pytest.mark.parametrize("L, S", [(1, 1), (1, 7), (7, 1), (7, 129), (129, 7), (33, 33)])
 def test_value_and_gradient_are_those_of_the_plain_form(L, S, mask):
-    assert_same(tiled, plain, problem(L=L, S=S), mask=mask((2,), L, S))
+    assert_plain(problem(L=L, S=S), mask=mask((2,), L, S))
 
 
 @pytest.mark.parametrize("lead", [(), (1,), (3,), (2, 3), (2, 1, 2)], ids=str)
 @pytest.mark.parametrize("hidden", [1, 96, 200])
 def test_any_leading_dimensions_and_hidden_size(lead, hidden):
     mask = MASKS["holes"](lead, 5, 4)
-    assert_same(tiled, plain, problem(lead, 5, 4, hidden), mask=mask)
+    assert_plain(problem(lead, 5, 4, hidden), mask=mask)
 
 
 @pytest.mark.parametrize("scale, form", [(0.01, "tanh"), (1, "exponentials"), (300, "sum")])
 def test_every_form_of_tanh(scale, form):
     inputs = problem(scale=scale)
     assert PairTanh(*inputs[:2]).form.__name__ == f"_of_{form}"
-    assert_same(tiled, plain, inputs)
-    assert_same(tiled, plain, problem(scale=scale, dtype=torch.float32), tolerance=1e-5)
+    assert_plain(inputs)
+    assert_plain(problem(scale=scale, dtype=torch.float32), tolerance=1e-5)
 
 
 @pytest.mark.parametrize("scale", [1e-3, 0.1, 0.3, 1.0, 4.0, 100.0])
@@ -104,7 +90,7 @@ def test_error_in_float32_is_at_most_twice_that_of_the_plain_form(scale):
 
 def test_scores_alone():
     inputs = problem((2, 3), 7, 12)[:3]
-    assert_same(lambda *x, mask: scores_in_tiles(*x), lambda *x, mask: additive_scores(*x), inputs)
+    assert_same(scores_in_tiles, additive_scores, inputs, relative=True)
 
 
 def test_leading_dimensions_broadcast():
@@ -112,7 +98,7 @@ def test_leading_dimensions_broadcast():
     key, value = problem((3,), 5, 6)[1], problem((1, 3), 5, 6)[3]
     mask = random(3, 1, 6) < 0.7
     assert tiled(query, key, v, value, mask=mask).shape == (2, 3, 5, 3)
-    assert_same(tiled, plain, [query, key, v, value], mask=mask)
+    assert_plain([query, key, v, value], mask=mask)
 
 
 def test_strided_inputs():
@@ -120,7 +106,7 @@ def test_strided_inputs():
     assert not inputs[0].is_contiguous()
     strided_v = torch.stack([inputs[2], inputs[2]], -1)[:, 0]
     inputs = [x.requires_grad_() for x in (inputs[0], inputs[1], strided_v, inputs[3])]
-    assert_same(tiled, plain, inputs, mask=random(2, 9, 7).mT < 0.5)
+    assert_plain(inputs, mask=random(2, 9, 7).mT < 0.5)
 
 
 def test_gradients_are_those_of_the_numbers():

@@ -1,6 +1,7 @@
 """Sliding-window attention: equal to the masked full form, and less work."""
 
 import math
+from functools import partial
 
 import pytest
 import torch
@@ -10,6 +11,7 @@ from attnkit import masks, trace
 from attnkit.call import Call
 from attnkit.efficient import sliding_window_attention, window
 from tests.attnkit.efficient.memory import largest_tensor
+from tests.attnkit.efficient.same import assert_same, drawn, random
 from tests.refusals.wrong_calls import assert_line_refused, table
 
 # Uncompiled, FlexAttention is a check of its mask, and says so.
@@ -29,30 +31,19 @@ def small_blocks(monkeypatch):
 
 
 def problem(lead=(2, 4), L=7, S=9, *, kv_lead=None, dtype=torch.float64):
-    generator = torch.Generator().manual_seed(L * 1000 + S)
     kv_lead = lead if kv_lead is None else kv_lead
-    shapes = [(*lead, L, 6), (*kv_lead, S, 6), (*kv_lead, S, 5)]
-    made = [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes]
-    return [x.to(dtype).requires_grad_() for x in made]
+    shapes = (*lead, L, 6), (*kv_lead, S, 6), (*kv_lead, S, 5)
+    return drawn(*shapes, seed=L * 1000 + S, dtype=dtype)
 
 
-def random(*shape):
-    return torch.rand(shape, generator=torch.Generator().manual_seed(5))
-
-
-def assert_same(form, inputs, expected_mask, **options):
-    def full(*tensors):
-        return attnkit.scaled_dot_product_attention(*tensors, mask=expected_mask, **options)
-
-    results = []
-    for call in (form, full):
-        output = call(*inputs).output
-        weight = torch.cos(torch.arange(output.numel(), dtype=output.dtype)).view(output.shape)
-        results.append((output, *torch.autograd.grad((output * weight).sum(), inputs)))
-    for mine, theirs in zip(*results, strict=True):
-        assert mine.shape == theirs.shape
-        assert mine.isfinite().all()
-        assert (mine - theirs).abs().max().item() <= 1e-10
+def assert_full(inputs, expected_mask, **options):
+    """It is the full form with that mask."""
+    full = partial(attnkit.scaled_dot_product_attention, mask=expected_mask)
+    assert_same(
+        lambda *x: sliding_window_attention(*x, **options).output,
+        lambda *x: full(*x).output,
+        inputs,
+    )
 
 
 @BACKENDS
@@ -81,11 +72,7 @@ def test_equals_the_masked_full_form(L, S, offset, width, causal, backend):
         expected = attnkit.scaled_dot_product_attention(*inputs, mask=mask).output
         assert (output - expected).abs().max() < 1e-10
     else:
-        assert_same(
-            lambda *x: sliding_window_attention(*x, window=width, causal=causal, offset=offset),
-            inputs,
-            mask,
-        )
+        assert_full(inputs, mask, window=width, causal=causal, offset=offset)
 
 
 @pytest.mark.parametrize("shape", [(9,), (1, 9), (2, 1, 1, 9), (2, 4, 1, 9), (9, 9), (2, 1, 9, 9)])
@@ -94,7 +81,7 @@ def test_a_mask_comes_on_top(shape):
     extra = random(*shape) < 0.5
     near = masks.sliding_window(9, window=3)
     inputs = problem(L=9)
-    assert_same(lambda *x: sliding_window_attention(*x, window=3, mask=extra), inputs, near & extra)
+    assert_full(inputs, near & extra, window=3, mask=extra)
     if len(shape) == 1 or shape[-2] == 1:
         inputs = [x.detach() for x in inputs]
         output = sliding_window_attention(*inputs, window=3, mask=extra, backend="flex").output
@@ -142,11 +129,7 @@ def test_a_short_sequence_takes_the_plain_form(monkeypatch):
     monkeypatch.setattr(window, "SHORT", 9)
     monkeypatch.setattr(window, "_in_blocks", None)
     mask = random(9) < 0.5
-    assert_same(
-        lambda *x: sliding_window_attention(*x, window=3, mask=mask),
-        problem(L=9),
-        masks.sliding_window(9, window=3) & mask,
-    )
+    assert_full(problem(L=9), masks.sliding_window(9, window=3) & mask, window=3, mask=mask)
 
 
 def test_weights_are_those_of_the_masked_full_form():

@@ -176,21 +176,11 @@ def test_starts_as_torch_does():
         ({"num_kv_heads": 1}, {"in_proj": (12, 8), "out_proj": (8, 8)}),
         (
             {"kdim": 6},
-            {
-                "query_proj": (8, 8),
-                "key_proj": (8, 6),
-                "value_proj": (8, 8),
-                "out_proj": (8, 8),
-            },
+            {"query_proj": (8, 8), "key_proj": (8, 6), "value_proj": (8, 8), "out_proj": (8, 8)},
         ),
         (
             {"vdim": 5, "num_kv_heads": 2},
-            {
-                "query_proj": (8, 8),
-                "key_proj": (4, 8),
-                "value_proj": (4, 5),
-                "out_proj": (8, 8),
-            },
+            {"query_proj": (8, 8), "key_proj": (4, 8), "value_proj": (4, 5), "out_proj": (8, 8)},
         ),
         ({"kdim": 8, "vdim": 8}, {"in_proj": (24, 8), "out_proj": (8, 8)}),
     ],

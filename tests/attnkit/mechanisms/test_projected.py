@@ -2,10 +2,7 @@
 
 import torch
 
-from attnkit import (
-    ProjectedAttention,
-    trace,
-)
+from attnkit import ProjectedAttention, trace
 
 B, L, S = 2, 3, 5
 

@@ -9,13 +9,7 @@ import pytest
 import torch
 from traitlets import TraitError
 
-from attnbook.pages.notebook import (
-    EXPLORER_ID,
-    STAND_IN,
-    STATE_MIME,
-    VIEW_MIME,
-    strip_modules,
-)
+from attnbook.pages.notebook import EXPLORER_ID, STAND_IN, STATE_MIME, VIEW_MIME, strip_modules
 from attnkit import masked_softmax, masks
 from attnkit.viz import AttentionExplorer
 from attnkit.viz.explorer.settings import MASKS

@@ -12,10 +12,7 @@ from torch import multiprocessing as torch_processes
 
 # The server imports these, and every process starts as a copy of it: one that imports them itself
 # takes two seconds, more than all that it is asked to do.
-IMPORTED_ONCE = (
-    __name__,
-    "tests.attnlab.parallel.cases",
-)
+IMPORTED_ONCE = (__name__, "tests.attnlab.parallel.cases")
 
 
 def start(function: Callable[..., None], args: tuple, nprocs: int) -> None:

@@ -7,14 +7,7 @@ import torch
 from torch.testing import assert_close
 
 from attnkit import AdditiveAttention, MultiHeadAttention, ProjectedAttention, trace
-from attnlab.rnn import (
-    BahdanauDecoder,
-    Encoder,
-    FixedVectorDecoder,
-    LuongDecoder,
-    Seq2Seq,
-    seq2seq,
-)
+from attnlab.rnn import BahdanauDecoder, Encoder, FixedVectorDecoder, LuongDecoder, Seq2Seq, seq2seq
 from tests.attnlab.sequence_models import LENGTHS, RECURRENT, TARGETS, batch
 from tests.attnlab.sequence_models import recurrent as make
 

@@ -160,8 +160,7 @@ def test_vocab_limits():
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["l'oiseau qu'il n'a pas vu.", "the dogs' bones, the dog's (old) bone!", "c'est 3.5 kg"],
+    "text", ["l'oiseau qu'il n'a pas vu.", "the dogs' bones, the dog's (old) bone!", "c'est 3.5 kg"]
 )
 def test_detokenize_undoes_tokenize(text):
     assert tasks.detokenize(tasks.tokenize(text)) == text

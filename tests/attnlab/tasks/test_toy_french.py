@@ -101,125 +101,57 @@ TO = grammar.phrase({"to": "to"}, [("à", "to", "")])
 FROM = grammar.phrase({"from": "from"}, [("de", "from", "")])
 
 
-@pytest.mark.parametrize(
-    ("built", "said", "expected"),
-    [
-        (says(CAT, "eat", np("a", "apple")), "the cat eats an apple", "le chat mange une pomme"),
-        (
-            says(CAT, "eat", np("a", "apple", negated=True), modifier="not"),
-            "the cat does not eat an apple",
-            "le chat ne mange pas de pomme",
-        ),
-        (
-            says(CAT, "eat", np("some", "egg", True, negated=True), modifier="never"),
-            "the cat never eats any eggs",
-            "le chat ne mange jamais d'œufs",
-        ),
-        (
-            says(pronoun("we"), "eat", np("the", "cake")),
-            "we eat the cake",
-            "nous mangeons le gâteau",
-        ),
-        (says(pronoun("i"), "like", np("the", "egg")), "i like the egg", "j'aime l'œuf"),
-        (
-            says(pronoun("i"), "like", np("the", "egg"), modifier="not"),
-            "i do not like the egg",
-            "je n'aime pas l'œuf",
-        ),
-        (
-            says(pronoun("i"), "see", np("the", "dog"), past=True, modifier="not"),
-            "i did not see the dog",
-            "je n'ai pas vu le chien",
-        ),
-        (says(CAT, "see", pronoun="her", past=True), "the cat saw her", "le chat l'a vue"),
-        (
-            says(CAT, "see", pronoun="them", past=True, modifier="not"),
-            "the cat did not see them",
-            "le chat ne les a pas vus",
-        ),
-        (says(GIRLS, "like", pronoun="him"), "the girls like him", "les filles l'aiment"),
-        (
-            says(GIRLS, "look", pronoun="them", modifier="often"),
-            "the girls often look at them",
-            "les filles les regardent souvent",
-        ),
-        (
-            says(GIRLS, "go", TO, np("the", "market"), past=True),
-            "the girls went to the market",
-            "les filles sont allées au marché",
-        ),
-        (
-            says(GIRL, "go", TO, np("the", "school"), past=True, modifier="not"),
-            "the girl did not go to the school",
-            "la fille n'est pas allée à l'école",
-        ),
-        (
-            says(CAT, "come", FROM, np("the", "garden")),
-            "the cat comes from the garden",
-            "le chat vient du jardin",
-        ),
-        (
-            says(CAT, "come", FROM, np("the", "garden", True)),
-            "the cat comes from the gardens",
-            "le chat vient des jardins",
-        ),
-        (
-            says(CAT, "come", FROM, np("the", "house")),
-            "the cat comes from the house",
-            "le chat vient de la maison",
-        ),
-        (
-            says(pronoun("she"), "sleep", modifier="never", past=True),
-            "she never slept",
-            "elle n'a jamais dormi",
-        ),
-        (
-            says(GIRL, "give", np("the", "book"), TO, np("the", "boy", True)),
-            "the girl gives the book to the boys",
-            "la fille donne le livre aux garçons",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("built", "said", "expected"), [
+    (says(CAT, "eat", np("a", "apple")), "the cat eats an apple", "le chat mange une pomme"),
+    (says(CAT, "eat", np("a", "apple", negated=True), modifier="not"),
+     "the cat does not eat an apple", "le chat ne mange pas de pomme"),
+    (says(CAT, "eat", np("some", "egg", True, negated=True), modifier="never"),
+     "the cat never eats any eggs", "le chat ne mange jamais d'œufs"),
+    (says(pronoun("we"), "eat", np("the", "cake")), "we eat the cake",
+     "nous mangeons le gâteau"),
+    (says(pronoun("i"), "like", np("the", "egg")), "i like the egg", "j'aime l'œuf"),
+    (says(pronoun("i"), "like", np("the", "egg"), modifier="not"), "i do not like the egg",
+     "je n'aime pas l'œuf"),
+    (says(pronoun("i"), "see", np("the", "dog"), past=True, modifier="not"),
+     "i did not see the dog", "je n'ai pas vu le chien"),
+    (says(CAT, "see", pronoun="her", past=True), "the cat saw her", "le chat l'a vue"),
+    (says(CAT, "see", pronoun="them", past=True, modifier="not"), "the cat did not see them",
+     "le chat ne les a pas vus"),
+    (says(GIRLS, "like", pronoun="him"), "the girls like him", "les filles l'aiment"),
+    (says(GIRLS, "look", pronoun="them", modifier="often"), "the girls often look at them",
+     "les filles les regardent souvent"),
+    (says(GIRLS, "go", TO, np("the", "market"), past=True), "the girls went to the market",
+     "les filles sont allées au marché"),
+    (says(GIRL, "go", TO, np("the", "school"), past=True, modifier="not"),
+     "the girl did not go to the school", "la fille n'est pas allée à l'école"),
+    (says(CAT, "come", FROM, np("the", "garden")), "the cat comes from the garden",
+     "le chat vient du jardin"),
+    (says(CAT, "come", FROM, np("the", "garden", True)), "the cat comes from the gardens",
+     "le chat vient des jardins"),
+    (says(CAT, "come", FROM, np("the", "house")), "the cat comes from the house",
+     "le chat vient de la maison"),
+    (says(pronoun("she"), "sleep", modifier="never", past=True), "she never slept",
+     "elle n'a jamais dormi"),
+    (says(GIRL, "give", np("the", "book"), TO, np("the", "boy", True)),
+     "the girl gives the book to the boys", "la fille donne le livre aux garçons"),
+])  # fmt: skip
 def test_verbs_negation_pronouns_and_contractions(built, said, expected):
     assert english(built) == said
     assert french(built) == expected
 
 
-@pytest.mark.parametrize(
-    ("subject", "adjective", "more", "said", "expected"),
-    [
-        (
-            np("the", "house"),
-            "big",
-            {"modifier": "not"},
-            "the house is not big",
-            "la maison n'est pas grande",
-        ),
-        (
-            GIRLS,
-            "happy",
-            {"degree": "very"},
-            "the girls are very happy",
-            "les filles sont très heureuses",
-        ),
-        (pronoun("i"), "tired", {}, "i am tired", "je suis fatigué"),
-        (
-            pronoun("i"),
-            "tired",
-            {"past": True, "degree": "too"},
-            "i was too tired",
-            "j'étais trop fatigué",
-        ),
-        (
-            pronoun("they"),
-            "old",
-            {"modifier": "never"},
-            "they are never old",
-            "ils ne sont jamais vieux",
-        ),
-        (np("the", "man"), "beautiful", {}, "the man is beautiful", "l'homme est beau"),
-    ],
-)
+@pytest.mark.parametrize(("subject", "adjective", "more", "said", "expected"), [
+    (np("the", "house"), "big", {"modifier": "not"}, "the house is not big",
+     "la maison n'est pas grande"),
+    (GIRLS, "happy", {"degree": "very"}, "the girls are very happy",
+     "les filles sont très heureuses"),
+    (pronoun("i"), "tired", {}, "i am tired", "je suis fatigué"),
+    (pronoun("i"), "tired", {"past": True, "degree": "too"}, "i was too tired",
+     "j'étais trop fatigué"),
+    (pronoun("they"), "old", {"modifier": "never"}, "they are never old",
+     "ils ne sont jamais vieux"),
+    (np("the", "man"), "beautiful", {}, "the man is beautiful", "l'homme est beau"),
+])  # fmt: skip
 def test_predicates_agree(subject, adjective, more, said, expected):
     built = grammar.predicate(subject, ADJECTIVE[adjective], **{"past": False, **more})
     built = grammar.join(subject, built)
@@ -239,47 +171,24 @@ def links(built):
     return sure, {f"{pair.target[row]}-{pair.source[column]}" for row, column in maybe}
 
 
-@pytest.mark.parametrize(
-    ("built", "sure", "possible"),
-    [
-        (np("the", "cat", False, "small", "black"), "le-the petit-small chat-cat noir-black", ""),
-        (
-            np("the", "cat", False, "black", owner=np("the", "boy")),
-            "chat-cat noir-black du-'s du-the garçon-boy",
-            "le-'s",
-        ),
-        (
-            says(GIRL, "see", np("a", "cat", negated=True), modifier="not"),
-            "la-the fille-girl ne-not voit-see pas-not de-a chat-cat",
-            "ne-does voit-does",
-        ),
-        (
-            says(GIRL, "look", pronoun="them", modifier="not", past=True),
-            "la-the fille-girl ne-not les-them a-did pas-not regardés-look",
-            "ne-did a-look regardés-at",
-        ),
-        (
-            says(GIRL, "eat", np("the", "egg"), past=True),
-            "la-the fille-girl a-ate mangé-ate l'-the œuf-egg",
-            "",
-        ),
-        (
-            says(GIRL, "go", TO, np("the", "market")),
-            "la-the fille-girl va-goes au-to au-the marché-market",
-            "",
-        ),
-        (
-            grammar.prepositional(("in", "front", "of"), ("devant",), 1, np("the", "house")),
-            "devant-front la-the maison-house",
-            "devant-in devant-of",
-        ),
-        (
-            grammar.prepositional(("near",), ("près", "de"), 0, np("the", "garden")),
-            "près-near du-the jardin-garden",
-            "du-near",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("built", "sure", "possible"), [
+    (np("the", "cat", False, "small", "black"), "le-the petit-small chat-cat noir-black", ""),
+    (np("the", "cat", False, "black", owner=np("the", "boy")),
+     "chat-cat noir-black du-'s du-the garçon-boy", "le-'s"),
+    (says(GIRL, "see", np("a", "cat", negated=True), modifier="not"),
+     "la-the fille-girl ne-not voit-see pas-not de-a chat-cat", "ne-does voit-does"),
+    (says(GIRL, "look", pronoun="them", modifier="not", past=True),
+     "la-the fille-girl ne-not les-them a-did pas-not regardés-look",
+     "ne-did a-look regardés-at"),
+    (says(GIRL, "eat", np("the", "egg"), past=True),
+     "la-the fille-girl a-ate mangé-ate l'-the œuf-egg", ""),
+    (says(GIRL, "go", TO, np("the", "market")),
+     "la-the fille-girl va-goes au-to au-the marché-market", ""),
+    (grammar.prepositional(("in", "front", "of"), ("devant",), 1, np("the", "house")),
+     "devant-front la-the maison-house", "devant-in devant-of"),
+    (grammar.prepositional(("near",), ("près", "de"), 0, np("the", "garden")),
+     "près-near du-the jardin-garden", "du-near"),
+])  # fmt: skip
 def test_links_of_examples_checked_by_hand(built, sure, possible):
     assert links(built) == (set(sure.split()), set(possible.split()))
 

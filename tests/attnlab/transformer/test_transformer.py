@@ -9,12 +9,7 @@ from torch.testing import assert_close
 
 from attnkit import masks, trace
 from attnkit.efficient import KVCache
-from attnlab.transformer import (
-    POSITION_SCHEMES,
-    DecoderLayer,
-    EncoderLayer,
-    Transformer,
-)
+from attnlab.transformer import POSITION_SCHEMES, DecoderLayer, EncoderLayer, Transformer
 from tests.attnlab.sequence_models import TRANSFORMERS, batch
 from tests.attnlab.sequence_models import transformer as make
 
