@@ -127,7 +127,8 @@ def limits(tag: dict[str, Any], cell: NotebookNode, root: Path) -> Iterator[str]
     """How far a claim carries, in the words of the table: seeds, budget, control, share."""
     if tag.get("budget", NONE) != NONE:
         written = _written(root / tag["source"]) if tag.get("source") else {}
-        seeds = min((side["seeds"] for side in _sides(tag, written)), default=None)
+        sides = _sides(tag, written)
+        seeds = min((_seeds(side, tag["budget"]) for side in sides), default=None)
         if seeds:
             yield f"{seeds} seed{'s' * (seeds > 1)}"
         elif not written:
@@ -161,6 +162,13 @@ def _sides(tag: dict[str, Any], written: dict[str, Any]) -> list[dict[str, Any]]
         entry for entry in entries
         if named is None or any(side.items() <= entry.items() for side in named)
     ]  # fmt: skip
+
+
+def _seeds(side: dict[str, Any], budget: str) -> int:
+    """How many seeds a side had at this budget; at a plateau the fewest that it had at any."""
+    unit = side["unit"]
+    at = [one["seeds"] for one in side["budgets"] if f"{one['updates']:,} {unit}" == budget]
+    return at[0] if at else side["seeds"]
 
 
 def faults(nb: NotebookNode, root: Path) -> Iterator[str]:

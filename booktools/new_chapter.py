@@ -127,7 +127,7 @@ def skeleton(number: str, title: str) -> NotebookNode:
         "budget": "2,000 updates",
     }
     install = (
-        "A page cannot run Python: [Install and use](../appendices/install.md) says how to run"
+        "A page cannot run PyTorch: [Install and use](../appendices/install.md) says how to run"
     )
     figure = {"tags": ["figure", "hide-input"]}
     cells = [

@@ -12,9 +12,10 @@ import attnkit
 from attnbook import recorded
 from attnbook.machines import LeakDetector, MaskPainter
 from attnbook.machines.leak_detector import LAYERS
-from attnbook.machines.mask_painter import PAD, START, look
+from attnbook.machines.mask_painter import PAD, PLACES, START, look
 from attnbook.tables import Table
 from attnkit import masks
+from attnlab import tasks
 
 FILES = {
     "right": "masked_writer_right_way_up",
@@ -141,6 +142,31 @@ def negation() -> None:
     for name, painted in (("causal", []), ("ne painted out", [2 * (8 * place + 2)])):
         chance = painter(painted=painted).compute()["chance"][place]
         print(f"{name:15} after “sont”, “pas”: {chance:.2f}")
+    seen, hidden = zip(*negated(100), strict=True)
+    fell = sum(after < before / 10 for before, after in zip(seen, hidden, strict=True))
+    print(f"a hundred others: {np.median(seen):.2f} to {np.median(hidden):.2f} (medians),", end=" ")
+    print(f"less than a tenth in {fell} of {len(seen)}")
+
+
+def negated(count: int) -> list[tuple[float, float]]:
+    """The chance of “pas” in so many sentences, with “ne” in view of the verb and painted out."""
+    writers, words = _writers()
+    found: list[list[str]] = []
+    for pair in tasks.toy_french(80 * count, max_words=PLACES - 1, seed=6):
+        said = list(pair.target)
+        if said in found or len(said) >= PLACES or not set(said) <= set(words):
+            continue
+        place = said.index("pas") if "pas" in said else 0  # of the verb, the start among the words
+        if place > 1 and said[place - 2] in ("ne", "n'"):
+            found.append(said)
+    chances, shown = [], MaskPainter(writers, words=words, sentences=found[:count])
+    for shown.sentence, said in enumerate(found[:count]):
+        place = said.index("pas")
+        each = []
+        for shown.painted in ([], [2 * (PLACES * place + place - 1)]):
+            each.append(shown.compute()["chance"][place])
+        chances.append((each[0], each[1]))
+    return chances
 
 
 def one_cell() -> None:

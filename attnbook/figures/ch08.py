@@ -151,3 +151,6 @@ def twelve_table() -> None:
         print(f"  head {head:2}: {row.max():.2f} on {tokens[row.argmax()]},", end=" ")
         print(f"{animal:.2f} on animal")
     print(f"  average: {rows[-1].max():.2f} on {tokens[rows[-1].argmax()]}")
+    like = found["like_it"]
+    print(f"such sentences: no head most on the animal: {like['none']} of {like['sentences']}")
+    print(f"  the average most on [CLS]: {like['first']} of {like['sentences']}")

@@ -105,4 +105,4 @@ def travel_table() -> None:
     )
     print("and need grand or grande: which is likelier in the encoder's stream of “big” is right")
     for name, share in found["right"].items():
-        print(f"  {name:24} {share:.2f}")
+        print(f"  {name:24} {share:.0%}")

@@ -55,8 +55,9 @@ SIDE = {"score": "right answers", "rates": [0.1], "unit": "updates", "seeds": 3,
 TRAINED = {
     "command": "python -m experiments.sum",
     "training": [
-        {"model": "a", **SIDE, "budgets": [{"updates": 500}], "moved": None},
-        {"model": "b", **SIDE, "budgets": [{"updates": 500}, {"updates": 2000}], "moved": 3.0},
+        {"model": "a", **SIDE, "budgets": [{"updates": 500, "seeds": 3}], "moved": None},
+        {"model": "b", **SIDE, "seeds": 1, "moved": 3.0,
+         "budgets": [{"updates": 500, "seeds": 3}, {"updates": 2000, "seeds": 1}]},
         {"model": "flat", **SIDE, "budgets": [{"updates": 1000}, {"updates": 4000}],
          "moved": 0.2, "plateau": True},
         {"model": "slow", **SIDE, "rates": [0.05], "budgets": [{"updates": 500}], "moved": None},
@@ -115,6 +116,9 @@ def test_a_claim_about_trained_models_is_stopped_when_it_says_too_much(tmp_path,
     ({"budget": "500 updates", "sentence": "After 500 updates more than half is right.",
       "sides": [{"model": "a"}]},
      ("3 seeds", "after 500 updates")),
+    ({"budget": "2,000 updates", "sentence": "After 2,000 updates most is right.",
+      "sides": [{"model": "b"}]},
+     ("1 seed", "after 2,000 updates")),
     ({"budget": "none"}, ()),
 ])  # fmt: skip
 def test_a_claim_about_trained_models_says_how_far_it_carries(tmp_path, change, limits):

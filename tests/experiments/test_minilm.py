@@ -197,6 +197,13 @@ def test_the_recorded_layer_is_the_models(minilm):
     assert (written - weights[run["layer"]]).abs().max() < 1e-4
 
 
+def test_how_typical_the_twelve_heads_are_is_the_models(minilm):
+    """Of sentences of the same form, which chapter 08 counts beside its own."""
+    told = recorded.results("real_sentence")["like_it"]
+    assert real_sentence.typical(minilm, _minilm.HEADS, real_sentence.LIKE_IT) == told
+    assert told["sentences"] == 100
+
+
 def test_of_each_layer_the_head_is_recorded_in_which_it_gives_a_word_most(minilm):
     """Chapter 09's explorer of six layers."""
     run = recorded.results("real_sentence")
