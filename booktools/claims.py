@@ -131,7 +131,7 @@ def limits(tag: dict[str, Any], cell: NotebookNode, root: Path) -> Iterator[str]
         seeds = min((_seeds(side, tag["budget"]) for side in sides), default=None)
         if seeds:
             yield f"{seeds} seed{'s' * (seeds > 1)}"
-        elif not written:
+        elif not written.get("training"):
             yield "one run"
         yield "at a plateau" if tag["budget"] == PLATEAU else f"after {tag['budget']}"
     if tag.get("control"):

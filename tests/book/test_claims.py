@@ -129,6 +129,13 @@ def test_a_claim_about_trained_models_says_how_far_it_carries(tmp_path, change, 
     assert claim.limits == limits
 
 
+def test_a_claim_of_a_kept_model_is_of_one_run(tmp_path):
+    write_results(tmp_path)  # of a model that was trained elsewhere
+    told = {"budget": "500 updates", "sentence": "After 500 updates one and one is two."}
+    (claim,) = claims.claims(with_claim({**READ, **told}), tmp_path)
+    assert claim.limits == ("one run", "after 500 updates")
+
+
 def test_a_claim_without_results_is_about_training_when_it_says_so(tmp_path):
     said = {**ONE, "sentence": "It has learned to add after 20 updates."}
     (fault,) = gates.faults(with_claim(said), None, tmp_path)
