@@ -107,15 +107,6 @@ def test_adapters_mean_what_multihead_attention_means(polarity):
     assert torch.equal(weights > 0, mask)
 
 
-def test_masks_compose():
-    both = masks.causal(4) & masks.padding([2, 4])
-    assert both.shape == (2, 4, 4)
-    assert torch.equal(both[0], from_rule(4, 4, lambda i, j: j <= i and j < 2))
-    either = masks.prefix(4, 1) | masks.sliding_window(4, window=2)
-    assert torch.equal(either, masks.prefix(4, 1))
-    assert not (masks.causal(4) & ~masks.causal(4)).any()
-
-
 @pytest.mark.parametrize(
     "build",
     [

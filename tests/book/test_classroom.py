@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 from booktools import classroom, normal_form
-from booktools.address import ROOT, parse_address
+from booktools.address import ROOT
 from booktools.plain import Plain
 
 PAGES = sorted(
@@ -112,13 +112,3 @@ def test_one_command_writes_both_forms(tmp_path):
         classroom.write(ROOT, "99", tmp_path)
     with pytest.raises(ValueError, match="no exercises in ''"):
         classroom.write(ROOT, "", tmp_path)
-
-
-def test_with_an_address_links_lead_to_the_book():
-    plain = Plain(ROOT, parse_address("https://github.com/Owner/name"))
-    path = ROOT / "appendices" / "exercises" / "05_scaled_dot_product_attention.ipynb"
-    page = path.relative_to(ROOT).with_suffix("").as_posix()
-    text = "\n".join(
-        cell.source for cell in classroom.assignment(normal_form.read(path), page, plain).cells
-    )
-    assert "https://owner.github.io/name/chapters/05_scaled_dot_product_attention.html" in text

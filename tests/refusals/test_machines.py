@@ -15,3 +15,11 @@ MAKE |= {"nan": math.nan, "TraitError": TraitError}
 @pytest.mark.parametrize("line", table("machines")["settings"])
 def test_a_setting_that_does_not_fit_is_refused(line):
     assert_line_refused(line, MAKE)
+
+
+@pytest.mark.parametrize(
+    "name, switch", [("CollapseMachine", "sink"), ("HideAWord", "left"), ("ThreeColumns", "even")]
+)
+def test_a_switch_is_on_or_off(name, switch):
+    with pytest.raises(TraitError, match=f"{switch}.* expected a boolean"):
+        MAKE[name](**{switch: 2})

@@ -119,12 +119,3 @@ def test_multiply_adds_are_counted_as_torch_counts_products():
     assert sum(kept) == products - hidden  # a step with a cache is a row of the whole
     total = make(step=step).compute()["all"]
     assert total == [sum(machine.counts(n)[way] for n in range(1, step + 1)) for way in (0, 1)]
-
-
-def test_songs_of_other_words_and_other_tables_are_refused():
-    with pytest.raises(ValueError, match="songs: expected known words, as many in each"):
-        make(songs=[list("abz")])
-    with pytest.raises(ValueError, match="songs"):
-        make(songs=[list("abc"), list("ab")])
-    with pytest.raises(ValueError, match="weights: expected a table of 9 words"):
-        make(words=[*WORDS, "i"])

@@ -3,7 +3,6 @@
 import lxml.html
 import pytest
 import torch
-from traitlets import TraitError
 
 from attnbook import translators, widgets
 from attnbook.machines import HideAWord
@@ -64,17 +63,6 @@ def test_what_pas_had_looked_at_is_not(cover):
     row = now["weights"][now["target"].index("pas")]
     assert cover.words[row.index(max(row))] == "not"
     assert f"{max(row):.2f}" in cover.steps[1][3]
-
-
-@pytest.mark.parametrize("name, value", [("word", -2), ("word", 24), ("left", 2)])
-def test_what_cannot_be_is_refused(name, value):
-    with pytest.raises(TraitError, match=name):
-        setattr(make(), name, value)
-
-
-def test_a_step_to_a_word_that_is_not_there_is_refused():
-    with pytest.raises(ValueError, match="steps: expected places from 0 to 2, got 3"):
-        make(steps=[("hide", 3, False, "")])
 
 
 def test_a_page_shows_its_first_state_before_the_script_has_come(cover):

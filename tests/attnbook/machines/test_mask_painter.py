@@ -117,12 +117,3 @@ def test_a_row_that_sees_nothing_has_no_weights():
     now = make(rule="upside").compute()
     assert now["weights"][4] == [0.0] * 8
     assert np.isfinite(now["usual"])
-
-
-def test_sentences_of_other_words_and_other_tables_are_refused():
-    with pytest.raises(ValueError, match="sentences: expected 1 to 7 known words"):
-        make(sentences=[["z"]])
-    with pytest.raises(ValueError, match="sentences"):
-        make(sentences=[list("abcdefgh")])
-    with pytest.raises(ValueError, match="writers: expected a table"):
-        make(words=[*WORDS, "k"])

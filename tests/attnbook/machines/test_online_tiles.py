@@ -4,7 +4,6 @@ import itertools
 
 import pytest
 import torch
-from traitlets import TraitError
 
 from attnbook.machines import OnlineTiles
 
@@ -74,13 +73,3 @@ def test_the_last_correction_is_the_ratio_of_the_two_maxima():
     ):
         ratio = torch.tensor(before["maximum"] - after["maximum"], dtype=torch.float64).exp()
         assert after["factor"] == pytest.approx(float(ratio)), (a, b)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [{"scores": [0.0] * 7}, {"scores": [7.0] * 8}, {"order": [0] * 8}, {"size": 3}, {"seen": 5},
-     {"shift": 1}],
-)  # fmt: skip
-def test_what_does_not_fit_is_refused(wrong):
-    with pytest.raises(TraitError, match=next(iter(wrong))):
-        make(**wrong)

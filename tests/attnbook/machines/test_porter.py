@@ -135,10 +135,6 @@ def test_only_states_keep_the_same_bytes_and_only_the_best_read_less_than_they_k
 def test_what_is_typed_is_heard_leniently_and_up_to_48_pairs():
     assert make(said="ann7 Ben, Cid 1 x / 5 Ben  3").heard() == [("ann", 7), ("Cid", 1), None]
     assert len(make(said="A 1 " * 100).heard()) == 48
-    with pytest.raises(ValueError, match="said: expected at most 600 letters"):
-        make(said="a" * 601)
-    with pytest.raises(ValueError, match="memory: expected one of"):
-        make(memory="none")
 
 
 def test_its_picture_and_words_hold_no_measured_number():

@@ -86,17 +86,6 @@ def test_without_a_vector_it_says_which_sentences_are_missing_and_computes_nothi
     assert found["cosines"] == found["weights"] == found["chosen"] == []
 
 
-def test_wrong_settings_are_refused():
-    with pytest.raises(ValueError, match="text: expected at most 20000 letters"):
-        make(text="a" * 20_001)
-    with pytest.raises(ValueError, match="mode: expected one of"):
-        make(mode="none")
-    with pytest.raises(ValueError, match="k: expected 1 to 12"):
-        make(k=0)
-    with pytest.raises(ValueError, match="vectors: expected as many numbers"):
-        WhichSentences("A.", {"A.": [1.0], "B.": [1.0, 0.0]})
-
-
 def test_vectors_are_read_once_for_each_sentence():
     class Reader:
         def embed(self, texts):

@@ -392,6 +392,9 @@ def test_without_tokenizers_it_says_so(monkeypatch, bert_folder):
         ({"position_embedding_type": "relative_key"}, "position_embedding_type: expected"),
         ({"intermediate_size": 16}, "weights: expected those of this model"),
         ({"num_hidden_layers": 3}, "tensors: expected one named encoder.layer.2"),
+        ({"is_decoder": True}, "is_decoder: expected False"),
+        ({"add_cross_attention": True}, "add_cross_attention: expected False"),
+        ({"is_encoder_decoder": True}, "is_encoder_decoder: expected False"),
     ],
 )
 def test_a_config_that_does_not_fit_is_refused(bert_folder, change, message):
@@ -444,28 +447,14 @@ def test_a_setting_of_gpt2_that_is_not_known_is_refused(gpt2_folder, change, mes
         pretrained.gpt2_model(tensors, config)
 
 
-def test_tensors_of_gpt2_that_are_left_over_are_refused(gpt2_folder):
-    folder, tensors = gpt2_folder
+@pytest.mark.parametrize(
+    "kind, place", [("gpt2", "h.0.crossattention"), ("bert", "encoder.layer.0.crossattention")]
+)
+def test_tensors_that_are_left_over_are_refused(request, kind, place):
+    folder, tensors = request.getfixturevalue(f"{kind}_folder")
     config = json.loads((folder / "config.json").read_text())
-    more = {"h.0.crossattention.c_attn.weight": torch.ones(1)}
-    with pytest.raises(ValueError, match=r"tensors: expected no more .*h.0.crossattention"):
-        pretrained.gpt2_model(tensors | more, config)
-
-
-def test_tensors_of_bert_that_are_left_over_are_refused(bert_folder):
-    folder, tensors = bert_folder
-    config = json.loads((folder / "config.json").read_text())
-    more = {"encoder.layer.0.crossattention.self.query.weight": torch.ones(1)}
-    with pytest.raises(ValueError, match=r"tensors: expected no more .*layer.0.crossattention"):
-        pretrained.bert_model(tensors | more, config)
-
-
-@pytest.mark.parametrize("name", ["is_decoder", "add_cross_attention", "is_encoder_decoder"])
-def test_a_bert_that_is_no_encoder_alone_is_refused(bert_folder, name):
-    folder, tensors = bert_folder
-    config = json.loads((folder / "config.json").read_text())
-    with pytest.raises(ValueError, match=f"{name}: expected False"):
-        pretrained.bert_model(tensors, config | {name: True})
+    with pytest.raises(ValueError, match=rf"tensors: expected no more .*{place}"):
+        getattr(pretrained, f"{kind}_model")(tensors | {f"{place}.weight": torch.ones(1)}, config)
 
 
 def test_text_that_is_none_is_refused(bert_folder):

@@ -87,14 +87,6 @@ def test_a_text_beside_a_longer_one_is_the_text_alone(model):
         assert_close(model(other)[1, :5], model(TOKENS[1:, :5])[0], atol=1e-4, rtol=0)
 
 
-def test_generating_with_caches_is_generating_without(model):
-    options = {"lengths": [4, 2], "temperature": 0}
-    prompts = TOKENS[:, :4].masked_fill(torch.tensor([[False] * 4, [False, False, True, True]]), 0)
-    found = [model.generate(prompts, 8, **options, use_cache=cached) for cached in (True, False)]
-    assert torch.equal(found[0].tokens, found[1].tokens)
-    assert_close(found[0].scores, found[1].scores, atol=1e-4, rtol=0)
-
-
 def test_a_layer_sees_its_own_window_and_a_full_one_sees_all():
     model = make(**MIXED)
     weights = model.weights(TOKENS)
