@@ -182,13 +182,16 @@ def _multihead_peer(module, query, key, value, mask):
     return output.transpose(0, 1)
 
 
+def _heads(module, *inputs):
+    """Queries, keys and values (B, heads, length, D) of packed projections."""
+    weights, biases = (x.split(module.sizes) for x in (module.in_proj.weight, module.in_proj.bias))
+    for x, weight, bias in zip(inputs, weights, biases, strict=True):
+        yield F.linear(x, weight, bias).unflatten(-1, (-1, module.head_dim)).transpose(1, 2)
+
+
 def _sink_peer(module, query, key, value, mask):
     """PyTorch's kernel with one more key, of zeros and with a value of zeros, and a bias for it."""
-    weights, biases = (x.split(module.sizes) for x in (module.in_proj.weight, module.in_proj.bias))
-    query, key, value = (
-        F.linear(x, weight, bias).unflatten(-1, (-1, module.head_dim)).transpose(1, 2)
-        for x, weight, bias in zip((query, key, value), weights, biases, strict=True)
-    )
+    query, key, value = _heads(module, query, key, value)
     key, value = (F.pad(x, (0, 0, 0, 1)) for x in (key, value))
     bias = query.new_zeros(query.shape[0], 1, query.shape[2], key.shape[2] - 1)
     if mask is not None:
@@ -203,11 +206,7 @@ def _sink_peer(module, query, key, value, mask):
 
 def _normed_peer(module, query, key, value, mask):
     """PyTorch's kernel over queries and keys divided by their root mean square."""
-    weights, biases = (x.split(module.sizes) for x in (module.in_proj.weight, module.in_proj.bias))
-    query, key, value = (
-        F.linear(x, weight, bias).unflatten(-1, (-1, module.head_dim)).transpose(1, 2)
-        for x, weight, bias in zip((query, key, value), weights, biases, strict=True)
-    )
+    query, key, value = _heads(module, query, key, value)
     query, key = (
         norm.weight * x / (x.square().mean(-1, keepdim=True) + norm.eps).sqrt()
         for norm, x in ((module.query_norm, query), (module.key_norm, key))

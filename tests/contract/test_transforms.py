@@ -17,11 +17,14 @@ from .mechanisms import MECHANISMS, InTiles, small_tiles
 from .test_contract import close, inputs
 from .test_contract import make as make_whole
 
-MASKED = [False, True]
-
 
 @pytest.fixture(params=MECHANISMS, ids=repr)
 def mechanism(request):
+    return request.param
+
+
+@pytest.fixture(params=[False, True], ids=["free", "masked"])
+def masked(request):
     return request.param
 
 
@@ -37,6 +40,18 @@ def make(mechanism, **options):
     """The mechanism, without the wrapper that makes its tiles small: here a fixture does that."""
     module = make_whole(mechanism, **options)
     return module.module if isinstance(module, InTiles) else module
+
+
+@pytest.fixture
+def module(mechanism):
+    """The mechanism in float32."""
+    return make(mechanism, dtype=torch.float32)
+
+
+@pytest.fixture
+def drawn(mechanism, masked):
+    """What `draw` gives first."""
+    return draw(mechanism, masked=masked)
 
 
 def draw(mechanism, *, batch=2, queries=5, keys=7, masked=False, seed=0):
@@ -66,9 +81,7 @@ def count_graphs(module):
 
 
 @pytest.mark.build
-@pytest.mark.parametrize("masked", MASKED)
-def test_one_shape_makes_one_graph(mechanism, masked):
-    module = make(mechanism, dtype=torch.float32)
+def test_one_shape_makes_one_graph(mechanism, masked, module):
     compiled, graphs = count_graphs(module)
     for seed in range(20):
         tensors, mask = draw(mechanism, masked=masked, seed=seed)
@@ -78,9 +91,7 @@ def test_one_shape_makes_one_graph(mechanism, masked):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("masked", MASKED)
-def test_changing_batches_and_lengths_make_three_graphs_at_most(mechanism, masked):
-    module = make(mechanism, dtype=torch.float32)
+def test_changing_batches_and_lengths_make_three_graphs_at_most(mechanism, masked, module):
     compiled, graphs = count_graphs(module)
     for step in range(20):
         sizes = {"batch": 2 + step % 4, "queries": 5 + step % 3, "keys": 9 + step % 7}
@@ -92,9 +103,8 @@ def test_changing_batches_and_lengths_make_three_graphs_at_most(mechanism, maske
 
 @pytest.mark.slow
 @pytest.mark.skipif(which("g++") is None, reason="Inductor needs a C++ compiler")
-def test_the_default_compiler_takes_a_mask_made_inside(mechanism):
+def test_the_default_compiler_takes_a_mask_made_inside(mechanism, module):
     """Of maxima over bytes that are booleans Inductor writes C++ that does not compile."""
-    module = make(mechanism, dtype=torch.float32)
     tensors, _ = draw(mechanism, queries=6, keys=6)
     tensors = [x.requires_grad_() for x in tensors]
 
@@ -121,9 +131,7 @@ class Call(nn.Module):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("masked", MASKED)
-def test_export_with_dynamic_batch_and_lengths(mechanism, masked):
-    module = make(mechanism, dtype=torch.float32)
+def test_export_with_dynamic_batch_and_lengths(mechanism, masked, module):
     tensors, mask = draw(mechanism, batch=3, masked=masked)
     batch, queries, keys = Dim("batch", min=2), Dim("queries", min=2), Dim("keys", min=2)
     sizes = {"batch": 4, "queries": 6, "keys": 11}
@@ -138,10 +146,8 @@ def test_export_with_dynamic_batch_and_lengths(mechanism, masked):
     close(exported.module()(*tensors, mask), module(*tensors, mask=mask).output, 1e-5)
 
 
-@pytest.mark.parametrize("masked", MASKED)
-def test_vmap_over_the_batch(mechanism, masked):
-    module = make(mechanism, dtype=torch.float32)
-    tensors, mask = draw(mechanism, masked=masked)
+def test_vmap_over_the_batch(masked, module, drawn):
+    tensors, mask = drawn
     if masked:
         output = vmap(lambda q, k, v, m: module(q, k, v, mask=m).output)(*tensors, mask)
     else:
@@ -149,10 +155,8 @@ def test_vmap_over_the_batch(mechanism, masked):
     close(output, module(*tensors, mask=mask).output, 1e-5)
 
 
-@pytest.mark.parametrize("masked", MASKED)
-def test_gradients_for_each_sample(mechanism, masked):
-    module = make(mechanism, dtype=torch.float32)
-    (query, key, value), mask = draw(mechanism, masked=masked)
+def test_gradients_for_each_sample(masked, module, drawn):
+    (query, key, value), mask = drawn
     parameters = {name: x.detach() for name, x in module.named_parameters()}
     parameters["query"] = query[0]  # for the mechanisms that have no parameter of their own
 
@@ -169,10 +173,8 @@ def test_gradients_for_each_sample(mechanism, masked):
             close(found[b], expected[name], 1e-4)
 
 
-@pytest.mark.parametrize("masked", MASKED)
-def test_the_meta_device_gives_shapes(mechanism, masked):
-    module = make(mechanism, dtype=torch.float32)
-    tensors, mask = draw(mechanism, masked=masked)
+def test_the_meta_device_gives_shapes(module, drawn):
+    tensors, mask = drawn
     expected = module(*tensors, mask=mask, need_weights=True)
     on_meta = copy.deepcopy(module).to("meta")
     mask = None if mask is None else mask.to("meta")
@@ -185,10 +187,8 @@ def test_the_meta_device_gives_shapes(mechanism, masked):
         assert not need_weights or weights.shape == expected.weights.shape
 
 
-@pytest.mark.parametrize("masked", MASKED)
-def test_fake_tensors_give_shapes(mechanism, masked):
-    module = make(mechanism, dtype=torch.float32)
-    tensors, mask = draw(mechanism, masked=masked)
+def test_fake_tensors_give_shapes(module, drawn):
+    tensors, mask = drawn
     expected = module(*tensors, mask=mask).output
     with FakeTensorMode(allow_non_fake_inputs=True) as mode:
         mask = None if mask is None else mode.from_tensor(mask)
@@ -198,10 +198,8 @@ def test_fake_tensors_give_shapes(mechanism, masked):
 
 
 @pytest.mark.build
-@pytest.mark.parametrize("masked", MASKED)
-def test_make_fx_traces(mechanism, masked):
-    module = make(mechanism, dtype=torch.float32)
-    tensors, mask = draw(mechanism, masked=masked)
+def test_make_fx_traces(mechanism, masked, module, drawn):
+    tensors, mask = drawn
     traced = make_fx(lambda *x: module(*x, mask=mask).output)(*tensors)
     others, _ = draw(mechanism, masked=masked, seed=5)
     close(traced(*others), module(*others, mask=mask).output, 1e-5)
@@ -230,7 +228,6 @@ def linears(module):
     return {name: part for name, part in module.named_modules() if isinstance(part, nn.Linear)}
 
 
-@pytest.mark.parametrize("masked", MASKED)
 def test_hooks_see_every_projection(mechanism, masked):
     module, seen = make(mechanism, dtype=torch.float32), set()
     for name, part in linears(module).items():
@@ -260,7 +257,6 @@ class Added(nn.Module):
         return same
 
 
-@pytest.mark.parametrize("masked", MASKED)
 @pytest.mark.parametrize("need_weights", [False, True])
 def test_adapters_change_every_use_of_a_projection(mechanism, masked, need_weights):
     adapted = make(mechanism, dtype=torch.float32)

@@ -1,7 +1,6 @@
 """The explorer's Python side: what it keeps, what it computes, and what it refuses."""
 
 import json
-import math
 import re
 
 import numpy as np
@@ -15,6 +14,7 @@ from attnkit.viz import AttentionExplorer
 from attnkit.viz.explorer.settings import MASKS
 from attnkit.viz.widget import HERE, SettingError
 from booktools import weigh
+from tests.refusals.wrong_calls import assert_line_refused, table
 
 L, S, E, H = 6, 6, 4, 2
 WORDS = ["the", "cat", "sat", "on", "the", "mat"]
@@ -195,97 +195,23 @@ def test_the_data_stay_within_the_budget():
     assert binary * 4 / 3 + len(json.dumps(words)) + len(STAND_IN) < weigh.DATA_LIMIT
 
 
-NAN = math.nan
-Explorer = AttentionExplorer
-WRONG = [
-    (lambda q, k: Explorer("q", k), TypeError, "query: expected a tensor"),
-    (lambda q, k: Explorer(None, k), TypeError, "query: expected a tensor"),
-    (lambda q, k: Explorer([[1.0], [1.0, 2.0]], k), TypeError, "query: expected a tensor"),
-    (lambda q, k: Explorer(q > 0, k), TypeError, "query: expected real numbers.*bool"),
-    (lambda q, k: Explorer(q + 0j, k), TypeError, "query: expected real numbers.*complex"),
-    (lambda q, k: Explorer(q[0, 0], k), ValueError, r"query: expected shape.*got .*\(4,\)"),
-    (lambda q, k: Explorer(q[None], k), ValueError, "query: .*a batch: pass one item"),
-    (lambda q, k: Explorer(q[:, :0], k), ValueError, "query: expected no empty dimension"),
-    (lambda q, k: Explorer(q[..., :0], k[..., :0]), ValueError, "query: .*no empty"),
-    (lambda q, k: Explorer(q, k[:1]), ValueError, r"key: expected 2 heads.*\(1, 6, 4\)"),
-    (lambda q, k: Explorer(q, k[..., :3]), ValueError, r"key: expected 4 features"),
-    (lambda q, k: Explorer(q, k, tokens=WORDS[:5]), ValueError, "tokens: expected 6.*got 5"),
-    (lambda q, k: Explorer(q, k, tokens="abcdef"), TypeError, "tokens: expected a list"),
-    (lambda q, k: Explorer(q, k, tokens=[1] * 6), TypeError, r"tokens\[0\]: expected a str"),
-    (lambda q, k: Explorer(q, k, tokens=WORDS, key_tokens=WORDS), TypeError, "tokens: .*both"),
-    (lambda q, k: Explorer(q[:, :3], k, tokens=WORDS), ValueError, "tokens: expected L == S"),
-    (lambda q, k: Explorer(q, k, query_tokens=["a"]), ValueError, "query_tokens: expected 6"),
-    (lambda q, k: Explorer(q, k, scale=0), ValueError, "scale: expected a number greater"),
-    (lambda q, k: Explorer(q, k, scale=NAN), ValueError, "scale: expected a finite.*nan"),
-    (lambda q, k: Explorer(q, k, scale="1"), TypeError, "scale: expected a number.*'1'"),
-    (lambda q, k: Explorer(q, k, seq_len=0), ValueError, "seq_len: expected.*1 to 6.*got 0"),
-    (lambda q, k: Explorer(q, k, seq_len=7), ValueError, "seq_len: expected.*1 to 6.*got 7"),
-    (lambda q, k: Explorer(q, k, seq_len=2.5), TraitError, "seq_len.*expected an int"),
-    (lambda q, k: Explorer(q, k, seq_len=True), ValueError, "seq_len: expected.*got True"),
-    (lambda q, k: Explorer(q, k, head=2), ValueError, 'head: expected "all" or.*0 to 1.*2'),
-    (lambda q, k: Explorer(q, k, head=-1), ValueError, "head: expected.*got -1"),
-    (lambda q, k: Explorer(q, k, head="both"), TraitError, "head.*expected.*both"),
-    (lambda q, k: Explorer(q, k, mask="diagonal"), TraitError, "mask.*causal.*diagonal"),
-    (lambda q, k: Explorer(q[:, :3], k, mask="causal"), ValueError, "mask: .*cross-attention"),
-    (lambda q, k: Explorer(q, k, window=0), ValueError, "window: expected.*at least 1.*0"),
-    (lambda q, k: Explorer(q, k, padding=-1), ValueError, "padding: expected.*least 0.*-1"),
-    (lambda q, k: Explorer(q, k, prefix_len=-1), ValueError, "prefix_len: expected.*-1"),
-    (lambda q, k: Explorer(q, k, temperature=0), ValueError, "temperature: expected.*got 0"),
-    (lambda q, k: Explorer(q, k, temperature=NAN), ValueError, "temperature: .*got nan"),
-    (lambda q, k: Explorer(q, k, scaled="yes"), TraitError, "scaled.*expected a boolean"),
-    (lambda q, k: Explorer(q, k, stage="logits"), TraitError, "stage.*logits"),
-    (lambda q, k: Explorer(q, k, pinned=[1, 2]), ValueError, r"pinned: expected.*\[1, 2\]"),
-    (lambda q, k: Explorer(q, k, controls=["colour"]), TraitError, "controls.*colour"),
-    (lambda q, k: Explorer(q, k, head_names=["a"]), ValueError, "head_names: expected 2"),
-    (lambda q, k: Explorer(q, k, title=3), TraitError, "title.*expected a unicode string"),
-    (lambda q, k: Explorer(q, k, caption=3), TypeError, r"caption.*expected a string"),
-    (lambda q, k: Explorer(q, k, colour=1), TypeError, "colour: expected an argument"),
-    (lambda q, k: Explorer.from_scores(q[0, 0]), ValueError, "scores: expected shape"),
-    (lambda q, k: Explorer.from_weights([q, k[:, :2]]), ValueError, r"weights\[1\]: expected L, S"),
-    (
-        lambda q, k: Explorer.from_weights(q[None].repeat(2, 1, 1, 1)),
-        ValueError,
-        "weights: .*batch",
-    ),
-    (lambda q, k: Explorer.from_weights("q"), TypeError, "weights: expected a tensor"),
-    (lambda q, k: Explorer.from_weights([]), ValueError, "weights: expected"),
-    (lambda q, k: Explorer.from_frames([]), TypeError, "frames: expected a mapping"),
-    (lambda q, k: Explorer.from_frames({}), TypeError, "frames: expected a mapping"),
-    (lambda q, k: Explorer.from_frames({0: q}), ValueError, "frames: expected.*at least 1"),
-    (lambda q, k: Explorer.from_frames({1: q[:1], 2: q}), ValueError, "frames: .*of heads"),
-    (lambda q, k: Explorer.from_frames({2: q}, mask="causal"), ValueError, "mask.*L == S"),
-    (lambda q, k: Explorer.from_frames({2: q}, mask=q), TypeError, "mask: expected booleans"),
-    (lambda q, k: Explorer.from_frames({2: q}, mask={3: "none"}), ValueError, "mask: .*length 2"),
-    (
-        lambda q, k: Explorer.from_frames({2: q}, mask=q[0, :3] > 0),
-        ValueError,
-        "mask: .*broadcasts",
-    ),
-    (lambda q, k: Explorer(q, k, value=k[:1]), ValueError, "value: expected H, S = 2, 6"),
-    (lambda q, k: Explorer(q, k, anchor="No 1"), ValueError, "anchor: expected small letters"),
-    (lambda q, k: Explorer(q, k, pinned=[0, 6, 0]), ValueError, "pinned: .*below"),
-    (lambda q, k: Explorer(q, k, hidden=[6]), ValueError, "hidden: expected .*below 6"),
-    (lambda q, k: Explorer(q, k, hidden=[1, 1]), ValueError, "hidden: expected different"),
-    (lambda q, k: Explorer(q, k, view="graph"), TraitError, "view.*graph"),
-    (lambda q, k: Explorer(q, k, guess=[0]), ValueError, "guess: expected"),
-    (lambda q, k: Explorer(q, k, guess=[0, 6]), ValueError, "guess: .*below"),
-    (lambda q, k: Explorer(q, k, kept={"stage": "scores"}), ValueError, "kept: expected settings"),
-    (lambda q, k: Explorer(q, k, kept={"seq_len": 9}), ValueError, "seq_len: expected.*1 to 6"),
-    (lambda q, k: Explorer(q, k).change(), ValueError, "kept: expected settings of a picture"),
-    (lambda q, k: Explorer.from_frames({2: q}, hidden=[0]), ValueError, "hidden: .*scores"),
-    (lambda q, k: Explorer.from_frames({2: q}, stage="scores"), ValueError, "stage: .*recorded"),
-    (
-        lambda q, k: Explorer.from_frames({2: q}, query_tokens={3: WORDS}),
-        ValueError,
-        "query_tokens: expected tokens for length 2",
-    ),
-]
+@pytest.mark.parametrize("line", table("viz")["explorer"])
+def test_a_wrong_call_names_the_argument_and_both_sides(line):
+    query, key = qk()
+    names = {"Explorer": AttentionExplorer, "WORDS": WORDS, "q": query, "k": key}
+    assert_line_refused(line, names)
 
 
-@pytest.mark.parametrize("call, kind, words", WRONG)
-def test_a_wrong_call_names_the_argument_and_both_sides(call, kind, words):
-    with pytest.raises(kind, match=words):
-        call(*qk())
+OF_ANOTHER_KIND = {
+    "seq_len": 2.5, "head": "both", "mask": "diagonal", "scaled": "yes", "stage": "logits",
+    "controls": ["colour"], "title": 3, "view": "graph",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("trait", OF_ANOTHER_KIND)
+def test_a_setting_of_another_kind_is_refused(trait):
+    with pytest.raises(TraitError, match=f"'{trait}' trait of an AttentionExplorer .* expected"):
+        explorer(**{trait: OF_ANOTHER_KIND[trait]})
 
 
 def test_a_wrong_setting_later_leaves_the_old_one():

@@ -14,6 +14,7 @@ from attnkit import masks
 from attnkit.viz import heatmap, palette
 from attnkit.viz.heatmap import png
 from attnkit.viz.widget import HERE
+from tests.refusals.wrong_calls import assert_line_refused, table
 
 WORDS = ["the", "$x^2$ $", "<img src=x>", "m_a_t"]
 
@@ -157,31 +158,13 @@ def test_more_attention_is_always_further_from_the_page(block, darker):
     assert (steps < 0).all() if darker else (steps > 0).all()
 
 
-WRONG = [
-    ({"values": "text"}, TypeError, "values: expected a tensor"),
-    ({"values": torch.ones(2)}, ValueError, r"values: expected shape.*\(2,\)"),
-    ({"values": torch.ones(1, 1, 2, 2)}, ValueError, "values: .*batch"),
-    ({"values": torch.ones(2, 0)}, ValueError, "values: expected no empty"),
-    ({"values": -torch.ones(2, 2)}, ValueError, "values: expected weights of at least 0.*-1"),
-    ({"values": torch.ones(2, 2) > 0}, TypeError, "values: expected real numbers.*bool"),
-    ({"kind": "logits"}, ValueError, "kind: expected one of.*'logits'"),
-    ({"tokens": ["a"]}, ValueError, "tokens: expected 4 strings.*got 1"),
-    ({"tokens": WORDS, "key_tokens": WORDS}, TypeError, "tokens: .*both"),
-    ({"values": torch.ones(2, 3), "tokens": ["a", "b"]}, ValueError, "tokens: expected L == S"),
-    ({"query_tokens": "abcd"}, TypeError, "query_tokens: expected a list of strings"),
-    ({"mask": torch.ones(4, 4)}, TypeError, "mask: expected booleans.*float"),
-    ({"mask": torch.ones(3, 4) > 0}, ValueError, r"mask: .*broadcasts.*\(3, 4\)"),
-    ({"names": ["a", "b"]}, ValueError, "names: expected 1"),
-    ({"vmax": 0}, ValueError, "vmax: expected a number greater than 0"),
-    ({"vmax": math.nan}, ValueError, "vmax: expected a finite number"),
-    ({"values": torch.ones(2, 2, 2), "ax": 1}, ValueError, "ax: expected values of one head"),
-]
+def draw(**changed):
+    return heatmap(**{"values": weights(), **changed})
 
 
-@pytest.mark.parametrize("arguments, kind, words", WRONG)
-def test_a_wrong_call_names_the_argument_and_both_sides(arguments, kind, words):
-    with pytest.raises(kind, match=words):
-        heatmap(**{"values": weights(), **arguments})
+@pytest.mark.parametrize("line", table("viz")["heat map"])
+def test_a_wrong_call_names_the_argument_and_both_sides(line):
+    assert_line_refused(line, globals())
 
 
 @pytest.fixture
