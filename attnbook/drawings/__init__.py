@@ -81,7 +81,6 @@ DRAWINGS: dict[str, Drawing] = {
         translation.LINKS,
         hand_over.DRAWING,
         translation.WAY,
-        translation.BEAM_SEARCH,
         summaries.NO_ANSWER,
         summaries.READINGS,
         cache.GROWING_CACHE,

@@ -5,11 +5,13 @@ import re
 import textwrap
 from collections.abc import Sequence
 from functools import cache, partial
+from typing import Any
 
 import matplotlib.pyplot as plt
 import torch
 
 from attnbook import recorded, translators
+from attnbook.machines import BeamTree
 from attnbook.machines.three_columns import alike
 from attnbook.tables import Table
 from attnlab import Translator, metrics, tasks
@@ -272,6 +274,64 @@ def two_sentences() -> None:
 
 def _joined(texts: Sequence[str], pairs: list[tuple[int, int]]) -> list[str]:
     return [f"{texts[one]} {texts[two]}" for one, two in pairs]
+
+
+SEARCHED = {
+    "Her old cat is still alive.": "son vieux chat est encore en vie.",
+    "Where was the princess?": "où était la princesse?",
+    "I'm getting sleepy.": "je commence à avoir sommeil.",
+    "Don't do anything stupid, OK?": "ne fais rien de stupide, d'accord?",
+}
+"""Test sentences that a wider beam changes, each with one of its right translations."""
+
+BEAM_MEANINGS = {
+    "son vieil est encore en vie.": "her old is still alive",
+    "son âge est encore en vie.": "her age is still alive",
+    "son vieux chat est encore en vie.": "her old cat is still alive",
+    "où était le princes?": "where was the princes?",
+    "où était la princesse?": "where was the princess?",
+    "je me suis endormi.": "I fell asleep",
+    "je commence à avoir sommeil.": "I am beginning to be sleepy",
+    "j'ai sommeil.": "I am sleepy",
+    "ne fais rien de stupide, d'accord?": "do nothing stupid, OK?",
+    "ne fais rien, d'accord?": "do nothing, OK?",
+    "ne fais rien d'accord, d'accord?": "do nothing OK, OK?",
+}
+"""What the best of a beam says, back in English, by one of the authors."""
+
+
+def beam_tree(**options: Any) -> BeamTree:
+    """The machine that searches with the Transformer of the page.
+
+    Args:
+        options: arguments of `BeamTree`, in place of those that are set here.
+
+    Example:
+        >>> beam_tree(width=2).compute()["found"][0]["text"]
+        'son âge est encore en vie.'
+    """
+    given = {"sentences": [*SEARCHED], "people": [*SEARCHED.values()], "meanings": BEAM_MEANINGS}
+    return BeamTree(models()["Transformer"], **given | options)
+
+
+def beam_worth(every: int = 2, width: int = 5) -> None:
+    """Print how many test sentences a beam changes, and how many then are a person's."""
+    sources, references = test()
+    known = [{_plain(text) for text in texts} for texts in references[::every]]
+    found = models()["Transformer"].translate(
+        sources[::every], beam_size=width, max_len=30, batch_size=100
+    )
+    pairs = list(zip(said("Transformer")[::every], (one.text for one in found), known, strict=True))
+    print(f"{len(pairs)} test sentences, a beam of {width}, length penalty 0.6")
+    print(f"  other than greedy: {sum(before != now for before, now, _ in pairs)}")
+    gained = sum(now in right and before not in right for before, now, right in pairs)
+    lost = sum(before in right and now not in right for before, now, right in pairs)
+    print(f"  what a person wrote, word for word: {gained} more, and {lost} no longer")
+
+
+def _plain(text: str) -> str:
+    """A person's sentence as the translators write theirs."""
+    return tasks.detokenize(tasks.tokenize(text))
 
 
 def five_scores() -> None:

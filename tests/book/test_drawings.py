@@ -718,25 +718,6 @@ def test_the_way_to_a_score_is_that_of_the_shipped_translator():
     assert detokenize(tokenize(person)) == translation.PERSON
 
 
-def test_beam_search_shows_the_example():
-    run = cells("10b", "beam-code")
-    for word, after in run["NEXT"].items():
-        assert translation.NEXT[word] == after
-    steps = translation.beams()
-    best = steps[-1][1][0]
-    assert (best.words, best.share) == run["search"](2)
-    greedy = translation.greedy()
-    assert (greedy.words, greedy.share) == run["search"](1)
-    drawing = DRAWINGS["beam-search"]
-    for step, (found, kept) in enumerate(steps[:3]):
-        drawn = words(drawing, step)
-        assert {f"{path.words[-1]}  {number(path.share, 3)}" for path in found} <= set(drawn)
-        assert len(kept) == 2
-        assert all(number(path.share, 3) in drawing.description for path in found)
-    assert number(best.share, 3) in drawing.says[-1]
-    assert number(greedy.share, 3) in drawing.says[-1]
-
-
 def test_the_three_ways_are_those_of_the_shipped_translators():
     from attnbook.drawings import hand_over
 

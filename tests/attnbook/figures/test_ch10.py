@@ -69,3 +69,27 @@ def test_a_tick_is_on_what_both_judges_would_take():
     ticks = sum(line.count("✓") for line in lines)
     assert sum(map(sum, taken)) - 300 <= ticks <= sum(map(min, taken))
     assert ticks > 90
+
+
+def test_the_beams_sentences_are_of_the_test_with_a_right_translation_and_all_is_said():
+    sources, references = ch10.test()
+    known = dict(zip(sources, references, strict=True))
+    tree, best = ch10.beam_tree(), set()
+    for place, (source, right) in enumerate(ch10.SEARCHED.items()):
+        assert right in {ch10._plain(text) for text in known[source]}
+        tree.sentence = place
+        for width in range(1, 6):
+            for penalty in (0.0, 0.6, 2.0):
+                tree.width, tree.penalty = width, penalty
+                best.add(tree.compute()["found"][0]["text"])
+    assert best <= set(ch10.BEAM_MEANINGS)
+
+
+def test_the_cat_needs_three_beginnings_and_a_penalty():
+    found = {
+        (width, penalty): ch10.beam_tree(width=width, penalty=penalty).compute()["found"][0]["text"]
+        for width in range(1, 6)
+        for penalty in (0.0, 0.6)
+    }
+    cat = {setting for setting, text in found.items() if "chat" in text}
+    assert cat == {(3, 0.6), (4, 0.6), (5, 0.6)}

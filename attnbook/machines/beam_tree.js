@@ -1,0 +1,100 @@
+// A beam as a tree: what is kept at each step, and the sentence that is taken; the kit stands before it.
+
+const WIDE = 640, TALL = 44, BOX = 28;
+
+// ---- What is computed.
+
+const prepare = ({ trees }) => ({ forests: trees.map((tree) => {
+  const children = tree.map(() => []);
+  tree.forEach(([parent], node) => { if (parent >= 0) children[parent].push(node); });
+  return children;
+}) });
+
+const worth = ({ total, length }, penalty) => total / ((5 + length) / 6) ** penalty;
+
+/** The beginnings that were kept and are new at each step, and those left at the end. */
+function search(tree, children, longest, width, penalty) {
+  const rows = [], most = ((5 + longest) / 6) ** penalty;
+  let beam = [{ node: 0, total: 0, length: 0, ended: false }];
+  while (rows.length < longest && !beam.every(({ ended }) => ended)) {
+    const done = beam.filter(({ ended }) => ended), open = beam.filter(({ ended }) => !ended);
+    const longer = open.flatMap(({ node, total, length }) => children[node].map((next) =>
+      ({ node: next, total: total + tree[next][2], length: length + 1, ended: Boolean(tree[next][3]) })));
+    longer.sort((a, b) => b.total - a.total);
+    rows.push(longer.slice(0, width - done.length));
+    beam = [...done, ...rows.at(-1)];
+    const finished = beam.filter(({ ended }) => ended).map((path) => worth(path, penalty));
+    const hope = beam.filter(({ ended }) => !ended).map(({ total }) => total / most);
+    if (finished.length && Math.max(...finished) >= Math.max(...hope)) break;
+  }
+  return { rows, beam };
+}
+
+function lineage(tree, node) {
+  const found = [];
+  for (; node > 0; [node] = tree[node]) found.unshift(node);
+  return found;
+}
+
+const textOf = (tree, { node, ended }) => ended ? tree[node][3]
+  : `${lineage(tree, node).map((at) => tree[at][1]).join("").replaceAll("▁", " ").trim()} …`;
+
+function compute({ trees, forests, longest }, { sentence, width, penalty }) {
+  const tree = trees[sentence], children = forests[sentence], ended = (path) => path.ended;
+  const { rows, beam } = search(tree, children, longest, width, penalty);
+  const best = (beam.some(ended) ? beam.filter(ended) : beam).map((path) => ({ node: path.node, text: textOf(tree, path),
+    total: path.total, length: path.length, score: worth(path, penalty) }));
+  best.sort((a, b) => b.score - a.score);
+  return { rows: rows.map((row) => row.map(({ node }) => node)), found: best,
+    greedy: textOf(tree, search(tree, children, longest, 1, 0).beam[0]) };
+}
+
+// ---- The page.
+
+const stage = `<p class="beam-person machine-say"></p><svg class="beam-picture" aria-hidden="true"></svg>
+<p class="machine-head"></p><ol class="beam-found machine-side"></ol>`;
+
+const controls = ({ sentences, widest, penalties }) => [
+  slider("Width", "width", { min: 1, max: widest, text: (n) => n === 1 ? "1: greedy" : `${n} kept` }),
+  slider("Length penalty", "penalty", { values: penalties, text: (v) => fixed(v, 1) }),
+  ...sentences.map((words, sentence) => button(words, () => ({ sentence }), (s) => s.sentence === sentence)),
+];
+
+function show(now, { page, data }) {
+  const { sentence, width, penalty, found: [best], greedy } = now, tree = data.trees[sentence];
+  const said = (text) => data.meanings[text] ? `“${text}” (“${data.meanings[text]}”)` : `“${text}”`;
+  say(page.big, best.text);
+  say(page.say, `${data.meanings[best.text] ? `In English: “${data.meanings[best.text]}”. ` : ""}${width === 1 ? "Only the likeliest piece is kept at each step."
+    : greedy === best.text ? "Greedy decoding writes the same." : `Greedy decoding writes ${said(greedy)}.`}`);
+  say(page.person, `A person wrote “${data.people[sentence]}”${data.people[sentence] === best.text ? ", too" : ""}.`);
+  draw(page.picture, now, tree, data.widest);
+  say(page.head, penalty ? `Finished: the sum of the logarithms, divided by ((5 + pieces) / 6) to the power of ${fixed(penalty, 1)}`
+    : "Finished: the sum of the logarithms");
+  fill(page.found, now.found, bar, (item, { text, total, length, score }) => {
+    item.className = text === best.text ? "beam-best" : "";
+    showBar(item, `${text}${penalty ? ` (${fixed(total, 2)}, ${length} pieces)` : ""}`, Math.exp(score - best.score), 2);
+    say(item.lastChild, fixed(score, 2));
+  });
+}
+
+/** A row for each step, the likeliest beginning first; lines lead from what is continued. */
+function draw(picture, { rows, found: [best] }, tree, widest) {
+  const column = WIDE / widest, where = new Map(), lines = [], boxes = [];
+  const way = new Set(lineage(tree, best.node)), alive = new Set(rows.flat().map((node) => tree[node][0]));
+  rows.forEach((row, step) => row.forEach((node, at) => where.set(node, [(at + 0.5) * column, step * TALL + BOX / 2 + 2])));
+  for (const [node, [x, y]] of where) {
+    const [parent, piece, nats, ends] = tree[node], kind = way.has(node) ? "beam-way" : ends || alive.has(node) ? "beam-kept" : "beam-dropped";
+    const from = where.get(parent);
+    if (from) lines[way.has(node) ? "push" : "unshift"](rule(`beam-line ${kind}`, from[0], from[1] + BOX / 2, x, y - BOX / 2));
+    boxes.push(rect(`beam-box ${kind}${ends ? " beam-end" : ""}`, x - column / 2 + 6, y - BOX / 2, column - 12, BOX, { rx: ends ? 14 : 5 }),
+      text(`beam-piece ${kind}`, x - column / 2 + 13, y + 5, ends ? "end" : piece), text(`beam-share ${kind}`, x + column / 2 - 12, y + 5, fixed(Math.exp(nats), 2), { text_anchor: "end" }));
+  }
+  picture.setAttribute("viewBox", `0 0 ${WIDE} ${rows.length * TALL - TALL + BOX + 4}`);
+  picture.replaceChildren(...lines, ...boxes);
+}
+
+const tell = ({ found }) => ` ${found.length} ${found.length === 1 ? "sentence" : "sentences"} finished; the best has ${fixed(found[0].score, 2)}.`;
+
+export default machine({ name: "beam", label: "A beam as a tree", data: ["sentences", "people", "meanings", "trees", "widest", "longest", "penalties"],
+  settings: ["sentence", "width", "penalty"], prepare, stage, controls, compute, show, tell,
+  fits: { sentence: (v, s, { sentences }) => Number.isInteger(v) && v >= 0 && v < sentences.length } });

@@ -1,0 +1,78 @@
+"""A beam as a tree: the search is the library's, at every width and penalty."""
+
+from functools import cache
+
+import pytest
+import torch
+from traitlets import TraitError
+
+from attnbook import translators
+from attnbook.machines import BeamTree
+from attnbook.machines.beam_tree import LONGEST, PENALTIES
+from attnlab import Translator
+from attnlab.tasks import detokenize, tokenize
+
+SENTENCES = ["the black cat slept", "my friend often eats a red apple"]
+
+
+@cache
+def model() -> Translator:
+    """The trained translator of toy French."""
+    return translators.translator("live_translator_additive")
+
+
+def make(text: str = SENTENCES[0], **settings) -> BeamTree:
+    given = {"sentences": [text, SENTENCES[1]], "people": [text, "mon ami mange"], "widest": 4}
+    return BeamTree(model(), **given | {"sentence": 1, "title": "A beam"} | settings)
+
+
+SETTINGS = [
+    {"width": 2, "penalty": 2.0},
+    {"width": 1},
+    {"sentence": 0, "width": 3, "penalty": 0.0},
+    {"sentence": 0, "penalty": 1.4},
+]
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.6, 2.0])
+@pytest.mark.parametrize("width", [1, 2, 4])
+def test_what_is_found_is_what_the_translator_finds(width, penalty):
+    translator, machine = model(), make(penalty=penalty, width=width)
+    for sentence, text in enumerate(machine.sentences):
+        machine.sentence = sentence
+        found = machine.compute()["found"]
+        ids = torch.tensor([translator.source_vocab.encode(tokenize(text))])
+        options = {"beam_size": width, "length_penalty": penalty, "n_best": 1}
+        want = translator.model.beam(ids, None, LONGEST, **options)
+        assert found[0]["total"] == pytest.approx(want.scores[0, 0].item(), abs=1e-3)
+        words = translator.target_vocab.decode(want.tokens[0, 0])
+        assert found[0]["text"].removesuffix(" …").split() == detokenize(words).split()
+
+
+def test_a_row_has_no_more_than_the_finished_leave_room_for():
+    for settings in SETTINGS:
+        machine = make(**settings)
+        tree, rows = machine.trees[machine.sentence], machine.compute()["rows"]
+        ended = 0
+        for before, row in zip([[0], *rows], rows, strict=False):
+            assert len(row) <= machine.width - ended
+            assert {tree[node][0] for node in row} <= set(before)
+            ended += sum(bool(tree[node][3]) for node in row)
+
+
+def test_a_penalty_prefers_longer_sentences():
+    machine = make()
+    lengths = []
+    for penalty in (PENALTIES[0], PENALTIES[-1]):
+        machine.penalty = penalty
+        lengths.append(machine.compute()["found"][0]["length"])
+    assert lengths[0] <= lengths[1]
+
+
+def test_a_person_must_have_translated_each():
+    with pytest.raises(ValueError, match="people"):
+        BeamTree(model(), sentences=SENTENCES, people=["un"])
+    with pytest.raises(TypeError, match="translator: expected a Translator"):
+        BeamTree("a model", sentences=SENTENCES, people=SENTENCES)
+    with pytest.raises(TraitError, match="width: expected 1 to 4, got 5"):
+        make().width = 5
