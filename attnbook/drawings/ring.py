@@ -1,146 +1,77 @@
-"""Chapter 14: keys and values travel round a ring of devices, under a causal mask."""
+"""Chapter 14c: four tokens on two devices, as the query of the last one meets them."""
 
 from attnbook.drawings.drawing import Drawing
-from attnbook.drawings.sheet import NARROW, Sheet
-from attnlab.parallel.placement import shards
+from attnbook.drawings.sheet import NARROW, WIDE, Sheet, number, vector
 
-DEVICES = 4
-CHUNKS = 2 * DEVICES
-HELD = [[place for each in ranges for place in each] for ranges in shards(CHUNKS, DEVICES)]
-"""The chunks of the sequence that each device holds, an early one and a late one."""
-
-STRETCHES = [[2 * device, 2 * device + 1] for device in range(DEVICES)]
-"""The chunks when each device holds one stretch of the text."""
-
-DONE, NOW = 0.3, 0.8  # of the map of weights
-PASSED = (0, 1, 3)  # the steps round the ring that are drawn
+RAISED = ((1, 1), (2, 4))  # e to the scores of the last token's query with each key, by device
+VALUES = ((6, 10), (3, 9))
+TOKENS = ("0 and 1", "2 and 3")
 
 
-def owner(device: int, step: int) -> int:
-    """Whose keys a device has in hand at a step: those that came from `step` places back."""
-    return (device - step) % DEVICES
+def part(device: int) -> tuple[float, float]:
+    """The sum of the exponentials, and the output, of one device's keys alone."""
+    total = sum(RAISED[device])
+    pairs = zip(RAISED[device], VALUES[device], strict=True)
+    return total, sum(weight * value for weight, value in pairs) / total
 
 
-def squares(device: int, step: int) -> list[tuple[int, int]]:
-    """The chunks of queries and of keys that a device compares at a step."""
-    keys = HELD[owner(device, step)]
-    return [(query, key) for query in HELD[device] for key in keys if key <= query]
+def joined() -> float:
+    """The output of both parts."""
+    (a, first), (b, second) = part(1), part(0)
+    return (a * first + b * second) / (a + b)
 
 
-def work(held: list[list[int]]) -> list[int]:
-    """How many squares of scores each device computes in all: a chunk's own and those before."""
-    return [sum(query + 1 for query in chunks) for chunks in held]
-
-
-def shared(held: list[list[int]]) -> Sheet:
-    """Who computes which rows of the map of scores, and how much that is."""
-    sheet = Sheet(NARROW, 370, 13)
-    wide, gap = 78, 9
-    counts = work(held)
-    for device, (chunks, count) in enumerate(zip(held, counts, strict=True)):
-        x = device * (wide + gap)
-        sheet.text(x + wide / 2, 9, f"device {device + 1}", style="d-bold")
-        sheet.item("query", x, 22, wide, 26, _chunks(chunks))
-        sheet.bar(x, 58, wide, 14, count / max(work(STRETCHES)))
-        sheet.text(x + wide / 2, 86, f"{count} squares", "weight", size=12.5)
-    owners = {chunk: device for device, chunks in enumerate(held) for chunk in chunks}
-    side, left, top = 26, 64, 134
-    _axes(sheet, left, top, side)
-    for query in range(CHUNKS):
-        for key in range(CHUNKS):
-            x, y = left + key * side, top + query * side
-            if key > query:
-                sheet.hidden(x, y, side, side)
+def travel(narrow: bool) -> Sheet:
+    """Two devices, two steps: queries stay where they are, keys and values change hands."""
+    sheet = Sheet(NARROW, 306, 13) if narrow else Sheet(WIDE, 306, 15)
+    half = sheet.width / 2
+    middles = (76, sheet.width - 76) if narrow else (200, sheet.width - 160)
+    wide, tag = (152, 66) if narrow else (250, 130)
+    small = 12 if narrow else None
+    for device, x in enumerate(middles):
+        sheet.text(x, 9, f"device {device}", style="d-bold")
+    for step, top in enumerate((28, 162)):
+        sheet.text(
+            0, top + (0 if narrow else 22), f"step {step + 1}", anchor="start", style="d-muted"
+        )
+        for device, x in enumerate(middles):
+            left, owner = x - wide / 2, (device - step) % 2
+            sheet.item("query", left, top + 10, wide, 24, f"queries {TOKENS[device]}")
+            style = "d-new" if step else "d-box"
+            keys, values = f"keys {vector(RAISED[owner])}", f"values {vector(VALUES[owner])}"
+            sheet.item("key", left, top + 42, tag, 28, keys, size=small, style=style)
+            rest = wide - tag - 4
+            sheet.item("value", left + tag + 4, top + 42, rest, 28, values, size=small, style=style)
+            if device:
+                total, output = part(owner)
+                found = f"sum {number(total)}, output {number(output)}"
+                sheet.text(x, top + 86, found, "weight", style="d-bold")
             else:
-                sheet.cell(x, y, side, side, DONE, str(owners[query] + 1), size=12)
-    sheet.text(0, 362, "queries and keys by chunk; numbers name the device", anchor="start",
-               style="d-muted", size=12)  # fmt: skip
+                nothing = "later tokens: hidden" if step else "work of its own"
+                sheet.text(x, top + 86, nothing, style="d-muted")
+    inner = (middles[0] + wide / 2 + 3, middles[1] - wide / 2 - 3)
+    for near, far in (inner, inner[::-1]):
+        sheet.arrow([(near, 84), (far, 218)], "key")
+    (a, first), (b, second) = part(1), part(0)
+    sums = f"({number(a)} × {number(first)} + {number(b)} × {number(second)}) / {number(a + b)}"
+    says = f"{sums} = {number(joined())}"
+    sheet.text(half, 276, f"joined: {says}", "weight", style="d-bold")
+    sheet.text(half, 296, "as if all four keys had been in one place", style="d-muted")
     return sheet
-
-
-def frame(step: int) -> Sheet:
-    """Who has which keys, and which part of the scores is computed from them."""
-    sheet = Sheet(NARROW, 370, 13)
-    wide, gap = 78, 9
-    for device in range(DEVICES):
-        x = device * (wide + gap)
-        own, keys = HELD[device], HELD[owner(device, step)]
-        sheet.text(x + wide / 2, 9, f"device {device + 1}", style="d-bold")
-        sheet.item("query", x, 22, wide, 26, _chunks(own))
-        sheet.item("key", x, 54, wide, 26, _chunks(keys), style="d-new" if step else "d-box")
-        if step < DEVICES - 1:
-            begin, end = x + wide / 2, x + wide / 2 + wide + gap
-            if device < DEVICES - 1:
-                sheet.arrow([(begin, 82), (begin, 92), (end, 92), (end, 84)], "key", style="d-thin")
-    if step < DEVICES - 1:
-        last, first = (DEVICES - 1) * (wide + gap) + wide / 2, wide / 2
-        path = [(last, 82), (last, 99), (first - 6, 99), (first - 6, 84)]
-        sheet.arrow(path, "key", style="d-thin d-dashed")
-    _scores(sheet, step, 64, 134)
-    sheet.text(0, 362, "queries and keys by chunk; numbers name the device", anchor="start",
-               style="d-muted", size=12)  # fmt: skip
-    return sheet
-
-
-def _scores(sheet: Sheet, step: int, left: float, top: float) -> None:
-    """The map of scores: done before, computed now, still to come, hidden by the mask."""
-    side = 26
-    now = {square: device for device in range(DEVICES) for square in squares(device, step)}
-    before = {
-        square: device
-        for past in range(step)
-        for device in range(DEVICES)
-        for square in squares(device, past)
-    }
-    _axes(sheet, left, top, side)
-    for query in range(CHUNKS):
-        y = top + query * side
-        for key in range(CHUNKS):
-            x = left + key * side
-            if key > query:
-                sheet.hidden(x, y, side, side)
-            elif (query, key) in now:
-                sheet.cell(x, y, side, side, NOW, str(now[query, key] + 1), size=12)
-            elif (query, key) in before:
-                sheet.cell(x, y, side, side, DONE, str(before[query, key] + 1), size=12)
-            else:
-                sheet.cell(x, y, side, side, 0.0)
-
-
-def _axes(sheet: Sheet, left: float, top: float, side: float) -> None:
-    """Names and numbers of the rows and columns."""
-    sheet.text(left + CHUNKS * side / 2, top - 22, "keys", "key", size=12.5)
-    sheet.text(left - 40, top + CHUNKS * side / 2, "queries", "query", size=12.5)
-    for chunk in range(CHUNKS):
-        middle = (chunk + 0.5) * side
-        sheet.text(left + middle, top - 8, str(chunk + 1), "key", size=11.5)
-        sheet.text(left - 9, top + middle, str(chunk + 1), "query", size=11.5)
-
-
-def _chunks(held: list[int]) -> str:
-    return " and ".join(str(place + 1) for place in held)
 
 
 DRAWING = Drawing(
     name="ring",
-    title="Four devices share a text: queries stay, keys and values travel round the ring.",
+    title="Queries stay, keys and values travel, and what is found is joined.",
     description=(
-        "A text is cut into eight chunks. With one stretch for each device, the causal mask leaves "
-        "them 3, 7, 11 and 15 squares of scores. Instead device 1 holds chunks 1 and 8, device 2 "
-        "holds 2 and 7, device 3 holds 3 and 6, device 4 holds 4 and 5, and each has 9 squares. "
-        "Then the lower triangle of eight by eight squares fills in four steps: three squares a "
-        "device in the first step, two of them on the diagonal and half hidden, and two whole "
-        "squares a device in each later step."
+        "Two devices share four tokens. Device 0 has the queries, keys and values of tokens 0 and "
+        "1, device 1 those of 2 and 3. For the query of the last token the exponentials of its "
+        "scores are 1 and 1 on device 0, with values 6 and 10, and 2 and 4 on device 1, with "
+        "values 3 and 9. In step 1 device 1 finds from its own keys a sum of 6 and an output of "
+        "7. Then the keys and values change places, and in step 2 it finds a sum of 2 and an "
+        "output of 8. Device 0 has no use for what it receives: a mask hides later tokens. Joined, "
+        "the output is 6 times 7 plus 2 times 8, divided by 8: 7.25."
     ),
-    draw=lambda narrow: [shared(STRETCHES), shared(HELD), *map(frame, PASSED)],
-    says=(
-        "One stretch of the text for each device: the mask leaves the first one 3 squares and the "
-        "last one 15. Three devices would wait for the fourth.",
-        "So pair an early chunk with a late one, and each device has 9.",
-        "Each begins with its own keys, and sends its keys and values on while it computes.",
-        "Now everyone has the keys of the device before: two whole squares each. The next step is "
-        "like this one, one place further round the ring.",
-        "After four steps every query has met every key that it may see. Nobody waited, and "
-        "nobody ever held more than two parts of the keys.",
-    ),
+    draw=travel,
+    two_layouts=True,
 )

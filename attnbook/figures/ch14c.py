@@ -1,32 +1,69 @@
-"""The figure of 14c: what sharing a text costs each process."""
+"""The figures of 14c: what sharing a text gains, and three ways to share it."""
 
 import matplotlib.pyplot as plt
 
 from attnbook import recorded
+from attnbook.machines.ring_machine import RingMachine
+from attnbook.tables import Table
 
 WAYS = {True: ("zigzag", "#0072B2"), False: ("one stretch each", "#D55E00")}
 
 
 def sharing() -> None:
-    """Draw the memory of each process and its share of waiting, by how the text is dealt out."""
+    """Draw how many times as fast processes are as one, and their waiting, by how a text is cut.
+
+    A line at each bar is what the machine of the page says when nothing but arithmetic takes time.
+    """
     rows = recorded.results("parallel")["rows"]
     counts = sorted({row["processes"] for row in rows})
+    (alone,) = (row["forward_seconds"]["median"] for row in rows if row["processes"] == 1)
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 2, figsize=(5.8, 2.7), layout="constrained")
+        figure, axes = plt.subplots(1, 2, figsize=(5.8, 2.9), layout="constrained")
         for shift, (zigzag, (name, colour)) in zip((-0.2, 0.2), WAYS.items(), strict=True):
-            mine = [row for row in rows if row["zigzag"] == zigzag]
+            mine = [row for row in rows if row["zigzag"] == zigzag and row["processes"] > 1]
             places = [counts.index(row["processes"]) + shift for row in mine]
-            mib = [row["mib"]["median"] for row in mine]
+            faster = [alone / row["forward_seconds"]["median"] for row in mine]
             idle = [100 * row["forward_idle"]["median"] for row in mine]
-            for ax, values, unit in zip(axes, (mib, idle), ("", "%"), strict=True):
+            machines = [RingMachine(devices=row["processes"], zigzag=zigzag).compute()
+                        for row in mine]  # fmt: skip
+            told = [now["speed"] for now in machines]
+            waits = [100 * sum(now["idle"]) / len(now["idle"]) for now in machines]
+            for ax, values, lines, digits, unit in (
+                (axes[0], faster, told, 2, ""),
+                (axes[1], idle, waits, 0, "%"),
+            ):
                 bars = ax.bar(places, values, width=0.36, color=colour, label=name)
-                ax.bar_label(bars, [f"{v:.0f}{unit}" for v in values], fontsize=8)
-        axes[0].set_title("MiB at the peak of each", fontsize=10)
-        axes[1].set_title("waiting, of the forward pass", fontsize=10)
-        axes[1].set_ylim(0, 54)
-        axes[1].legend(fontsize=8, loc="upper left")
+                words = [f"{v:.{digits}f}{unit}" for v in values]
+                ax.bar_label(bars, words, fontsize=9, label_type="center", color="white")
+                ax.hlines(lines, [x - 0.18 for x in places], [x + 0.18 for x in places],
+                          color="#222832", linewidth=2)  # fmt: skip
+        axes[0].set_title("times as fast as one process", fontsize=10)
+        axes[1].set_title("of the time waiting, %", fontsize=10)
+        axes[0].set_ylim(0, 6)
+        axes[0].legend(fontsize=9, loc="upper left")
         for ax in axes:
-            ax.set_xticks(range(len(counts)), [str(n) for n in counts])
+            ax.set_xticks(range(1, len(counts)), [str(n) for n in counts[1:]])
             ax.set_xlabel("processes")
-        figure.suptitle("In zigzag hardly anybody waits; memory falls", fontsize=11)
+        figure.suptitle("Zigzag hardly waits, and gains more (lines: worked out)", fontsize=11)
         plt.show()
+
+
+def ways(devices: int = 8) -> Table:
+    """What a device sends in three ways to share the machine's text of 1,048,576 tokens."""
+    ring = RingMachine(devices=devices)
+    now, shape = ring.compute(), ring.shape
+    whole = now["kept"] * devices / shape["layers"]  # keys and values of a layer, in bytes
+    part = 2 * shape["head"] * ring.tokens / devices  # bytes of a head's part
+    # Queries and outputs of all heads, keys and values of theirs; an eighth of it stays at home.
+    moved = 2 * (shape["heads"] + ring.kv_heads) * part * (devices - 1) / devices
+    return Table(
+        ["way", "what travels", "each sends", "and"],
+        [
+            ["ring", "keys and values, a part at a time", f"{now['sent'] / 1e9:.2f} GB",
+             f"{now['passing'] / 1e9:.2f} GB pass through each"],
+            ["collect first", "the same, all at once", f"{now['sent'] / 1e9:.2f} GB",
+             f"{whole / 1e9:.2f} GB lie on each"],
+            ["heads for positions", "queries, keys, values, outputs", f"{moved / 1e9:.2f} GB",
+             "no more devices than heads"],
+        ],
+    )  # fmt: skip

@@ -8,8 +8,9 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from attnbook import museum, recorded
 from attnbook.drawings import mixture, online_softmax
-from attnbook.machines import AdditiveMachine, FastMemory
+from attnbook.machines import AdditiveMachine, FastMemory, RingMachine
 from attnbook.machines.online_tiles import SHIFTS
+from attnbook.machines.ring_machine import CHUNKS, SHAPE
 from booktools import bound, gates, normal_form
 
 
@@ -21,6 +22,13 @@ def unmasked(**step):
 
 # What no cell shows: by chapter, the number and the arithmetic that gives it, or a function if it
 # takes its time.
+RING = {zigzag: RingMachine(zigzag=zigzag).compute() for zigzag in (False, True)}
+SHARED = {
+    row["zigzag"]: row["forward_seconds"]["median"]
+    for row in recorded.results("parallel")["rows"]
+    if row["processes"] == 4
+}
+ALONE = recorded.results("parallel")["rows"][0]["forward_seconds"]["median"]
 ARITHMETIC = {
     "02": {"6.25": 4 + 2 + 1 / 4},
     "03": {
@@ -59,6 +67,17 @@ ARITHMETIC = {
         "384": 2 * 3 * 64,
     },
     "14": {"156": 12 + 4 * 36, "444": 12 * (36 + 1), "288": (12 * 36 + 4 * 36) / 2},
+    "14c": {
+        "137": 4 * RING[True]["kept"] / 1e9,
+        "80": SHAPE["memory"] / 1e9,
+        "16": CHUNKS,
+        "2.29": RING[False]["speed"],
+        "86": 100 * RING[False]["idle"][0],
+        "43": 100 * sum(RING[False]["idle"]) / 4,
+        "2.79": ALONE / SHARED[True],
+        "0.69": SHARED[True] / SHARED[False],
+        "1.75": RING[False]["total"] / RING[True]["total"],
+    },
     "15": {"99": 100 * (1 - 0.0125)},  # in the passive, 0.01 of the sentences have more on it
     "15b": {"0.5": 1 / 2},
     "17": {"10.8": math.log(49_152)},  # a blind guess among the pieces

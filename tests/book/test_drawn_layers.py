@@ -129,20 +129,20 @@ def test_window_reach_is_that_of_two_layers():
     assert f"reach {back} words back" in DRAWINGS["window-reach"].title
 
 
-def test_ring_counts_the_work_of_each_device_and_leaves_no_square_out():
-    causal = masks.causal(ring.CHUNKS)
-    for frame, held in enumerate((ring.STRETCHES, ring.HELD)):
-        counts = [int(causal[chunks].sum()) for chunks in held]
-        shown = [text for text in words(DRAWINGS["ring"], frame) if text.endswith(" squares")]
-        assert ring.work(held) == counts == [int(text.split()[0]) for text in shown]
-    assert counts == [9] * ring.DEVICES
-    done = [
-        square
-        for step in range(ring.DEVICES)
-        for device in range(ring.DEVICES)
-        for square in ring.squares(device, step)
-    ]
-    assert sorted(done) == [tuple(square) for square in causal.nonzero().tolist()]
+def test_ring_joins_two_parts_to_what_all_keys_give():
+    raised, values = (torch.tensor(x, dtype=torch.float64) for x in (ring.RAISED, ring.VALUES))
+    whole = raised.log().flatten().softmax(0) @ values.flatten()
+    shown, drawing = words(DRAWINGS["ring"]), DRAWINGS["ring"]
+    (joined,) = (text for text in shown if text.startswith("joined"))
+    assert float(joined.rpartition("= ")[2]) == ring.joined() == pytest.approx(float(whole))
+    for device in (0, 1):
+        found = raised[device].sum(), raised[device].log().softmax(0) @ values[device]
+        assert ring.part(device) == pytest.approx([float(x) for x in found])
+        total, output = map(number, ring.part(device))
+        assert f"sum {total}, output {output}" in shown
+        assert f"sum of {total} and an output of {output}" in drawing.description
+        lists = f"keys {vector(ring.RAISED[device])}", f"values {vector(ring.VALUES[device])}"
+        assert set(lists) <= set(shown)
 
 
 def test_the_famous_picture_has_the_weights_that_the_chapter_prints():
