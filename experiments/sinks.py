@@ -1,9 +1,9 @@
 """On what does SmolLM2-135M-Instruct rest its weight, and what makes a token the one to rest on?
 
-    python -m experiments.sinks            a minute of one core
+    python -m experiments.sinks            four minutes of one core
     python -m experiments.sinks --quick    two texts, in half a minute
 
-Sixteen texts of 96 tokens, which begin anywhere in a sentence. By layer and head: the mean weight
+A hundred texts of 96 tokens, which begin anywhere in a sentence. By layer and head: the mean weight
 on the first token, of the tokens from place 60 on. Then what makes it the first. Token 48 is
 blindfolded: it sees itself alone, in every layer, and all others read on as before. Or token 48 is
 replaced by the piece that every chat begins with, <|im_start|>. The weight on place 48 says
@@ -17,7 +17,7 @@ from attnkit import masks
 from experiments import _record as record
 from experiments import _smollm as smollm
 
-TEXTS, LENGTH, PLACE, FROM = 16, 96, 48, 60
+TEXTS, LENGTH, PLACE, FROM = 100, 96, 48, 60
 CASES = ("plain", "blindfold", "special")
 
 

@@ -123,7 +123,7 @@ def test_the_books_file_is_of_the_whole_experiment(name):
 
 
 def test_the_sizes_that_the_page_names_are_those_of_the_experiments():
-    assert recorded.results("sinks")["texts"] == sinks.TEXTS == 16
+    assert recorded.results("sinks")["texts"] == sinks.TEXTS == 100
     assert (sinks.LENGTH, sinks.PLACE) == (96, 48)
     assert recorded.results("turned")["texts"] == turned.TEXTS == 12
     assert recorded.results("dropped")["texts"] == dropped.TEXTS
