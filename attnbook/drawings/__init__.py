@@ -42,6 +42,7 @@ from attnbook.drawings import (
     tiles,
     transformer,
     translation,
+    which_state,
 )
 from attnbook.drawings.drawing import Drawing
 
@@ -57,6 +58,7 @@ DRAWINGS: dict[str, Drawing] = {
         mixture.DRAWING,
         scores.DRAWING,
         luong.WEEK,
+        which_state.DRAWING,
         lookup.ONE_QUERY,
         projections.DRAWING,
         sharpness.TEMPERATURE_DRAWING,
@@ -84,6 +86,7 @@ DRAWINGS: dict[str, Drawing] = {
         summaries.NO_ANSWER,
         summaries.READINGS,
         cache.GROWING_CACHE,
+        latent.KEPT,
         latent.DRAWING,
         phases.DRAWING,
         beams.DRAWING,

@@ -99,6 +99,31 @@ def late() -> None:
         plt.show()
 
 
+def told() -> None:
+    """Print what two translators do when the adjective that they read becomes the noun."""
+    links = {(0, 0), (1, 1), (2, 3), (3, 2)}  # as in the small black cat, le petit chat noir
+    alike = [p for p in tasks.noun_phrases() if len(p.source) == len(p.target) == 4]
+    pairs = [p for p in alike if set(p.sure) == links][::113][:100]
+    others = [
+        tasks.Pair(p.source, (p.target[0], p.target[2], *p.target[2:])) for p in pairs
+    ]  # le petit chat noir: le chat chat noir
+    print(f"the third step of {len(pairs)} phrases, the adjective read and then the noun:")
+    for name, whose in {"toy_french_additive": "Bahdanau", "toy_french_dot": "Luong"}.items():
+        model, *vocabs, _ = recorded.model(name)
+        found = []
+        for each in (pairs, others):
+            batch = tasks.collate(each, *vocabs)
+            with torch.no_grad():
+                logits = model(batch.source, batch.source_lengths, batch.target_in)
+            weights = predictions.teacher_forced_weights(model, batch)
+            found.append((weights[:, 2].argmax(-1), logits[:, 2].argmax(-1)))
+        (look, word), (other, instead) = found
+        moved, same = int(((look == 3) & (other == 2)).sum()), int((word == instead).sum())
+        print(
+            f"{whose:9} the look moves from noun to adjective {moved:3}, same word again {same:3}"
+        )
+
+
 def phrase() -> tuple[torch.Tensor, tasks.Pair]:
     """The weights (5, 4) of a trained Luong decoder that is told the right French, and the pair."""
     model, *vocabs, _ = recorded.model("toy_french_dot")

@@ -41,8 +41,8 @@ class DecoderSteps(Machine):
     """
 
     _about = (
-        "Which part is made from which is followed in your browser. The words that are read are "
-        "given, as in training."
+        "Your browser traces which part is made from which. The words that are read are given, as "
+        "in training."
     )
     _limits: ClassVar = {
         "what": lambda _: list(WHAT),

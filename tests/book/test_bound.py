@@ -7,7 +7,7 @@ import torch
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from attnbook import museum, recorded
-from attnbook.drawings import mixture, online_softmax
+from attnbook.drawings import mixture, online_softmax, which_state
 from attnbook.machines import AdditiveMachine, FastMemory, RingMachine
 from attnbook.machines.online_tiles import SHIFTS
 from attnbook.machines.ring_machine import CHUNKS, SHAPE
@@ -43,6 +43,7 @@ ARITHMETIC = {
         "0.08": mixture.CASES[2].shares["c"],
     },
     "04": {"0.995": math.tanh(3) + math.tanh(0)},
+    "04b": {"0.93": which_state.STEPS["toy_french_additive"].weights[0][3], "55": 100 - 45},
     "05": {"512": 8 * 64, "22.6": (8 * 64) ** 0.5},
     "07": {"82": 100 - 18},
     "10": {"15": 100 * (1_703_680 / 1_482_624 - 1)},
@@ -64,6 +65,7 @@ ARITHMETIC = {
         "3.81": 2 * 128 * 128 * 61 * 2 / 2**20,
         "57": 2 * 128 * 128 / 576,
         "576": 512 + 64,
+        "32,768": 2 * 128 * 128,
         "384": 2 * 3 * 64,
     },
     "14": {"156": 12 + 4 * 36, "444": 12 * (36 + 1), "288": (12 * 36 + 4 * 36) / 2},

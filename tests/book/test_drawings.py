@@ -38,14 +38,17 @@ from attnbook.drawings import (
     summaries,
     surprises,
     translation,
+    which_state,
 )
 from attnbook.drawings.drawing import HERE, Drawing, style_sheet
 from attnbook.drawings.sheet import Sheet, number, vector
+from attnbook.figures import ch13b
 from attnkit import LuongAttention
 from attnkit.viz import palette
 from attnkit.viz.palette import ROLES, contrast
 from attnlab import Translator, metrics
-from attnlab.tasks import detokenize, tatoeba, tokenize
+from attnlab.decoding.predictions import teacher_forced_weights
+from attnlab.tasks import Pair, collate, detokenize, tatoeba, tokenize
 from booktools import claims, gates, normal_form
 
 EACH = pytest.mark.parametrize("drawing", DRAWINGS.values(), ids=lambda drawing: drawing.name)
@@ -482,6 +485,18 @@ def test_week_ring_joins_the_days_of_the_canteen():
     assert [word for word in drawn if re.fullmatch(r"\w+·\w+", word)] == edges
 
 
+@torch.no_grad()
+def test_which_state_shows_what_the_recorded_models_do():
+    for name, drawn in which_state.STEPS.items():
+        model, *vocabs, _ = recorded.model(name)
+        told = [("le", word, "chat", "noir") for word in which_state.READ]
+        batch = collate([Pair(which_state.SOURCE, target) for target in told], *vocabs)
+        weights = teacher_forced_weights(model, batch)[:, 2]  # of the look after the word
+        assert np.allclose(weights, drawn.weights, atol=0.005)
+        best = model(batch.source, batch.source_lengths, batch.target_in)[:, 2].argmax(-1)
+        assert tuple(vocabs[1].decode([word])[0] for word in best.tolist()) == drawn.writes
+
+
 def test_three_scores_are_those_of_luong_attention():
     query, key = (torch.tensor([vector]).float() for vector in (scores.QUERY, scores.KEY))
     learned = {
@@ -528,6 +543,16 @@ def test_the_latent_gives_the_scores_of_the_example_both_ways(capsys):
     assert lines == [scores, scores]
     drawn = words(DRAWINGS["latent-two-ways"])
     assert [drawn.count(f"= {score}") for score in scores] == [2, 2]
+
+
+def test_a_token_leaves_what_the_machine_counts():
+    """Of Llama's sizes, in 16 and in 4 bits, and of DeepSeek-V3's; LLaMA 7B has a head for each."""
+    llama = {"model": 0, "form": "groups"}
+    deepseek = {"model": 1, "form": "latent"}
+    settings = (llama | {"form": "heads"}, llama, llama | {"bits": 4}, deepseek)
+    for way, one in zip(latent.WAYS, settings, strict=True):
+        counted = ch13b.tiles(title="Tiles", **one).compute()["bytes"]
+        assert way.kib == counted / 1024 / ch13b.MODELS[one["model"]]["layers"]
 
 
 def test_growing_cache_shows_the_example(capsys):
