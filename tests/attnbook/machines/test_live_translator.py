@@ -11,12 +11,13 @@ import traitlets as t
 from safetensors.torch import load
 from traitlets import TraitError
 
-from attnbook import recorded, widgets
+from attnbook import recorded, translators, widgets
 from attnbook.machines import LiveTranslator, QueryPlane
 from attnbook.machines.live_translator import page, shown
 from attnbook.machines.live_translator.weights import payload
 from attnlab import Translator, tasks
 from attnlab.training.quantization import pack, quantize, round_to_eight_bits, unpack
+from booktools.address import ROOT
 
 PAIRS = tasks.toy_french(300)
 KINDS = {
@@ -584,3 +585,24 @@ def test_a_model_rounded_twice_is_the_model_rounded_once():
 def test_what_cannot_be_rounded_is_refused(weight, error, message):
     with pytest.raises(error, match=message):
         quantize(weight)
+
+
+def test_the_page_says_what_each_way_of_looking_is_worth():
+    """What the page that translates says of its first sentences, and of those that fail."""
+    translator = Translator.load(translators.REAL_MODELS["Transformer"])
+    five = list(translators.RIGHT_SENTENCES)
+
+    def say(first: int, last: int) -> list[str]:
+        with shown.without_heads(translator.model, list(range(first, last))):
+            return [one.text for one in translator.translate(five, max_len=30)]
+
+    own = say(0, 0)
+    back, english, both = say(12, 24), say(0, 12), say(24, 36)
+    assert back[0] == own[0].replace("tu veux", "vous voulez")
+    assert english[0] == "je ne veux pas ce que vous voulez."
+    assert set(both) == {"les choses se sont en train de faire du mal."}
+    page = (ROOT / "translate.md").read_text("utf8")
+    said = [translator(text) for text in
+            ("I would like a croissant.", "Where is the nearest train station?")]  # fmt: skip
+    for french in (english[0], both[0], said[0].split()[-1], said[1]):
+        assert french.strip(".?") in page
