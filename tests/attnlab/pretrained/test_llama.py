@@ -19,6 +19,7 @@ from attnlab.pretrained import published
 from attnlab.pretrained.gguf_file import read_gguf
 from attnlab.pretrained.tokenizer import TEMPLATES, build_tokenizer
 from tests.attnlab.llama_by_hand import llama
+from tests.refusals.wrong_calls import assert_line_refused, table
 
 gguf = pytest.importorskip("gguf")
 E, H, KV, D, HIDDEN, LAYERS, V = 32, 4, 2, 8, 32, 2, 27
@@ -99,32 +100,13 @@ def test_every_form_is_what_its_weights_compute_by_hand(config, made, by_hand):
     assert (model.output.weight is model.embedding.weight) is made.get("tied", True)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"rope_scaling": {"rope_type": "linear", "factor": 2.0}}, "rope_scaling: expected"),
-        ({"rope_scaling": {"type": "yarn", "factor": 2.0}}, "rope_scaling: expected"),
-        ({"rope_parameters": {"rope_type": "llama3", "factor": 8.0}}, "rope_parameters: expected"),
-        ({"rope_parameters": {"partial_rotary_factor": 0.5}}, "rope_parameters: expected"),
-        ({"partial_rotary_factor": 0.5}, "partial_rotary_factor: expected"),
-        ({"rope_interleaved": True}, "rope_interleaved: expected False"),
-        ({"hidden_act": "tanh"}, "hidden_act: expected one of"),
-        ({"attn_logit_softcapping": 50.0}, "attn_logit_softcapping: expected no such setting"),
-        ({"logits_scaling": 8.0}, "logits_scaling: expected no such setting"),
-        ({"num_local_experts": 8}, "num_local_experts: expected no such setting"),
-        ({"layer_types": ["sliding_attention"]}, "layer_types: expected 2 kinds, one for each"),
-        ({"quantization_config": {"bits": 4}}, "quantization_config: expected no such setting"),
-        ({"auto_map": {"AutoModel": "mine.Model"}}, "auto_map: expected no such setting"),
-        ({"hidden_size": None}, "config: expected a setting hidden_size"),
-        ({"tie_word_embeddings": False}, "tensors: expected one named lm_head.weight"),
-        ({"attention_bias": True}, r"tensors: expected one named .*q_proj.bias"),
-        ({"num_hidden_layers": 1}, "tensors: expected no more .*model.layers.1"),
-        ({"intermediate_size": 16}, "weights: expected those of this model"),
-    ],
-)
-def test_what_a_llama_has_not_is_refused_by_name(change, message):
-    with pytest.raises(ValueError, match=message):
-        pretrained.llama_model(weights(), CONFIG | change)
+def llama_with(**changes):
+    return pretrained.llama_model(weights(), CONFIG | changes)
+
+
+@pytest.mark.parametrize("line", table("pretrained")["llama"])
+def test_what_a_llama_has_not_is_refused_by_name(line):
+    assert_line_refused(line, globals())
 
 
 def test_biases_and_norms_that_the_config_does_not_speak_of_are_refused():
@@ -230,35 +212,19 @@ def test_biases_and_an_own_head_come_along(tmp_path):
     assert (reader.model(tokens)[0] - expected.logits).abs().max() < 1e-4
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"general__architecture": "gemma"}, None),
-        ({"llama__rope__scaling__type": "yarn"}, "llama.rope.scaling.type: expected 'none'"),
-        ({"llama__rope__dimension_count": 4}, "llama.rope.dimension_count: expected 8"),
-        ({"llama__expert_count": 8}, "llama.expert_count: expected 0"),
-        ({"llama__logit_scale": 0.5}, "llama.logit_scale: expected no such setting"),
-        ({"llama__attention__head_count_kv": [1, 2]}, "num_key_value_heads: expected one number"),
-        ({"tokenizer__ggml__model": "llama"}, "tokenizer.ggml.model: expected one of 'gpt2'"),
-        ({"tokenizer__ggml__pre": "qwen2"}, "tokenizer.ggml.pre: expected one of"),
-        ({"tokenizer__ggml__merges": ["a z"]}, "tokenizer.ggml.merges: expected pairs"),
-        ({"tokenizer__ggml__merges": None}, "tokenizer.ggml.merges: expected a list of strings"),
-        ({"tokenizer__ggml__tokens": ["a"] * V}, "tokenizer.ggml.tokens: expected every token"),
-        ({"tokenizer__ggml__token_type": [1]}, "tokenizer.ggml.token_type: expected 27"),
-        ({"tokenizer__ggml__add_space_prefix": True}, "add_space_prefix: expected False"),
-        ({"llama__block_count": 3}, "tensors: expected one named model.layers.2"),
-        ({"llama__embedding_length": None}, "config: expected a setting hidden_size"),
-    ],
-)
-def test_a_gguf_file_that_asks_for_something_else_is_refused_by_name(tmp_path, changes, message):
-    path = write(tmp_path / "small.gguf", weights(), header(**changes))
-    if message is None:  # the writer writes the architecture itself
-        content = path.read_bytes().replace(
-            b"\x05\0\0\0\0\0\0\0llama", b"\x05\0\0\0\0\0\0\0gemma", 1
-        )
-        path.write_bytes(content)
-        message = "general.architecture: expected one of 'llama', got 'gemma'"
-    with pytest.raises(ValueError, match=message):
+@pytest.mark.parametrize("line", table("pretrained")["gguf"])
+def test_a_gguf_file_that_asks_for_something_else_is_refused_by_name(tmp_path, line):
+    def file_with(**changes):
+        pretrained.from_folder(write(tmp_path / "small.gguf", weights(), header(**changes)))
+
+    assert_line_refused(line, {"file_with": file_with})
+
+
+def test_a_gguf_file_of_another_architecture_is_refused(tmp_path):
+    path = write(tmp_path / "small.gguf", weights())  # the writer writes the architecture itself
+    named = [b"\x05\0\0\0\0\0\0\0" + name for name in (b"llama", b"gemma")]
+    path.write_bytes(path.read_bytes().replace(*named, 1))
+    with pytest.raises(ValueError, match=r"architecture: expected one of 'llama', got 'gemma'"):
         pretrained.from_folder(path)
 
 
@@ -399,31 +365,9 @@ def test_generating_is_the_argmax_repeated_up_to_the_stop(small):
     assert small.generate("ab", 9, temperature=2.0, top_k=1) == small.generate("ab", 9)
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda r: r.read(""), ValueError, "texts: expected at least one token"),
-        (lambda r: r.read([]), ValueError, "texts: expected at least one token"),
-        (lambda r: r.read("a" * 41), ValueError, "texts: expected at most 40 tokens"),
-        (lambda r: r.read("a\ud800"), ValueError, r"texts\[0\]: expected text that .* at 1"),
-        (lambda r: r.read(3), TypeError, "not iterable"),
-        (lambda r: r.generate(""), ValueError, "prompt: expected at least one token"),
-        (lambda r: r.generate("\udfff", 1), ValueError, "prompt: expected text that"),
-        (lambda r: r.generate(["a"]), TypeError, "prompt: expected a string"),
-        (lambda r: r.generate("a" * 30, 11), ValueError, "expected at most 40 tokens, .* got 41"),
-        (lambda r: r.generate("a", 0), ValueError, "max_new_tokens: expected an int of at least 1"),
-        (lambda r: r.generate("a", 2, seed="a"), TypeError, "seed: expected an int"),
-        (lambda r: r.chat([]), ValueError, "messages: expected at least one message"),
-        (lambda r: r.chat(3), TypeError, "messages: expected a string, or a list"),
-        (lambda r: r.chat(["a"]), TypeError, r"messages\[0\]: expected a dict of role"),
-        (lambda r: r.chat([{"role": "x", "content": "a"}]), ValueError, "role: expected one of"),
-        (lambda r: r.chat([{"role": "user", "content": 3}]), TypeError, "content: expected a str"),
-        (lambda r: r.chat("\ud800"), ValueError, r"messages\[1\] content: expected text that"),
-    ],
-)
-def test_a_wrong_call_is_refused(small, call, error, message):
-    with pytest.raises(error, match=message):
-        call(small)
+@pytest.mark.parametrize("line", table("pretrained")["reader"])
+def test_a_wrong_call_is_refused(small, line):
+    assert_line_refused(line, {"small": small})
 
 
 def test_a_model_without_a_known_chat_says_so(tmp_path):

@@ -14,6 +14,7 @@ from torch import nn
 from attnlab import pretrained
 from attnlab.pretrained import published
 from attnlab.transformer import LanguageModel
+from tests.refusals.wrong_calls import assert_line_refused, table
 
 TEXTS = [
     "The animal didn't cross the street because it was too tired.",
@@ -384,24 +385,15 @@ def test_without_tokenizers_it_says_so(monkeypatch, bert_folder):
     assert not pretrained.available("all-MiniLM-L6-v2")
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"model_type": "t5"}, "model_type: expected one of 'bert', 'gpt2', 'llama'"),
-        ({"hidden_act": "tanh"}, "hidden_act: expected one of"),
-        ({"position_embedding_type": "relative_key"}, "position_embedding_type: expected"),
-        ({"intermediate_size": 16}, "weights: expected those of this model"),
-        ({"num_hidden_layers": 3}, "tensors: expected one named encoder.layer.2"),
-        ({"is_decoder": True}, "is_decoder: expected False"),
-        ({"add_cross_attention": True}, "add_cross_attention: expected False"),
-        ({"is_encoder_decoder": True}, "is_encoder_decoder: expected False"),
-    ],
-)
-def test_a_config_that_does_not_fit_is_refused(bert_folder, change, message):
+@pytest.mark.parametrize("line", table("pretrained")["bert"])
+def test_a_config_that_does_not_fit_is_refused(bert_folder, line):
     path = bert_folder[0] / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | change))
-    with pytest.raises(ValueError, match=message):
-        pretrained.from_folder(bert_folder[0])
+
+    def bert_with(**changes):
+        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+        pretrained.from_folder(path.parent)
+
+    assert_line_refused(line, {"bert_with": bert_with})
 
 
 GPT2_FORMS = {
@@ -427,24 +419,15 @@ def test_a_setting_of_gpt2_that_changes_the_numbers_is_honoured(gpt2_folder, for
     assert (found - logits).abs().max() < 1e-5
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"add_cross_attention": True}, "add_cross_attention: expected False"),
-        ({"is_encoder_decoder": True}, "is_encoder_decoder: expected False"),
-        ({"activation_function": "tanh"}, "activation_function: expected one of"),
-        ({"quantization_config": {"bits": 4}}, "quantization_config: expected no such setting"),
-        ({"pruned_heads": {"0": [1]}}, "pruned_heads: expected no such setting"),
-        ({"logit_softcap": 30.0}, "logit_softcap: expected no such setting"),
-        ({"n_head": None}, "config: expected a setting n_head"),
-        ({"n_inner": 16}, "weights: expected those of this model"),
-    ],
-)
-def test_a_setting_of_gpt2_that_is_not_known_is_refused(gpt2_folder, change, message):
+@pytest.mark.parametrize("line", table("pretrained")["gpt2"])
+def test_a_setting_of_gpt2_that_is_not_known_is_refused(gpt2_folder, line):
     folder, tensors = gpt2_folder
-    config = json.loads((folder / "config.json").read_text()) | change
-    with pytest.raises(ValueError, match=message):
-        pretrained.gpt2_model(tensors, config)
+    config = json.loads((folder / "config.json").read_text())
+
+    def gpt2_with(**changes):
+        pretrained.gpt2_model(tensors, config | changes)
+
+    assert_line_refused(line, {"gpt2_with": gpt2_with})
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from safetensors.torch import save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from attnlab import pretrained
+from tests.refusals.wrong_calls import assert_line_refused, table
 
 SIZES = {
     "vocab_size": 11, "hidden_size": 12, "intermediate_size": 10, "num_hidden_layers": 6,
@@ -125,32 +126,13 @@ def test_a_window_that_is_not_used_is_none():
         pretrained.llama_model(tensors, qwen | {"use_sliding_window": True})
 
 
-REFUSED = {
-    "scaled positions": (
-        {"rope_scaling": {"rope_type": "linear", "factor": 8.0}},
-        "rope_scaling: expected positions as they are, of rope_type 'default', got .*linear",
-    ),
-    "a cap": ({"attn_logit_softcapping": 50.0}, "attn_logit_softcapping: expected no such setting"),
-    "a cap on logits": ({"final_logit_softcapping": 30.0}, "final_logit_softcapping: expected no"),
-    "both ways": ({"use_bidirectional_attention": True}, "use_bidirectional_attention: expected"),
-    "other layers": (
-        {"layer_types": ["chunked_attention"] * 6},
-        "layer_types: expected one of 'full_attention', 'sliding_attention', got 'chunked",
-    ),
-    "too few layers": ({"layer_types": ["full_attention"]}, "layer_types: expected 6 kinds"),
-    "no window": ({"sliding_window": None}, "sliding_window: expected a number"),
-    "no scale": ({"query_pre_attn_scalar": None}, "a setting query_pre_attn_scalar"),
-    "a pattern that is not Gemma's": (
-        {"model_type": "llama"}, "query_pre_attn_scalar: expected no such"
-    ),
-    "shared keys": ({"num_kv_shared_layers": 2}, "num_kv_shared_layers: expected no such setting"),
-}  # fmt: skip
+def gemma_with(**changes):
+    return pretrained.llama_model(gemma(), PUBLISHED | changes)
 
 
-@pytest.mark.parametrize(("more", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_is_missing_is_named(more, message):
-    with pytest.raises(ValueError, match=message):
-        pretrained.llama_model(gemma(), PUBLISHED | more)
+@pytest.mark.parametrize("line", table("pretrained")["gemma"])
+def test_what_is_missing_is_named(line):
+    assert_line_refused(line, globals())
 
 
 def test_a_folder_is_read_and_one_of_another_kind_says_what_it_lacks(tmp_path):
