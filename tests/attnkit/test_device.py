@@ -66,11 +66,8 @@ def test_naming_the_backend_leaves_stderr_alone():
     assert (done.stdout, done.stderr) == ("none\n", "")
 
 
-def test_attnkit_runs_the_fused_kernel_unless_weights_are_asked_for():
+def test_where_weights_are_asked_for_no_kernel_runs():
     x = torch.randn(2, 16, 8)
-    assert (
-        device.sdpa_backend(lambda: attnkit.scaled_dot_product_attention(x, x, x)) == "flash (CPU)"
-    )
     explicit = device.sdpa_backend(
         lambda: attnkit.scaled_dot_product_attention(x, x, x, need_weights=True)
     )

@@ -356,18 +356,6 @@ def test_masked_softmax_of_one_dimension():
     )
 
 
-def test_dot_scores():
-    q, k = randn(2, 3, 4), randn(5, 4)
-    close(functional.dot_scores(q, k), torch.einsum("bld,sd->bls", q, k))
-    close(functional.dot_scores(q, k, scale=-0.5), -0.5 * torch.einsum("bld,sd->bls", q, k))
-
-
-def test_general_scores():
-    q, k, w = randn(2, 3, 4), randn(2, 5, 6), randn(4, 6)
-    close(functional.general_scores(q, k, w), torch.einsum("bld,de,bse->bls", q, w, k))
-    close(functional.general_scores(q, k[..., :4], torch.eye(4).double()), q @ k[..., :4].mT)
-
-
 def test_additive_scores_one_number_at_a_time():
     q, k, v = randn(2, 3), randn(4, 3, seed=1), randn(3, seed=2)
     expected = torch.tensor(
@@ -390,9 +378,12 @@ def test_concat_scores_equal_the_concatenation():
 
 
 def test_dot_and_general_scores_take_any_leading_dims():
-    q, k, w = randn(2, 1, 3, 4), randn(3, 5, 4, seed=1), randn(4, 4, seed=2)
-    close(functional.dot_scores(q, k, scale=0.5), torch.einsum("abqe,bke->abqk", q, k) / 2)
-    close(functional.general_scores(q, k, w), torch.einsum("abqe,ef,bkf->abqk", q, w, k))
+    q, k, w = randn(2, 1, 3, 4), randn(3, 5, 4, seed=1), randn(4, 6, seed=2)
+    dots = torch.einsum("abqe,bke->abqk", q, k)
+    close(functional.dot_scores(q, k), dots)
+    close(functional.dot_scores(q, k, scale=-0.5), -dots / 2)
+    wide = randn(3, 5, 6, seed=3)
+    close(functional.general_scores(q, wide, w), torch.einsum("abqe,ef,bkf->abqk", q, w, wide))
 
 
 def test_attend_takes_a_mask_of_the_leading_dims_of_both():

@@ -70,13 +70,6 @@ def test_sliding_window(query_len, key_len, window, offset, causal):
     assert torch.equal(mask, expected)
 
 
-def test_window_counts_the_query_itself():
-    assert torch.equal(masks.sliding_window(4, window=1), torch.eye(4).bool())
-    assert masks.sliding_window(9, window=3).sum(-1).tolist() == [1, 2] + 7 * [3]
-    assert masks.sliding_window(9, window=3, causal=False)[4].sum() == 5
-    assert torch.equal(masks.sliding_window(4, window=4), masks.causal(4))
-
-
 @given(lengths, st.data())
 def test_prefix(length, data):
     prefix_len = data.draw(st.integers(0, length))

@@ -202,15 +202,6 @@ def test_a_mask_can_be_made_of_a_length_that_is_traced():
     assert torch.equal(traced(torch.zeros(1, 4, 2)), masks.causal(4))
 
 
-@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2])
-def test_a_dtype_that_cannot_be_computed_with_is_named(dtype):
-    x = torch.zeros(1, 2, 4, dtype=dtype)
-    with pytest.raises(TypeError, match=r"query: expected .*float.*, got torch\.float8"):
-        scaled_dot_product_attention(x, x, x)
-    with pytest.raises(TypeError, match=r"scores: expected .*float.*, got torch\.float8"):
-        functional.masked_softmax(x)
-
-
 def test_a_padding_mask_can_be_made_where_the_model_is():
     assert masks.padding([2, 1], device="meta", max_len=3).is_meta
     assert masks.padding(torch.tensor([2, 1]), device="cpu").tolist() == [

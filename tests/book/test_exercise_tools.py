@@ -14,19 +14,16 @@ LAYER = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
 OURS = attnkit.MultiHeadAttention(8, 2)
 
 
-@pytest.mark.parametrize(
-    "function, name",
-    [
-        (lambda x: F.scaled_dot_product_attention(x, x, x), "scaled_dot_product_attention"),
-        (lambda x: MULTIHEAD(x, x, x)[0], "multi_head_attention_forward"),
-        (lambda x: MULTIHEAD.eval()(x, x, x)[0], "multi_head_attention"),
-        (lambda x: LAYER.train()(x), "multi_head_attention_forward"),
-        (lambda x: attnkit.masks.causal(4), "attnkit.masks.causal"),
-        (lambda x: attnkit.masked_softmax(x), "attnkit.functional.masked_softmax"),
-        (lambda x: OURS(x).output, "attnkit."),
-        (lambda x: [attnkit.masked_softmax(y) for y in [x]], "attnkit.functional.masked_softmax"),
-    ],
-)
+@pytest.mark.parametrize("function, name", [
+    (lambda x: F.scaled_dot_product_attention(x, x, x), "scaled_dot_product_attention"),
+    (lambda x: MULTIHEAD(x, x, x)[0], "multi_head_attention_forward"),
+    (lambda x: MULTIHEAD.eval()(x, x, x)[0], "multi_head_attention"),
+    (lambda x: LAYER.train()(x), "multi_head_attention_forward"),
+    (lambda x: attnkit.masks.causal(4), "attnkit.masks.causal"),
+    (lambda x: attnkit.masked_softmax(x), "attnkit.functional.masked_softmax"),
+    (lambda x: OURS(x).output, "attnkit."),
+    (lambda x: [attnkit.masked_softmax(y) for y in [x]], "attnkit.functional.masked_softmax"),
+])  # fmt: skip
 def test_what_is_ready_made_is_refused_by_name_and_only_within(function, name):
     with torch.no_grad():
         function(X)
@@ -105,19 +102,14 @@ def raises(_):
     raise ValueError("no")
 
 
-@pytest.mark.parametrize(
-    "answer, said",
-    [
-        (lambda x: x, "right."),
-        (lambda x: -x, "not yet. Wrong way."),
-        (lambda x: ..., "no answer yet."),
-        (raises, "not yet. It raised ValueError: no"),
-        (
-            lambda x: attnkit.masked_softmax(X),
-            "not yet. It calls a ready-made function: attnkit.functional.masked_softmax.",
-        ),
-    ],
-)
+@pytest.mark.parametrize("answer, said", [
+    (lambda x: x, "right."),
+    (lambda x: -x, "not yet. Wrong way."),
+    (lambda x: ..., "no answer yet."),
+    (raises, "not yet. It raised ValueError: no"),
+    (lambda x: attnkit.masked_softmax(X),
+     "not yet. It calls a ready-made function: attnkit.functional.masked_softmax."),
+])  # fmt: skip
 def test_a_check_prints_one_line_and_returns_nothing(answer, said, capsys):
     @checker(7)
     def check(answer):

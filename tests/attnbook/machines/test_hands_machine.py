@@ -59,10 +59,3 @@ def test_an_angle_is_new_where_no_distance_of_training_comes_near():
 def test_squeezed_by_four_a_text_of_four_times_the_length_shows_nothing_new():
     assert any(make(query=60).compute()["new"])
     assert not any(any(make(query=far, squeeze=4).compute()["new"]) for far in range(61))
-
-
-def test_its_picture_and_words_hold_no_measured_number():
-    data, metadata = make(title="B")._repr_mimebundle_()
-    assert data["text/plain"] == metadata["image/png"]["alt"]
-    assert data["text/plain"].startswith("B. 8 clocks")
-    assert data["image/png"]

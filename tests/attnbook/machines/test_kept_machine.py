@@ -41,10 +41,3 @@ def test_an_unknown_number_never_reaches_the_page():
     assert "parameters" not in models["gpt-4"]
     assert "window" not in models["gpt-3"]["layers"][1]
     assert None not in [value for model in models.values() for value in model.values()]
-
-
-def test_its_picture_says_what_is_unknown():
-    data, metadata = make(title="Kept")._repr_mimebundle_()
-    assert data["text/plain"] == metadata["image/png"]["alt"]
-    assert data["text/plain"].startswith(f"Kept. A strip for each of {len(MODELS)} language models")
-    assert data["image/png"]

@@ -103,10 +103,3 @@ def test_both_sentences_are_obeyed_where_order_is_seen_and_get_one_answer_where_
 def test_equal_words_get_equal_outputs_without_positions():
     outputs = make(kind="none", order=[2, 0, 4, 1, 5, 3]).compute()["outputs"]
     assert outputs[1] == pytest.approx(outputs[4], abs=1e-12)
-
-
-def test_its_picture_and_words_hold_no_measured_number():
-    data, metadata = make(title="B")._repr_mimebundle_()
-    assert data["text/plain"] == metadata["image/png"]["alt"]
-    assert data["text/plain"].startswith("B. The tiles hang, them, not")
-    assert data["image/png"]

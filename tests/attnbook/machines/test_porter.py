@@ -135,10 +135,3 @@ def test_only_states_keep_the_same_bytes_and_only_the_best_read_less_than_they_k
 def test_what_is_typed_is_heard_leniently_and_up_to_48_pairs():
     assert make(said="ann7 Ben, Cid 1 x / 5 Ben  3").heard() == [("ann", 7), ("Cid", 1), None]
     assert len(make(said="A 1 " * 100).heard()) == 48
-
-
-def test_its_picture_and_words_hold_no_measured_number():
-    data, metadata = make(said="Ann 3", title="B")._repr_mimebundle_()
-    assert data["text/plain"] == metadata["image/png"]["alt"]
-    assert data["text/plain"].startswith('B. A porter is told "Ann 3"')
-    assert data["image/png"]

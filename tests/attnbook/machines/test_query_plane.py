@@ -68,10 +68,3 @@ def test_the_turned_query_is_luongs_general_score(score, turned):
     plane = QueryPlane(key, query=query[0], names=NAMES, matrix=matrix, turned=turned)
     assert plane.weights() == pytest.approx(expected.weights[0].numpy(), abs=1e-6)
     assert plane.output() == pytest.approx(expected.output[0].numpy(), abs=1e-6)
-
-
-def test_its_picture_and_words_hold_no_measured_number():
-    data, metadata = make(title="B")._repr_mimebundle_()
-    assert data["text/plain"] == metadata["image/png"]["alt"]
-    assert data["text/plain"].startswith("B. 3 keys as arrows")
-    assert data["image/png"]

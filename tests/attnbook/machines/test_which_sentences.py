@@ -95,10 +95,3 @@ def test_vectors_are_read_once_for_each_sentence():
     reader = Reader()
     found = vectors_of(reader, TEXT, "He was tired.", QUESTION)
     assert list(found) == reader.texts == [*sentences_of(TEXT), QUESTION]
-
-
-def test_its_picture_and_words_hold_no_measured_number():
-    data, metadata = make()._repr_mimebundle_()
-    assert data["text/plain"] == metadata["image/png"]["alt"]
-    assert data["text/plain"].startswith("A box. A box for a text")
-    assert make(text="").figure()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import attnkit
 from attnkit import masks
-from attnkit.efficient import flash, flash_attention, flash_with_logsumexp, online_softmax
+from attnkit.efficient import flash, flash_attention, flash_with_logsumexp
 from attnkit.efficient.online_softmax import finish, merge, online_attention, start, update
 from tests.attnkit.efficient.memory import largest_tensor
 from tests.attnkit.efficient.same import assert_same, drawn, random
@@ -285,7 +285,3 @@ def teach(query=Q, key=K, value=V, **options):
 @pytest.mark.parametrize("line", table("efficient")["flash"])
 def test_wrong_calls(line):
     assert_line_refused(line, globals())
-
-
-def test_the_step_is_the_one_that_the_module_teaches():
-    assert flash.update is online_softmax.update

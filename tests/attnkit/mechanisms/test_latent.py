@@ -164,17 +164,3 @@ def test_a_wrong_rotation_or_cache_is_named_before_the_cache_is_written(attentio
     assert cache.length == 0
     with pytest.raises(TypeError, match="cache: expected an object with update and length"):
         attention(x, cache=[])
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"num_heads": 5}, r"num_heads: expected a divisor of embed_dim \(8\), got 5"),
-        ({"latent_dim": 0}, "latent_dim: expected an int of at least 1, got 0"),
-        ({"rope_dim": -1}, "rope_dim: expected an int of at least 0, got -1"),
-        ({"scale": math.inf}, "scale: expected a finite number, got inf"),
-    ],
-)
-def test_a_size_that_does_not_fit_is_named(options, said):
-    with pytest.raises(ValueError, match=said):
-        LatentAttention(**{"embed_dim": 8, "num_heads": 2, "latent_dim": 3} | options)

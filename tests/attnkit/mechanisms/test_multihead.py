@@ -174,18 +174,14 @@ def test_starts_as_torch_does():
         ({}, {"in_proj": (24, 8), "out_proj": (8, 8)}),
         ({"num_kv_heads": 2}, {"in_proj": (16, 8), "out_proj": (8, 8)}),
         ({"num_kv_heads": 1}, {"in_proj": (12, 8), "out_proj": (8, 8)}),
-        (
-            {"kdim": 6},
-            {"query_proj": (8, 8), "key_proj": (8, 6), "value_proj": (8, 8), "out_proj": (8, 8)},
-        ),
-        (
-            {"vdim": 5, "num_kv_heads": 2},
-            {"query_proj": (8, 8), "key_proj": (4, 8), "value_proj": (4, 5), "out_proj": (8, 8)},
-        ),
+        ({"kdim": 6},
+         {"query_proj": (8, 8), "key_proj": (8, 6), "value_proj": (8, 8), "out_proj": (8, 8)}),
+        ({"vdim": 5, "num_kv_heads": 2},
+         {"query_proj": (8, 8), "key_proj": (4, 8), "value_proj": (4, 5), "out_proj": (8, 8)}),
         ({"kdim": 8, "vdim": 8}, {"in_proj": (24, 8), "out_proj": (8, 8)}),
     ],
     ids=str,
-)
+)  # fmt: skip
 @pytest.mark.parametrize("bias", [True, False])
 def test_parameters(options, shapes, bias):
     module = MultiHeadAttention(E, H, bias=bias, **options)
@@ -552,7 +548,7 @@ def test_half_precision_softmax_runs_in_float32(attention, dtype):
         (lambda **scale: SelfAttention(8, 4, **scale), 4),
     ],
     ids=["multihead", "projected", "self"],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("masked", [False, True])
 def test_a_scale_takes_the_place_of_the_usual_one(build_one, features, masked):
     x, mask = torch.randn(2, 5, 8), masks.causal(5) if masked else None

@@ -151,16 +151,23 @@ def test_no_sentence_is_shorter_than_min_len(min_len):
     assert (Chain(3, 0, end=9.0).greedy().lengths == 1).all()
 
 
-def test_a_model_without_padding_may_write_every_token_but_the_first_symbol():
-    table = torch.full((4, 4), -9.0)
-    table[3, 0] = table[0, 1] = table[1, 2] = 0.0  # 3 -> 0 -> 1 -> 2, where 2 ends
+CHAINS = {  # ids of padding, first symbol and end; which token follows which; what is written
+    "other ids": ({"pad": 5, "bos": 4, "eos": 3}, {4: 1, 1: 0, 0: 3}, [1, 0, 3]),
+    "no padding": ({"pad": None, "bos": 3, "eos": 2}, {3: 0, 0: 1, 1: 2}, [0, 1, 2]),
+}
+
+
+@pytest.mark.parametrize(("ids", "follows", "written"), CHAINS.values(), ids=CHAINS)
+def test_a_model_may_write_every_token_but_its_first_symbol_and_padding(ids, follows, written):
+    table = torch.full((V, V), -9.0)
+    for last, then in follows.items():
+        table[last, then] = 9.0
 
     def step(tokens, state):
         return Stepped(table[tokens], state, None)
 
-    options = {"pad": None, "bos": 3, "eos": 2}
-    assert greedy_search(step, None, 1, 6, **options).tokens.tolist() == [[0, 1, 2]]
-    assert beam_search(step, None, 1, 6, beam_size=3, **options).tokens.tolist() == [[0, 1, 2]]
+    assert greedy_search(step, None, 1, 9, **ids).tokens.tolist() == [written]
+    assert beam_search(step, None, 1, 9, beam_size=3, **ids).tokens.tolist() == [written]
 
 
 def test_a_finished_row_without_padding_is_filled_with_the_end():
@@ -276,22 +283,6 @@ def test_low_precision_logits_are_summed_in_float32():
     decoded = greedy_search(step, None, 1, 1)
     assert decoded.scores.dtype == torch.float32
     assert decoded.scores.item() == pytest.approx(-math.log(V), abs=1e-6)
-
-
-def test_other_ids_of_the_special_symbols():
-    table = torch.full((V, V), -9.0)
-    for last, then in ((4, 1), (1, 0), (0, 3)):
-        table[last, then] = 9.0
-
-    def step(tokens, state):
-        return Stepped(table[tokens], state, None)
-
-    ids = {"pad": 5, "bos": 4, "eos": 3}
-    for decoded in (
-        greedy_search(step, None, 1, 9, **ids),
-        beam_search(step, None, 1, 9, beam_size=2, **ids),
-    ):
-        assert decoded.tokens.tolist() == [[1, 0, 3]]
 
 
 def test_select_reaches_into_every_container():

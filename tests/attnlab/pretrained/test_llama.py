@@ -28,19 +28,11 @@ PIECES = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", *"abcdefgĠĊ12", "ab",
 PIECES += ["s", "y", "t", "m", "u", "r", "n", "i", "o"]
 MERGES = ["a b", "Ġ a", "Ġa b", "c d"]
 CONFIG = {
-    "model_type": "llama",
-    "hidden_size": E,
-    "num_attention_heads": H,
-    "num_key_value_heads": KV,
-    "num_hidden_layers": LAYERS,
-    "intermediate_size": HIDDEN,
-    "vocab_size": V,
-    "max_position_embeddings": 40,
-    "rope_theta": BASE,
-    "rms_norm_eps": EPS,
-    "tie_word_embeddings": True,
-    "eos_token_id": 2,
-}
+    "model_type": "llama", "hidden_size": E, "num_attention_heads": H, "num_key_value_heads": KV,
+    "num_hidden_layers": LAYERS, "intermediate_size": HIDDEN, "vocab_size": V,
+    "max_position_embeddings": 40, "rope_theta": BASE, "rms_norm_eps": EPS,
+    "tie_word_embeddings": True, "eos_token_id": 2,
+}  # fmt: skip
 OPTIONS = {"heads": H, "kv_heads": KV, "layers": LAYERS, "eps": EPS, "base": BASE}
 TOKENS = torch.tensor([3, 1, 4, 1, 5, 9, 2, 6])
 

@@ -20,25 +20,17 @@ from tests.attnlab.llama_by_hand import llama, rms_norm
 
 V, E = 11, 12
 LLAMA = {
-    "embed_dim": E,
-    "num_heads": 4,
-    "num_kv_heads": 2,
-    "head_dim": 4,
-    "num_layers": 2,
-    "hidden_dim": 10,
-    "activation": "silu",
-    "gated": True,
-    "norm": "rms",
-    "bias": False,
+    "embed_dim": E, "num_heads": 4, "num_kv_heads": 2, "head_dim": 4, "num_layers": 2,
+    "hidden_dim": 10, "activation": "silu", "gated": True, "norm": "rms", "bias": False,
     "dropout": 0.0,
-}
+}  # fmt: skip
 
 
 def redrawn(module):
     """Weights far from 0 and 1, so that a mix-up shows."""
     torch.manual_seed(0)
     for name, parameter in module.named_parameters():
-        nn.init.normal_(parameter, mean=float("norm" in name), std=0.4)
+        nn.init.normal_(parameter, mean=float("norm" in name or "after" in name), std=0.4)
     return module.eval()
 
 

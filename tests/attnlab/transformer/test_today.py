@@ -10,7 +10,7 @@ from torch.testing import assert_close
 from attnkit import masks
 from attnlab import training
 from attnlab.transformer import EncoderLayer, LanguageModel
-from tests.attnlab.transformer.test_forms import published
+from tests.attnlab.transformer.test_forms import published, redrawn
 
 V, E, LAYERS = 11, 12, 6
 GEMMA = {
@@ -31,14 +31,6 @@ FORMS = {
     "alibi": {"positions": "alibi", "window": (4, 1, None), "kv_from": [0, 1, 2, 0, 1, 2]},
 }
 TOKENS = torch.randint(1, V, (2, 9), generator=torch.Generator().manual_seed(0))
-
-
-def redrawn(module):
-    """Weights far from 0 and 1, so that a mix-up shows."""
-    torch.manual_seed(0)
-    for name, parameter in module.named_parameters():
-        nn.init.normal_(parameter, mean=float("norm" in name or "after" in name), std=0.4)
-    return module.eval()
 
 
 def make(**more):
