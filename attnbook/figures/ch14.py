@@ -45,7 +45,7 @@ def chest(features: int, asked: str = ASKED) -> list[list[tuple[str, float]]]:
 def drawers() -> None:
     """Draw how two trained states sort sixteen names, and what one question empties."""
     with plt.style.context("attnbook.style"):
-        figure, panels = plt.subplots(1, 2, figsize=(7.2, 3.5), layout="constrained")
+        figure, panels = plt.subplots(1, 2, figsize=(5.8, 3.1), layout="constrained")
         for ax, features in zip(panels, (4, 16), strict=True):
             boxes = chest(features)
             columns = 1 if len(boxes) <= 4 else 4
@@ -64,7 +64,7 @@ def drawers() -> None:
                 for at, (name, share) in enumerate(box):
                     ax.text(x + apart * (at + 0.5), y + tall / 2, f"{name}\n{share:.2f}",
                             ha="center",
-                            va="center", color=colour, size=10,
+                            va="center", color=colour, size=9,
                             weight="bold" if name == ASKED else "normal")  # fmt: skip
             ax.set(xlim=(-0.1, 12.1), ylim=(-0.1, 8.1))
             ax.axis("off")
@@ -136,7 +136,7 @@ def price() -> None:
         ticks = (4096, 8192, 16384, 32768)
         ax.set_xticks(ticks, [f"{n:,}" for n in ticks])
         ax.minorticks_off()
-        ax.set_title(f"{most} pairs: what is recalled, and what is kept for it")
+        ax.set_title(f"Designs that keep every pair recall all {most}")
         ax.legend(loc="lower right", fontsize=9, bbox_to_anchor=(1, 0.1))
         plt.show()
 
