@@ -63,7 +63,7 @@ class BeamTree(Machine):
         >>> from attnbook.figures import ch10
         >>> tree = ch10.beam_tree(width=1)
         >>> tree.compute()["found"][0]["text"]
-        'où était le princes?'
+        'son vieil est encore en vie.'
     """
 
     _about = "The probabilities are a real model's, computed beforehand; the search runs here."
