@@ -64,14 +64,11 @@ def test_the_usual_tests_pass_what_is_right_and_fail_what_they_look_at():
     assert museum.usual()["filled with -1e4"] == (True, True, True)
 
 
-@pytest.mark.parametrize(
-    "output, weights",
-    [
-        (torch.zeros(2, 3, 5), None),
-        (torch.full((2, 3, 4), torch.nan), None),
-        (torch.zeros(2, 3, 4), torch.full((2, 3, 3), 0.3)),
-    ],
-)
+@pytest.mark.parametrize("output, weights", [
+    (torch.zeros(2, 3, 5), None),
+    (torch.full((2, 3, 4), torch.nan), None),
+    (torch.zeros(2, 3, 4), torch.full((2, 3, 3), 0.3)),
+])  # fmt: skip
 def test_the_usual_test_fails_another_shape_no_number_and_no_sum(output, weights):
     value = torch.zeros(2, 3, 4)
     assert museum.looks_right(value, torch.full((2, 3, 3), 1 / 3), value)

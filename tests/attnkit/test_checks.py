@@ -61,17 +61,14 @@ def test_autocast_leaves_float64_alone():
     assert (narrow.dtype, wide.dtype) == (torch.bfloat16, torch.float64)
 
 
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [
-        (torch.zeros(40, 3), "Tensor of shape (40, 3)"),
-        ("a b", "str 'a b'"),
-        (2.5, "float 2.5"),
-        (nn.Linear(2, 3), "Linear(in_features=2, out_features=3, bias=True)"),
-        (range(3), "range(0, 3)"),
-        (["word"] * 90, "list ['word', 'word',"),
-    ],
-)
+@pytest.mark.parametrize(("value", "said"), [
+    (torch.zeros(40, 3), "Tensor of shape (40, 3)"),
+    ("a b", "str 'a b'"),
+    (2.5, "float 2.5"),
+    (nn.Linear(2, 3), "Linear(in_features=2, out_features=3, bias=True)"),
+    (range(3), "range(0, 3)"),
+    (["word"] * 90, "list ['word', 'word',"),
+])  # fmt: skip
 def test_a_message_names_a_large_value_in_one_short_line(value, said):
     with pytest.raises(TypeError) as caught:
         checks.integer("n", value)
@@ -81,17 +78,14 @@ def test_a_message_names_a_large_value_in_one_short_line(value, said):
     assert len(message) < 120
 
 
-@pytest.mark.parametrize(
-    ("shape", "target", "hint"),
-    [
-        ((2, 4), (2, 3, 4), " (pass mask[:, None])"),
-        ((2, 4), (2, 5, 3, 4), " (pass mask[:, None, None])"),
-        ((2, 3, 4), (2, 5, 3, 4), " (pass mask[:, None])"),
-        ((5, 4), (2, 3, 4), ""),
-        ((2, 4), (2, 4, 3), ""),
-        ((7,), (2, 3, 4), ""),
-    ],
-)
+@pytest.mark.parametrize(("shape", "target", "hint"), [
+    ((2, 4), (2, 3, 4), " (pass mask[:, None])"),
+    ((2, 4), (2, 5, 3, 4), " (pass mask[:, None, None])"),
+    ((2, 3, 4), (2, 5, 3, 4), " (pass mask[:, None])"),
+    ((5, 4), (2, 3, 4), ""),
+    ((2, 4), (2, 4, 3), ""),
+    ((7,), (2, 3, 4), ""),
+])  # fmt: skip
 def test_a_mask_that_lacks_dimensions_is_told_which(shape, target, hint):
     given = torch.ones(shape, dtype=torch.bool)
     with pytest.raises(ValueError, match="mask: expected a shape that broadcasts") as caught:

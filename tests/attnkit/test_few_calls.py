@@ -49,21 +49,18 @@ def three(*shape):
     return torch.randn(3, *shape).unbind()
 
 
-@pytest.mark.parametrize(
-    ("shape", "options", "calls", "checks"),
-    [
-        ((2, 4, 6, 8), {}, 2, 0),
-        ((2, 6, 8), {}, 18, 6),
-        ((6, 8), {}, 18, 6),
-        ((2, 4, 6, 8), {"mask": masks.causal(6)}, 20, 8),
-        ((2, 6, 8), {"mask": masks.causal(6)}, 23, 8),
-        ((2, 4, 6, 8), {"mask": masks.causal(6)[None, None]}, 20, 8),
-        ((2, 4, 6, 8), {"need_weights": True}, 20, 6),
-        ((2, 6, 8), {"need_weights": True}, 20, 6),
-        ((2, 4, 6, 8), {"mask": masks.causal(6), "need_weights": True}, 26, 8),
-        ((2, 6, 8), {"mask": masks.causal(6), "need_weights": True}, 26, 8),
-    ],
-)
+@pytest.mark.parametrize(("shape", "options", "calls", "checks"), [
+    ((2, 4, 6, 8), {}, 2, 0),
+    ((2, 6, 8), {}, 18, 6),
+    ((6, 8), {}, 18, 6),
+    ((2, 4, 6, 8), {"mask": masks.causal(6)}, 20, 8),
+    ((2, 6, 8), {"mask": masks.causal(6)}, 23, 8),
+    ((2, 4, 6, 8), {"mask": masks.causal(6)[None, None]}, 20, 8),
+    ((2, 4, 6, 8), {"need_weights": True}, 20, 6),
+    ((2, 6, 8), {"need_weights": True}, 20, 6),
+    ((2, 4, 6, 8), {"mask": masks.causal(6), "need_weights": True}, 26, 8),
+    ((2, 6, 8), {"mask": masks.causal(6), "need_weights": True}, 26, 8),
+])  # fmt: skip
 def test_a_usual_call_of_the_function(shape, options, calls, checks):
     query, key, value = three(*shape)
     assert_short(lambda: sdpa(query, key, value, **options), calls, checks)
@@ -75,17 +72,14 @@ def test_more_keys_than_queries(shape, calls):
     assert_short(lambda: sdpa(query[..., :4, :], key, value), calls, 6)
 
 
-@pytest.mark.parametrize(
-    ("build", "options", "calls", "checks"),
-    [
-        (lambda: MultiHeadAttention(16, 4), {}, 21, 5),
-        (lambda: MultiHeadAttention(16, 4), {"need_weights": True}, 26, 5),
-        (lambda: MultiHeadAttention(16, 4), {"mask": masks.causal(6)}, 30, 7),
-        (lambda: MultiHeadAttention(16, 4, num_kv_heads=2), {"mask": masks.causal(6)}, 31, 7),
-        (lambda: AdditiveAttention(16, 16, 8), {}, 26, 4),
-        (lambda: LuongAttention(16, 16), {"mask": masks.causal(6)}, 34, 6),
-    ],
-)
+@pytest.mark.parametrize(("build", "options", "calls", "checks"), [
+    (lambda: MultiHeadAttention(16, 4), {}, 21, 5),
+    (lambda: MultiHeadAttention(16, 4), {"need_weights": True}, 26, 5),
+    (lambda: MultiHeadAttention(16, 4), {"mask": masks.causal(6)}, 30, 7),
+    (lambda: MultiHeadAttention(16, 4, num_kv_heads=2), {"mask": masks.causal(6)}, 31, 7),
+    (lambda: AdditiveAttention(16, 16, 8), {}, 26, 4),
+    (lambda: LuongAttention(16, 16), {"mask": masks.causal(6)}, 34, 6),
+])  # fmt: skip
 @torch.no_grad()
 def test_a_usual_call_of_a_module(build, options, calls, checks):
     module, x = build(), torch.randn(2, 6, 16)

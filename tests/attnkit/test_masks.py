@@ -100,14 +100,11 @@ def test_adapters_mean_what_multihead_attention_means(polarity):
     assert torch.equal(weights > 0, mask)
 
 
-@pytest.mark.parametrize(
-    "build",
-    [
-        lambda device: masks.causal(3, device=device),
-        lambda device: masks.sliding_window(3, window=2, device=device),
-        lambda device: masks.prefix(3, 2, device=device),
-    ],
-)
+@pytest.mark.parametrize("build", [
+    lambda device: masks.causal(3, device=device),
+    lambda device: masks.sliding_window(3, window=2, device=device),
+    lambda device: masks.prefix(3, 2, device=device),
+])  # fmt: skip
 def test_masks_are_built_where_asked(build):
     assert build("meta").device.type == "meta"
     assert build(None).device.type == "cpu"

@@ -26,14 +26,11 @@ def test_it_is_read_from_pyproject(tmp_path):
     assert read_address(file) == Address(REPOSITORY, "https://book.example/a/")
 
 
-@pytest.mark.parametrize(
-    ("repository", "on_github", "site_path", "pip"),
-    [
-        (REPOSITORY, True, "/name/", f"git+{REPOSITORY}@main"),
-        ("https://gitlab.com/a/b", False, "/", "git+https://gitlab.com/a/b@main"),
-        ("file:///somewhere/clone", False, "/", "git+file:///somewhere/clone@main"),
-    ],
-)
+@pytest.mark.parametrize(("repository", "on_github", "site_path", "pip"), [
+    (REPOSITORY, True, "/name/", f"git+{REPOSITORY}@main"),
+    ("https://gitlab.com/a/b", False, "/", "git+https://gitlab.com/a/b@main"),
+    ("file:///somewhere/clone", False, "/", "git+file:///somewhere/clone@main"),
+])  # fmt: skip
 def test_what_follows_from_it(repository, on_github, site_path, pip):
     address = parse_address(repository)
     assert (address.on_github, address.site_path, address.pip) == (on_github, site_path, pip)

@@ -124,16 +124,13 @@ def book(prose, printed="exact 0.3728 of 512, 1e4 steps", code="STEPS = 600"):
     return new_notebook(cells=[new_code_cell(code, outputs=[output]), new_markdown_cell(prose)])
 
 
-@pytest.mark.parametrize(
-    "prose",
-    [
-        "It gets 0.3728, or 0.37, or 37% of 512 right, after 600 updates.",
-        "Three of 12 seeds, in chapter 05 and section 3.2 of a paper of 2017.",
-        "They report 26.75 {cite:p}`bahdanau2015neural`.",
-        "Of $d = 4096$ features, `x[77]` is one.",
-        "13. the thirteenth point of a list",
-    ],
-)
+@pytest.mark.parametrize("prose", [
+    "It gets 0.3728, or 0.37, or 37% of 512 right, after 600 updates.",
+    "Three of 12 seeds, in chapter 05 and section 3.2 of a paper of 2017.",
+    "They report 26.75 {cite:p}`bahdanau2015neural`.",
+    "Of $d = 4096$ features, `x[77]` is one.",
+    "13. the thirteenth point of a list",
+])  # fmt: skip
 def test_what_is_bound(prose):
     assert list(bound.unbound(book(prose))) == []
 

@@ -28,21 +28,18 @@ def test_a_sound_claim_has_no_fault_and_its_number(tmp_path):
     assert list(claims.claims(with_claim(ONE))) == list(claims.claims(nb))[:1]
 
 
-@pytest.mark.parametrize(
-    "change, said",
-    [
-        ({"number": r"three is (\d)"}, "no number in what the cell printed"),
-        ({"number": r"^\d()$"}, "no number in what the cell printed"),
-        ({"number": ""}, "has no number"),
-        ({"sentence": ""}, "has no sentence"),
-        ({"id": ""}, "has no id"),
-        ({"id": "", "sentence": ""}, "has no id and no sentence"),
-        ({"id": "01_Sum"}, "not of the form"),
-        ({"numbers": "2"}, "numbers: not a part of a claim"),
-        ({"source": "results/nowhere.json"}, "there is no results/nowhere.json"),
-        ({"source": "results/nobody.json"}, "does not name the command"),
-    ],
-)
+@pytest.mark.parametrize("change, said", [
+    ({"number": r"three is (\d)"}, "no number in what the cell printed"),
+    ({"number": r"^\d()$"}, "no number in what the cell printed"),
+    ({"number": ""}, "has no number"),
+    ({"sentence": ""}, "has no sentence"),
+    ({"id": ""}, "has no id"),
+    ({"id": "", "sentence": ""}, "has no id and no sentence"),
+    ({"id": "01_Sum"}, "not of the form"),
+    ({"numbers": "2"}, "numbers: not a part of a claim"),
+    ({"source": "results/nowhere.json"}, "there is no results/nowhere.json"),
+    ({"source": "results/nobody.json"}, "does not name the command"),
+])  # fmt: skip
 def test_a_claim_that_is_none_is_stopped(tmp_path, change, said):
     write_results(tmp_path)
     (tmp_path / "results" / "nobody.json").write_text("{}")
@@ -164,18 +161,15 @@ def test_two_claims_with_one_id_are_stopped_in_one_chapter_and_over_all(tmp_path
     assert "02_b.ipynb (2)" in fault
 
 
-@pytest.mark.parametrize(
-    "number, found",
-    [
-        (r"loss +(\S+ \(.*\))", "0.08 (0.05 to 0.11)"),
-        (r"loss.*", "loss 0.08 (0.05 to 0.11)"),
-        (r"first[\s\S]*loss +(\S+)", "0.08"),
-        (r"first$\s^the loss", None),
-        (r"^words: (.*)$", "3"),
-        (r"ZeroDivisionError: (.*)$", "1 / 0"),
-        (r"widget (\d)", None),
-    ],
-)
+@pytest.mark.parametrize("number, found", [
+    (r"loss +(\S+ \(.*\))", "0.08 (0.05 to 0.11)"),
+    (r"loss.*", "loss 0.08 (0.05 to 0.11)"),
+    (r"first[\s\S]*loss +(\S+)", "0.08"),
+    (r"first$\s^the loss", None),
+    (r"^words: (.*)$", "3"),
+    (r"ZeroDivisionError: (.*)$", "1 / 0"),
+    (r"widget (\d)", None),
+])  # fmt: skip
 def test_a_number_is_found_in_what_was_printed(number, found):
     cell = new_code_cell(
         "pass",

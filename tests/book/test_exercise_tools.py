@@ -78,18 +78,15 @@ def test_gradients_reach_what_the_answer_was_called_with():
     assert torch.equal(gradient, torch.full((3,), 2.0))
 
 
-@pytest.mark.parametrize(
-    "got, said",
-    [
-        (torch.tensor([1.0, 2.0]), None),
-        (torch.tensor([1.0, 2.0], dtype=torch.float16), None),
-        ([1.0, 2.0], "case: expected a tensor, got list."),
-        (torch.tensor([1.0]), "case: expected shape (2,), got (1,)."),
-        (torch.tensor([1.0, float("nan")]), "case: the result holds NaN or Inf."),
-        (torch.tensor([1.0, float("inf")]), "case: the result holds NaN or Inf."),
-        (torch.tensor([1.0, 2.5]), "case: off by up to 0.5."),
-    ],
-)
+@pytest.mark.parametrize("got, said", [
+    (torch.tensor([1.0, 2.0]), None),
+    (torch.tensor([1.0, 2.0], dtype=torch.float16), None),
+    ([1.0, 2.0], "case: expected a tensor, got list."),
+    (torch.tensor([1.0]), "case: expected shape (2,), got (1,)."),
+    (torch.tensor([1.0, float("nan")]), "case: the result holds NaN or Inf."),
+    (torch.tensor([1.0, float("inf")]), "case: the result holds NaN or Inf."),
+    (torch.tensor([1.0, 2.5]), "case: off by up to 0.5."),
+])  # fmt: skip
 def test_compare_says_the_first_difference(got, said):
     assert compare(got, torch.tensor([1.0, 2.0]), 1e-6, "case") == said
 

@@ -19,19 +19,16 @@ def chapter(*cells):
 WIDGET = new_code_cell("show()", outputs=[new_output("display_data", {VIEW_MIME: {}})])
 
 
-@pytest.mark.parametrize(
-    "text, words",
-    [
-        ("One query *looks* at three keys.", 6),
-        ("It's a {term}`causal mask`, [see here](https://a.b/c) or {cite:t}`x2015`.", 8),
-        ("Open.\n\n<details>\n<summary>Why?</summary>\n\nNot counted.\n\n</details>\n\nTwo.", 2),
-        ("Before\n\n```python\nnot = a.word\n```\n\nafter", 2),
-        ("The score $q^\\top k$ grows:\n\n$$\\alpha_i = x$$", 5),
-        ("![A picture of words](a.svg)\n\nUnder it", 2),
-        ("Read.\n\n## Exercises\n\nDone.\n\n### Exercise 1\n\nDo.\n\n## Summary\n\nRead.", 3),
-        ("Read.\n\n## Sources\n\nWho found it, where.", 1),
-    ],
-)
+@pytest.mark.parametrize("text, words", [
+    ("One query *looks* at three keys.", 6),
+    ("It's a {term}`causal mask`, [see here](https://a.b/c) or {cite:t}`x2015`.", 8),
+    ("Open.\n\n<details>\n<summary>Why?</summary>\n\nNot counted.\n\n</details>\n\nTwo.", 2),
+    ("Before\n\n```python\nnot = a.word\n```\n\nafter", 2),
+    ("The score $q^\\top k$ grows:\n\n$$\\alpha_i = x$$", 5),
+    ("![A picture of words](a.svg)\n\nUnder it", 2),
+    ("Read.\n\n## Exercises\n\nDone.\n\n### Exercise 1\n\nDo.\n\n## Summary\n\nRead.", 3),
+    ("Read.\n\n## Sources\n\nWho found it, where.", 1),
+])  # fmt: skip
 def test_words_of_the_open_path(text, words):
     assert measure.measure(chapter(text)).words == words
 

@@ -110,26 +110,6 @@ def test_self_attn_two_masks():
         agree(ours(x, mask=visible).output, expected, visible)
 
 
-@pytest.mark.parametrize(
-    "key, value, mask, words",
-    [
-        ((4,), (4, 4, 4), None, "key"),
-        ((4, 4, 4), (4,), None, "value"),
-        ((4, 3, 4), (4, 4, 4), None, "value"),
-        ((4, 4, 3), (4, 4, 4), None, "key"),
-        ((4, 4, 4), (4, 4, 4), (3,), "mask"),
-        ((4, 4, 4), (4, 4, 4), (5, 4, 4), "mask"),
-    ],
-)
-def test_invalid_shape(key, value, mask, words):
-    """Refused by name. Unlike PyTorch's, leading dimensions may broadcast, so 2-D keys are fine."""
-    mask = None if mask is None else torch.ones(mask, dtype=torch.bool)
-    with pytest.raises(ValueError, match=f"^{words}: expected"):
-        MultiHeadAttention(4, 4)(
-            torch.randn(4, 4, 4), torch.randn(key), torch.randn(value), mask=mask
-        )
-
-
 def test_how_many_do_not_apply_is_what_the_reference_says():
     page = " ".join((ROOT / "appendices/api/testing.md").read_text("utf8").split())
     assert f"{len(NOT_APPLICABLE)} do not apply" in page

@@ -291,16 +291,13 @@ def test_heads_are_counted_kind_by_kind_and_a_recurrent_model_has_none(translato
         live.off = [12]
 
 
-@pytest.mark.parametrize(
-    ("text", "ended"),
-    [
-        ("Thank you", "Thank you."),
-        ("Who? ", "Who? "),
-        ("“Go!”", "“Go!”"),
-        (" ", " "),
-        ("a  ", "a."),
-    ],
-)
+@pytest.mark.parametrize(("text", "ended"), [
+    ("Thank you", "Thank you."),
+    ("Who? ", "Who? "),
+    ("“Go!”", "“Go!”"),
+    (" ", " "),
+    ("a  ", "a."),
+])  # fmt: skip
 def test_a_text_without_an_end_gets_a_full_stop(text, ended):
     assert shown.with_stop(text) == ended
 
@@ -355,16 +352,13 @@ def test_on_demand_the_page_knows_how_many_bytes_it_asks_for():
     assert "attnkit-live" in page.view(LiveTranslator(in_pieces()))[0]
 
 
-@pytest.mark.parametrize(
-    ("text", "longest", "words"),
-    [
-        ("cat he cats", 2, ["cat", "he"]),
-        ("the black cat", 99, ["the", "black", "cat"]),
-        ("wwwwwwwwwww the", 5, ["wwww"]),
-        ("the wwwwwwwwwww", 5, ["the"]),
-        ("", 5, []),
-    ],
-)
+@pytest.mark.parametrize(("text", "longest", "words"), [
+    ("cat he cats", 2, ["cat", "he"]),
+    ("the black cat", 99, ["the", "black", "cat"]),
+    ("wwwwwwwwwww the", 5, ["wwww"]),
+    ("the wwwwwwwwwww", 5, ["the"]),
+    ("", 5, []),
+])  # fmt: skip
 def test_a_text_is_cut_where_a_word_would_not_fit(text, longest, words):
     found = shown.read_source(in_pieces(), text, longest)
     assert found == words
@@ -505,14 +499,11 @@ def test_bytes_of_a_widget_come_to_a_page_with_their_places():
     assert found == {("numbers", 0): held[0], ("numbers", 1): held[1]}
 
 
-@pytest.mark.parametrize(
-    ("origin", "message"),
-    [
-        ("nowhere:toy", "attention-widget: expected module:function, got 'nowhere:toy'"),
-        ("math:tau", "attention-widget: expected module:function"),
-        ("os:getcwd", "attention-widget: expected os:getcwd to return a widget, got a str"),
-    ],
-)
+@pytest.mark.parametrize(("origin", "message"), [
+    ("nowhere:toy", "attention-widget: expected module:function, got 'nowhere:toy'"),
+    ("math:tau", "attention-widget: expected module:function"),
+    ("os:getcwd", "attention-widget: expected os:getcwd to return a widget, got a str"),
+])  # fmt: skip
 def test_a_function_of_no_widget_for_a_page_fails_the_build(origin, message):
     with pytest.raises(page.ExtensionError, match=re.escape(message)):
         page.widget_of(origin)

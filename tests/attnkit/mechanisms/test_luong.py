@@ -57,14 +57,11 @@ def test_dot_is_the_default_and_has_nothing_to_learn():
     assert repr(attention) == "LuongAttention(query_dim=4, key_dim=4, score='dot')"
 
 
-@pytest.mark.parametrize(
-    "score, hidden_dim, shapes",
-    [
-        ("general", None, {"weight": (4, 6)}),
-        ("concat", None, {"weight": (4, 10), "v": (4,)}),
-        ("concat", 7, {"weight": (7, 10), "v": (7,)}),
-    ],
-)
+@pytest.mark.parametrize("score, hidden_dim, shapes", [
+    ("general", None, {"weight": (4, 6)}),
+    ("concat", None, {"weight": (4, 10), "v": (4,)}),
+    ("concat", 7, {"weight": (7, 10), "v": (7,)}),
+])  # fmt: skip
 def test_parameters(score, hidden_dim, shapes):
     attention = LuongAttention(4, 6, score=score, hidden_dim=hidden_dim)
     assert {name: tuple(x.shape) for name, x in attention.named_parameters()} == shapes

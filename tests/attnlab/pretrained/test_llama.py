@@ -116,25 +116,16 @@ def test_biases_and_norms_that_the_config_does_not_speak_of_are_refused():
 def header(**changes):
     """The settings of a small GGUF file, tokenizer included."""
     named = {
-        "general.architecture": "llama",
-        "llama.block_count": LAYERS,
-        "llama.context_length": 40,
-        "llama.embedding_length": E,
-        "llama.feed_forward_length": HIDDEN,
-        "llama.attention.head_count": H,
-        "llama.attention.head_count_kv": KV,
-        "llama.attention.layer_norm_rms_epsilon": EPS,
-        "llama.rope.freq_base": BASE,
-        "llama.rope.dimension_count": D,
-        "llama.vocab_size": V,
-        "tokenizer.ggml.model": "gpt2",
-        "tokenizer.ggml.pre": "smollm",
-        "tokenizer.ggml.tokens": PIECES,
+        "general.architecture": "llama", "llama.block_count": LAYERS, "llama.context_length": 40,
+        "llama.embedding_length": E, "llama.feed_forward_length": HIDDEN,
+        "llama.attention.head_count": H, "llama.attention.head_count_kv": KV,
+        "llama.attention.layer_norm_rms_epsilon": EPS, "llama.rope.freq_base": BASE,
+        "llama.rope.dimension_count": D, "llama.vocab_size": V,
+        "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "smollm",
+        "tokenizer.ggml.tokens": PIECES, "tokenizer.ggml.merges": MERGES,
         "tokenizer.ggml.token_type": [3] * 3 + [1] * (len(PIECES) - 3),
-        "tokenizer.ggml.merges": MERGES,
-        "tokenizer.ggml.eos_token_id": 2,
-        "tokenizer.chat_template": next(iter(TEMPLATES)),
-    }
+        "tokenizer.ggml.eos_token_id": 2, "tokenizer.chat_template": next(iter(TEMPLATES)),
+    }  # fmt: skip
     return {
         name: value
         for name, value in (named | {k.replace("__", "."): v for k, v in changes.items()}).items()

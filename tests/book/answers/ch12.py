@@ -92,11 +92,9 @@ def online(blocks, bug=""):
     output = o if bug == "no division" else o / d
     return output, logsumexp if bug == "column" else logsumexp[:, 0]
 
-
 def collects(blocks):
     scores, value = zip(*blocks)
     return online([(torch.cat(scores, -1), torch.cat(value))])
-
 
 def with_attnkit(blocks):
     from attnkit.efficient import online_softmax
@@ -107,23 +105,19 @@ def with_attnkit(blocks):
         running = online_softmax.update(running, scores, value)
     return online_softmax.finish(running)
 
-
 def no_maximum(a, b):
     left, right = a[1].exp(), b[1].exp()
     both = left + right
     output = (left[:, None] * a[0] + right[:, None] * b[0]) / both[:, None]
     return output, both.log()
 
-
 def nothing_is_nan(a, b):
     lse = torch.logaddexp(a[1], b[1])
     left, right = (a[1] - lse).exp(), (b[1] - lse).exp()
     return left[:, None] * a[0] + right[:, None] * b[0], lse
 
-
 def scaled(query, grads):
     return grads[0] * query.shape[-1] ** 0.5, *grads[1:]
-
 
 def softmax_per_block(query, key, value, output, logsumexp, grad, size):
     dq, dk, dv = torch.zeros_like(query), [], []
@@ -135,9 +129,7 @@ def softmax_per_block(query, key, value, output, logsumexp, grad, size):
         dv.append(part[2])
     return dq, torch.cat(dk), torch.cat(dv)
 
-
 def last_block_left_out(query, key, value, output, logsumexp, grad, size):
     n = (len(key) - 1) // size * size or len(key) - 1
     return backward(query, key[:n], value[:n], output, logsumexp, grad, size)
-
 """

@@ -48,10 +48,8 @@ HELPERS = """
 def features(q, k):
     return torch.nn.functional.elu(q) + 1, torch.nn.functional.elu(k) + 1
 
-
 def begin(f, g, v, state):
     return (g.T @ v * 0, g.sum(0) * 0) if state is None else state
-
 
 def leaky(q, k, v, state):
     f, g = features(q, k)
@@ -59,14 +57,12 @@ def leaky(q, k, v, state):
     S, z = S + g.T @ v, z + g.sum(0)
     return f @ S / (f @ z)[:, None], (S, z)
 
-
 def unmasked(q, k, v, state):
     f, g = features(q, k)
     S, z = begin(f, g, v, state)
     within = f @ g.T
     output = (f @ S + within @ v) / (f @ z + within.sum(-1))[:, None]
     return output, (S + g.T @ v, z + g.sum(0))
-
 
 def apart(q, k, v, state):
     f, g = features(q, k)
@@ -78,12 +74,10 @@ def apart(q, k, v, state):
     S, z = begin(f, g, v, state)
     return output, (S + g.T @ v, z + g.sum(0))
 
-
 def undivided(q, k, v, state):
     f, g = features(q, k)
     S, z = begin(f, g, v, state)
     return f @ S + (f @ g.T).tril() @ v, (S + g.T @ v, z)
-
 
 def keeps(q, k, v, state):
     n = 0 if state is None else len(state[0])
@@ -92,15 +86,12 @@ def keeps(q, k, v, state):
     shares = (f @ g.T).tril(n)
     return shares @ V / shares.sum(-1, keepdim=True), (K, V)
 
-
 def draw(n):
     return torch.randn(3, n, 8).double().unbind()
-
 
 def ones(n):
     q, k, v = torch.rand(3, n, 8).double().unbind()
     return q, k, torch.ones_like(v)
-
 
 def close(form, n):
     q, k, v = draw(n)
@@ -108,19 +99,16 @@ def close(form, n):
     shares = (f @ g.T).tril()
     return bool(torch.allclose(form(q, k, v), shares @ v / shares.sum(-1, keepdim=True)))
 
-
 def leak(form):
     q, k, v = draw(40)
     other = [torch.cat([x[:-1], -x[-1:]]) for x in (q, k, v)]
     return not torch.allclose(form(q, k, v)[:-1], form(*other)[:-1])
-
 
 def plausible(form):
     q, k, v = draw(40)
     one = torch.ones_like(v)
     right = torch.allclose(form(q, k, one), one) and form(q, k, v.clamp(-1, 1)).abs().max() <= 1
     return bool(right) and not leak(form)
-
 
 def rule(q, k, v, alpha, beta, step, early=False):
     S, outputs = torch.zeros(v.shape[1], k.shape[1]).to(v), []
@@ -129,22 +117,17 @@ def rule(q, k, v, alpha, beta, step, early=False):
         outputs.append((before if early else S) @ query)
     return torch.stack(outputs), S
 
-
 def written(S, key, value, a, b):
     return a * S + torch.outer(b * (value - a * S @ key), key)
-
 
 def fades_late(*x):
     return rule(*x, lambda S, k, v, a, b: a * (S + torch.outer(b * (v - S @ k), k)))
 
-
 def by_the_old(*x):
     return rule(*x, lambda S, k, v, a, b: a * S + torch.outer(b * (v - S @ k), k))
 
-
 def reads_early(*x):
     return rule(*x, written, early=True)
-
 
 def adds(*x):
     return rule(*x, lambda S, k, v, a, b: a * S + torch.outer(b * v, k))

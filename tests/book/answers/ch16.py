@@ -26,14 +26,11 @@ def careful(q, k, v, mask=None, fill=float("-inf"), dim=-1):
         scores = scores.masked_fill(~mask, fill)
     return scores.float().softmax(dim).to(v.dtype) @ v
 
-
 def filled(q, k, v, mask=None):
     return careful(q, k, v, mask, fill=-1e9)
 
-
 def down(q, k, v, mask=None):
     return careful(q, k, v, mask, dim=-2)
-
 
 def moves(f, L, keys=True):
     mask = torch.ones(L, L, dtype=torch.bool).tril()
@@ -48,7 +45,6 @@ def moves(f, L, keys=True):
         if not torch.allclose(after[..., :j, :], before[..., :j, :], atol=1e-5):
             return True
     return False
-
 
 def differs(f):
     mask = torch.ones(8, 8, dtype=torch.bool).tril()
