@@ -3,11 +3,13 @@
 from functools import lru_cache
 
 import matplotlib.pyplot as plt
+import torch
+from torch.nn.functional import normalize
 
 from attnbook import recorded
 from attnbook.machines import WhichSentences
 from attnbook.machines.which_sentences import vectors_of
-from attnlab import pretrained
+from attnlab import pretrained, tasks
 
 KETTLE = (
     "The kettle in the kitchen has been broken since May. A summarizer chooses a few sentences of "
@@ -30,6 +32,7 @@ Ana: I paid it yesterday.
 Ben: Perfect, thanks!
 Cid: See you all there."""
 FRANCE = "What is the capital of France?"
+BOIL = "Where can I boil water?"
 SAMPLES = {
     "The thread": {
         "text": THREAD,
@@ -173,6 +176,23 @@ def numbers() -> None:
     (ahead,) = (row["from_lead"] for row in real["rows"] if row["method"] == "MiniLM")
     mean, low, high = (100 * ahead[key] for key in ("mean", "low", "high"))
     print(f"MiniLM less lead: {mean:.1f} ({low:.1f} to {high:.1f})")
+
+
+@torch.no_grad()
+def by_layer() -> None:
+    """Print how close a question is to each sentence when the reader's last layers are left out."""
+    reader = pretrained.load("all-MiniLM-L6-v2")
+    sentences = tasks.split_sentences(KETTLE)
+    read = [reader.read(text) for text in (BOIL, *sentences)]
+    print(f"{BOIL} Cosines of the means of its tokens with those of")
+    print(*(f"{n}: {text}" for n, text in enumerate(sentences)), sep="\n")
+    print("layers", *(f"{n:6}" for n in range(len(sentences))))
+    for layer in range(1 + len(read[0].weights)):
+        means = torch.stack([normalize(one.states[layer].mean(0), dim=-1) for one in read])
+        print(f"{layer:6}", *(f"{cosine:6.2f}" for cosine in means[1:] @ means[0]))
+    looks = read[0].weights[-1].mean((0, 1))  # (L,), mean over the heads and over all that ask
+    named = (f"{token} {x:.2f}" for token, x in zip(read[0].tokens, looks, strict=True))
+    print("last layer, mean weight on", *named, sep="  ")
 
 
 def chooser() -> None:

@@ -4,6 +4,9 @@ import pytest
 
 from attnbook import recorded
 from attnbook.figures import ch11
+from attnlab import pretrained, tasks
+
+MINILM = "all-MiniLM-L6-v2"
 
 
 def test_every_claim_is_in_both_histograms(shown):
@@ -42,3 +45,12 @@ def test_every_seed_of_the_choosers_is_drawn(shown):
     run = recorded.results("summaries")
     tests = next(row["precision"] for row in run["rows"])
     assert [len(line.get_xdata()) for line in ax.lines] == [5] * 2 * len(tests)
+
+
+@pytest.mark.skipif(not pretrained.available(MINILM), reason="needs the reader")
+def test_the_last_of_the_layers_gives_the_readers_own_cosines(capsys):
+    ch11.by_layer()
+    (row,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("     6 "))
+    vectors = pretrained.load(MINILM).embed([ch11.BOIL, *tasks.split_sentences(ch11.KETTLE)])
+    cosines = (vectors[1:] @ vectors[0]).tolist()
+    assert [float(cell) for cell in row.split()[1:]] == pytest.approx(cosines, abs=0.0051)
