@@ -16,9 +16,9 @@ CHUNKS = 16
 COUNTS = [1, 2, 4, 8]
 LENGTHS = [8192, 32768, 131072, 262144, 1048576]
 LINKS = {
-    450: "NVLink, 450 GB/s",
-    50: "400-gigabit network, 50 GB/s",
-    12.5: "100-gigabit network, 12.5 GB/s",
+    450: "NVLink: 450 GB/s",
+    50: "400-gigabit: 50 GB/s",
+    12.5: "100-gigabit: 12.5 GB/s",
 }
 """GB that one device sends in a second, and what the page calls it."""
 
