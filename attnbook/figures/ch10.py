@@ -48,25 +48,60 @@ def rows(data: str = "tatoeba_en-fr", names: Sequence[str] = SHOWN) -> dict[str,
     return {name: recorded.results(f"translate_{data}_{name}")["rows"][0] for name in names}
 
 
-def curves() -> None:
-    """Draw the loss on the validation split over the updates, with the end of each run marked."""
+def best_rates() -> dict[tuple[str, int], dict]:
+    """By model and updates the row of `equal_updates` at the rate with the highest BLEU."""
+    found = {}
+    for row in recorded.results("equal_updates")["rows"]:
+        rival = found.get(key := (row["model"], row["steps"]), row)
+        found[key] = max(row, rival, key=lambda one: one["bleu"]["median"])
+    return found
+
+
+def equal_updates() -> None:
+    """Draw BLEU after the most updates over the peak rate: seeds, and lines through medians."""
+    rows = recorded.results("equal_updates")["rows"]
+    most = max(row["steps"] for row in rows)
+    rates = sorted({row["rate"] for row in rows if row["steps"] == most})
     with plt.style.context("attnbook.style"):
         _, ax = plt.subplots(figsize=(6.4, 2.9), layout="constrained")
-        for name, row in rows().items():
-            steps = [point["step"] for point in row["curve"]]
-            losses = [point["valid_loss"] for point in row["curve"]]
-            label = f"{NAMES[name]} (peak rate {row['rate']})"
-            ax.plot(steps, losses, label=label, **STYLE[name])
-            ax.plot(steps[-1], losses[-1], "o", color=STYLE[name]["color"])
+        for name in SHOWN:
+            mine = {
+                row["rate"]: row for row in rows if (row["model"], row["steps"]) == (name, most)
+            }
+            medians = [mine[rate]["bleu"]["median"] for rate in rates]
+            ax.plot(range(len(rates)), medians, label=NAMES[name], **STYLE[name])
+            for at, rate in enumerate(rates):
+                scores = [run["bleu"] for run in mine[rate]["runs"]]
+                ax.plot([at] * len(scores), scores, "o", color=STYLE[name]["color"], alpha=0.7)
+        ax.set_xticks(range(len(rates)), [str(rate) for rate in rates])
         ax.set(
-            xlabel="updates of 256 pairs (a dot ends a run)",
-            ylabel="validation loss,\nnats a piece",
-            ylim=(0.9, 5.5),
+            xlabel=f"peak learning rate, {most} updates of 64 pairs (a dot is a seed)",
+            ylabel="BLEU, greedy",
+            xlim=(-0.2, len(rates) - 0.8),
+            ylim=(0, 31),
         )
-        ax.set_title("After as many updates the Transformer's loss is lowest: one run each")
-        ax.legend()
+        ax.set_title("At their best rates, both that look back are ahead")
+        ax.legend(loc="upper center", ncols=3)
         ax.grid(visible=True)
         plt.show()
+
+
+def equal_table() -> None:
+    """Print the runs on equal terms: each rate, and which one is drawn."""
+    found, best = recorded.results("equal_updates"), best_rates()
+    print(f"medians of 3 seeds; updates of {found['batch']} pairs; * the best rate")
+    print(f"{'':13}updates   rate  parameters   loss   BLEU (lowest, highest)  CPU seconds")
+    for row in found["rows"]:
+        name, runs = row["model"], row["runs"]
+        low, high = (f(run["bleu"] for run in runs) for f in (min, max))
+        mark = "*" if best[name, row["steps"]]["rate"] == row["rate"] else " "
+        print(
+            f"{NAMES[name]:12}{mark}{row['steps']:7}{row['rate']:7}{runs[0]['parameters']:12,}"
+            f"{row['valid_loss']['median']:7.2f}{row['bleu']['median']:7.1f}"
+            f"   ({low:.1f}, {high:.1f})".ljust(75)
+            + f"{row['cpu_seconds']['median']:7.0f}"
+        )
+    print(textwrap.fill(recorded.origin(found), 76, subsequent_indent="  "))
 
 
 def captions() -> None:
@@ -107,16 +142,7 @@ def scores_table() -> None:
             f"{NAMES[name]}: {row['pieces']:,} pieces, batches of {row['batch_size']}, warm-up of "
             f"{row['warm_up']:,} updates,\n  features: {sizes['embed_dim']}, {sizes['hidden_dim']}"
         )
-    best = found["transformer"]["curve"]
-    same = found["additive"]["updates"]
-    print(f"\nvalidation loss after {same:,} updates")
-    for name in SHOWN:
-        loss = next(p["valid_loss"] for p in found[name]["curve"] if p["step"] == same)
-        going = "  (its rate has not begun to fall to zero)" if name == "transformer" else ""
-        print(f"  {NAMES[name]:13}{loss:.2f}{going}")
-    last, middle = best[-1], next(p for p in best if p["step"] * 2 >= best[-1]["step"])
-    gained = middle["valid_loss"] - last["valid_loss"]
-    print(f"the Transformer's second half of its updates took off {gained:.2f} more")
+    print()
     for name in ("fixed", "additive", "transformer"):
         rounded = found[name]["eight_bits"]["bleu"] - found[name]["greedy"]["bleu"]
         print(f"rounded to eight bits, {NAMES[name]}: {rounded:+.2f} BLEU")

@@ -60,6 +60,7 @@ ROWS = {
     "by_length": ("model", "steps"),
     "collapse": ("case", "rate"),
     "drawers": ("features", "updates"),
+    "equal_updates": ("model", "steps", "rate"),
     "heads": ("variant", "updates", "rate"),
     "heads_off": ("order",),
     "il_or_elle": ("model", "steps"),

@@ -6,22 +6,29 @@ from attnbook import translators
 from attnbook.figures import ch10
 
 
-def test_the_curves_are_those_of_the_files(shown):
-    ch10.curves()
-    lines = {line.get_label().split(" (")[0]: line for line in shown[0].axes[0].lines}
-    for name, row in ch10.rows().items():
-        x, y = lines[ch10.NAMES[name]].get_data()
-        assert [*zip(x, y, strict=True)] == [(p["step"], p["valid_loss"]) for p in row["curve"]]
+def test_each_dot_is_a_run_on_equal_terms(shown):
+    ch10.equal_updates()
+    rows = ch10.recorded.results("equal_updates")["rows"]
+    lines = shown[0].axes[0].lines
+    drawn = sorted(y for line in lines if line.get_marker() == "o" for y in line.get_ydata())
+    assert drawn == sorted(run["bleu"] for row in rows if row["steps"] == 976
+                           for run in row["runs"])  # fmt: skip
+    for (model, steps), row in ch10.best_rates().items():
+        for other in rows:
+            if (other["model"], other["steps"]) == (model, steps):
+                assert row["bleu"]["median"] >= other["bleu"]["median"]
 
 
-def test_the_order_of_the_losses_is_that_of_the_title():
-    found = {
-        name: {point["step"]: point["valid_loss"] for point in row["curve"]}
-        for name, row in ch10.rows().items()
-    }
-    for step, loss in found["fixed"].items():
-        assert loss > found["additive"][step] > found["transformer"][step] or step < 1000
-        assert min(loss, found["additive"][step]) > found["transformer"][step]
+def test_what_the_page_says_of_equal_terms_holds():
+    best = ch10.best_rates()
+    last = {name: row for (name, steps), row in best.items() if steps == 976}
+    bleu = {name: [run["bleu"] for run in row["runs"]] for name, row in last.items()}
+    assert min(bleu["additive"] + bleu["transformer"]) > max(bleu["fixed"])
+    assert min(bleu["additive"]) > max(bleu["transformer"])
+    rates = {row["rate"] for row in ch10.recorded.results("equal_updates")["rows"]}
+    assert last["fixed"]["rate"] == last["additive"]["rate"] == max(rates)
+    assert last["transformer"]["rate"] == min(rates)
+    assert all(row["bleu"]["median"] < 4 for (_, steps), row in best.items() if steps == 244)
 
 
 def test_captions_are_those_of_the_files(shown):
