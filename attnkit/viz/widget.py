@@ -116,7 +116,8 @@ class Widget(anywidget.AnyWidget):
 
     def description(self) -> str:
         """What is on show, in words and without measured numbers: the picture's alt text."""
-        return (f"{self.title}. " if self.title else "") + self._words()
+        ended = self.title[-1:] in ("", ".", "?", "!")
+        return f"{self.title}{'' if ended else '.'} {self._words()}".lstrip()
 
     def _words(self) -> str:
         """The description without the title."""
