@@ -3,11 +3,12 @@
 import matplotlib.pyplot as plt
 
 from attnbook import recorded
+from attnbook.figures.colours import GREY, NAVY, PALE, RUST, SEA
 
 BUDGETS, SOON = (500, 2000, 8000), 500
 """Updates of the model with one vector; and of the one that looks back, and where letters count."""
 
-BLUES, ORANGE = ("#7fb3d8", "#2f7ebb", "#0b3c75"), "#b34700"
+BLUES = (PALE, SEA, NAVY)
 
 
 def row(task: str, model: str, steps: int) -> dict:
@@ -31,7 +32,7 @@ def by_length(longest: int = 12) -> None:
     lines = [(f"one vector, {steps:,} updates", row("reverse", "fixed", steps), colour, 1.8)
              for steps, colour in zip(BUDGETS, BLUES, strict=True)]  # fmt: skip
     look = row("reverse", "attention", SOON)
-    lines.append((f"looks back, {SOON:,} updates", look, ORANGE, 3.2))
+    lines.append((f"looks back, {SOON:,} updates", look, RUST, 3.2))
     lengths = range(1, longest + 1)
     with plt.style.context("attnbook.style"):
         figure, ax = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
@@ -42,7 +43,7 @@ def by_length(longest: int = 12) -> None:
             )
             ax.plot(lengths, middle, color=colour, linewidth=wide, marker="o", ms=4, label=label)
             ax.fill_between(lengths, low, high, color=colour, alpha=0.2)
-        ax.axvline(recorded.results("bottleneck")["trained_to"], color="#555555", ls="--", lw=1)
+        ax.axvline(recorded.results("bottleneck")["trained_to"], color=GREY, ls="--", lw=1)
         ax.set(xlabel="letters in the word (dashed: longest in training)", ylabel="exact answers")
         ax.set_title("One vector gets there with more training;\nlooking back gets there at once")
         figure.legend(loc="outside lower center", ncols=2)

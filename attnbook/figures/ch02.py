@@ -3,9 +3,10 @@
 import matplotlib.pyplot as plt
 
 from attnbook import recorded
+from attnbook.figures.colours import GREY, NAVY, PALE, RUST, SEA
 
 BUDGETS, SOON = (500, 2000, 8000), 500
-BLUES, ORANGE = ("#7fb3d8", "#2f7ebb", "#0b3c75"), "#b34700"
+BLUES = (PALE, SEA, NAVY)
 
 
 def row(model: str, updates: int, width: int = 32) -> dict:
@@ -28,7 +29,7 @@ def by_list() -> None:
     """Draw right answers by the number of pairs: a line a budget, and one for the lookup."""
     lines = [(f"last state, {updates:,} updates", row("last state", updates), colour, 1.8)
              for updates, colour in zip(BUDGETS, BLUES, strict=True)]  # fmt: skip
-    lines.append((f"looks back, {SOON:,} updates", row("lookup", SOON), ORANGE, 3.2))
+    lines.append((f"looks back, {SOON:,} updates", row("lookup", SOON), RUST, 3.2))
     with plt.style.context("attnbook.style"):
         figure, ax = plt.subplots(figsize=(6.4, 3.7), layout="constrained")
         for label, found, colour, wide in lines:
@@ -39,7 +40,7 @@ def by_list() -> None:
             ax.plot(pairs, middle, color=colour, linewidth=wide, marker="o", ms=4, label=label)
             ax.fill_between(pairs, low, high, color=colour, alpha=0.2)
         # The number of a pair drawn blindly: that of the pair asked for, or the same by chance.
-        ax.plot(pairs, [1 / int(n) + (1 - 1 / int(n)) / 10 for n in pairs], "#555555", ls=":", lw=1)
+        ax.plot(pairs, [1 / int(n) + (1 - 1 / int(n)) / 10 for n in pairs], GREY, ls=":", lw=1)
         ax.set(xlabel="pairs on the list (dotted: a blind pick)", ylabel="right answers")
         ax.set_ylim(0, 1.05)
         ax.set_title("The last state gains with training;\none look back has it all at once")

@@ -7,13 +7,14 @@ import torch
 from torch import nn
 
 from attnbook import recorded
+from attnbook.figures.colours import RUST, SEA
 from attnlab import metrics, tasks
 from attnlab.decoding.predictions import align
 from attnlab.tasks import Batches
 
 STYLE = {
-    "fixed GRU": {"color": "#2f7ebb", "marker": "o", "label": "one fixed vector"},
-    "additive": {"color": "#b34700", "marker": "s", "label": "additive attention"},
+    "fixed GRU": {"color": SEA, "marker": "o", "label": "one fixed vector"},
+    "additive": {"color": RUST, "marker": "s", "label": "additive attention"},
 }
 PANELS = {
     "reverse": ("words backwards, 1,200 updates", "letters of the source", (5, 10, 12, 14, 16)),

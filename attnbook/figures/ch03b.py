@@ -5,6 +5,7 @@ import torch
 from torch import Tensor
 
 from attnbook import recorded, translators
+from attnbook.figures.colours import BLUE, INK, VERMILION
 from attnkit.functional import Attended
 from attnlab import tasks
 from attnlab.rnn import Seq2Seq
@@ -13,7 +14,7 @@ from attnlab.tasks.vocab import BOS, EOS
 
 LETTERS = 10
 BUDGETS = (1200, 4800)
-PARTS = (("right", "#1b7f5c", "the right letter"), ("beside", "#D55E00", "the letter it points at"))
+PARTS = (("right", "#1b7f5c", "the right letter"), ("beside", VERMILION, "the letter it points at"))
 TOLD = {
     ("truth", "as it is"): "told the truth",
     ("truth", "hidden"): "told the truth,\nwhere it points is hidden",
@@ -137,8 +138,8 @@ def encoders() -> None:
     """Right answers where the map misses, with two places hidden, by encoder."""
     rows = _rows()
     hide = {
-        "hide largest": ("the place it points at is hidden", "#0072B2"),
-        "hide right": ("the right place is hidden", "#D55E00"),
+        "hide largest": ("the place it points at is hidden", BLUE),
+        "hide right": ("the right place is hidden", VERMILION),
     }
     with plt.style.context("attnbook.style"):
         figure, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
@@ -152,7 +153,7 @@ def encoders() -> None:
                 found, y = row["answers"][change]["missed"], 3 * at + 0.8 * place
                 m, low, high = (found[part] for part in ("median", "low", "high"))
                 ax.barh(y, m, height=0.66, color=color, label=None if at else label)
-                ax.plot([low, high], [y, y], color="#222832", linewidth=1.5)
+                ax.plot([low, high], [y, y], color=INK, linewidth=1.5)
                 ax.text(high + 0.02, y, f"{m:.0%}", va="center")
         ax.set(xlim=(0, 1.14), ylim=(7.4, -1.5), xticks=(0, 0.5, 1), yticks=())
         ax.set_xlabel("right answers in those steps, three seeds of 1,200 updates")

@@ -3,15 +3,16 @@
 import matplotlib.pyplot as plt
 
 from attnbook import recorded
+from attnbook.figures.colours import BLACK, BLUE, GREEN, PINK, VERMILION
 from attnlab.metrics.intervals import median_interval
 
 TASK, SEEDS = "toy_french", 3
 STYLE = {
-    "dot": {"color": "#0072B2", "marker": "s"},
-    "general": {"color": "#009E73", "marker": "^"},
-    "concat": {"color": "#CC79A7", "marker": "v"},
-    "additive": {"color": "#D55E00", "marker": "o"},
-    "dot, input feeding": {"color": "#000000", "marker": "D"},
+    "dot": {"color": BLUE, "marker": "s"},
+    "general": {"color": GREEN, "marker": "^"},
+    "concat": {"color": PINK, "marker": "v"},
+    "additive": {"color": VERMILION, "marker": "o"},
+    "dot, input feeding": {"color": BLACK, "marker": "D"},
 }
 """One colour and one marker a model, on both pages."""
 

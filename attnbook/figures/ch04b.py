@@ -4,15 +4,16 @@ import matplotlib.pyplot as plt
 import torch
 
 from attnbook import recorded
+from attnbook.figures.colours import BLUE, GREEN, VERMILION
 from attnkit.viz import heatmap
 from attnlab import tasks
 from attnlab.decoding import predictions
 from attnlab.metrics.intervals import median_interval
 
 ORDERS = {
-    "before": ("looks, then moves on", "#D55E00", "o"),
-    "after": ("moves on, then looks", "#0072B2", "s"),
-    "forgotten": ("the same, and forgets", "#009E73", "^"),
+    "before": ("looks, then moves on", VERMILION, "o"),
+    "after": ("moves on, then looks", BLUE, "s"),
+    "forgotten": ("the same, and forgets", GREEN, "^"),
 }
 """In words, colour and marker."""
 
@@ -91,7 +92,7 @@ def late() -> None:
             ax.set_title(title, fontsize=10, pad=10)
             for row, column in pair.sure:
                 ax.add_patch(plt.Rectangle(
-                    (column - 0.46, row - 0.46), 0.92, 0.92, fill=False, ec="#D55E00", lw=1.6,
+                    (column - 0.46, row - 0.46), 0.92, 0.92, fill=False, ec=VERMILION, lw=1.6,
                     zorder=4,
                 ))  # fmt: skip
         axes[0].images[0].colorbar.remove()

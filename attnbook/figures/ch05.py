@@ -3,6 +3,7 @@
 import matplotlib.pyplot as plt
 
 from attnbook import recorded
+from attnbook.figures.colours import NAVY, PALE, RUST, SEA
 from attnbook.machines import DMachine
 from attnbook.machines.d_machine import ROWS
 
@@ -10,7 +11,7 @@ SCALES = {"none": "÷ 1", "1/sqrt(d)": "÷ √d", "1/d": "÷ d"}
 """What the results call a scale, and what a figure calls it."""
 
 WIDTHS = (16, 64, 256)
-QUERY, BLUES = "#b34700", ("#7fb3d8", "#2f7ebb", "#0b3c75")
+QUERY, BLUES = RUST, (PALE, SEA, NAVY)
 NEVER = 1.8
 """How high runs stand that never arrived, in budgets."""
 

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 import attnkit
 from attnbook import recorded
+from attnbook.figures.colours import BLUE, GREEN, VERMILION
 from attnbook.machines import LeakDetector, MaskPainter
 from attnbook.machines.leak_detector import LAYERS
 from attnbook.machines.mask_painter import PAD, PLACES, START, look
@@ -24,7 +25,7 @@ FILES = {
 }
 """The models behind the painter, by its names for them."""
 
-NAMES = {"right way up": "#0072B2", "upside down": "#D55E00", "no mask": "#009E73"}
+NAMES = {"right way up": BLUE, "upside down": VERMILION, "no mask": GREEN}
 """The writers of the results, and their colours."""
 
 SENTENCES = (

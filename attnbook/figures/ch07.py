@@ -3,6 +3,7 @@
 import matplotlib.pyplot as plt
 
 from attnbook import recorded
+from attnbook.figures.colours import BLUE, INK, ORANGE
 from attnbook.tables import Table
 
 NAMES = {
@@ -13,7 +14,7 @@ NAMES = {
     "rotary": "rotary",
     "alibi": "ALiBi",
 }
-PARTS = {"held out": ("#0072B2", "all new sentences"), "mirrored": ("#E69F00", "mirrored ones")}
+PARTS = {"held out": (BLUE, "all new sentences"), "mirrored": (ORANGE, "mirrored ones")}
 
 
 def obeyed() -> None:
@@ -27,7 +28,7 @@ def obeyed() -> None:
             for below, (part, (color, label)) in enumerate(PARTS.items()):
                 found, y = row["right"][part], at + 0.36 * below - 0.18
                 ax.barh(y, found["median"], height=0.32, color=color, label=None if at else label)
-                ax.plot([found["low"], found["high"]], [y, y], color="#222832", linewidth=1.5)
+                ax.plot([found["low"], found["high"]], [y, y], color=INK, linewidth=1.5)
                 ax.text(1.03, y, f"{found['median']:.0%}", va="center", fontsize=8)
         ax.axvline(0.5, color="grey", linewidth=1, linestyle="--")
         ax.set_yticks(range(len(NAMES)), NAMES.values())

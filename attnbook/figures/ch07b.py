@@ -4,13 +4,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from attnbook import recorded
+from attnbook.figures.colours import BLACK, BLUE, GREEN, ORANGE, SKY, VERMILION, YELLOW
 
 STYLE = {
     "none": {"color": "#777777", "marker": "x", "linestyle": ":"},
-    "sinusoidal": {"color": "#0072B2", "marker": "s"},
-    "rotary": {"color": "#D55E00", "marker": "o"},
-    "alibi": {"color": "#009E73", "marker": "^"},
-    "clipped": {"color": "#000000", "marker": "P"},
+    "sinusoidal": {"color": BLUE, "marker": "s"},
+    "rotary": {"color": VERMILION, "marker": "o"},
+    "alibi": {"color": GREEN, "marker": "^"},
+    "clipped": {"color": BLACK, "marker": "P"},
 }
 NAMES = {name: name for name in STYLE} | {"alibi": "ALiBi"}
 TASKS = {
@@ -57,7 +58,7 @@ def beyond() -> None:
                     )
                     bars = [middle - low, high - middle]
                     ax.errorbar(x, middle, yerr=bars, markersize=4, label=NAMES[kind], **style)
-            top.axvspan(lengths[0], run["trained"], color="#F0E442", alpha=0.25, linewidth=0)
+            top.axvspan(lengths[0], run["trained"], color=YELLOW, alpha=0.25, linewidth=0)
             for ax in (top, bottom):
                 ax.axhline(1 / run["symbols"], color="grey", linewidth=0.8)
                 ax.set(xscale="log", ylim=(0, 1.05))
@@ -122,9 +123,7 @@ def sizes() -> None:
     """Rotary models of three sizes at `back`, after the longest training."""
     run = recorded.results("positions")
     lengths, most = run["tested"], budgets(run)[-1]
-    looks = dict(
-        zip(_sizes(run), (("#D55E00", "o"), ("#E69F00", "s"), ("#7a3b00", "^")), strict=True)
-    )
+    looks = dict(zip(_sizes(run), ((VERMILION, "o"), (ORANGE, "s"), ("#7a3b00", "^")), strict=True))
     with plt.style.context("attnbook.style"):
         figure, ax = plt.subplots(figsize=(6.2, 3.4), layout="constrained")
         for (layers, heads), (color, marker) in looks.items():
@@ -138,7 +137,7 @@ def sizes() -> None:
             name = f"{_size(layers, heads)}: {clocks} clocks each"
             ax.errorbar(lengths, middle, yerr=[middle - low, high - middle], color=color,
                         marker=marker, label=name)  # fmt: skip
-        ax.axvspan(lengths[0], run["trained"], color="#F0E442", alpha=0.25, linewidth=0)
+        ax.axvspan(lengths[0], run["trained"], color=YELLOW, alpha=0.25, linewidth=0)
         ax.set(xscale="log", ylim=(0, 1.05), xlabel="length (trained: shaded)")
         ax.set_xticks([8, 16, 32, 64], ["8", "16", "32", "64"])
         ax.minorticks_off()
@@ -164,14 +163,14 @@ def count_to_three() -> None:
     distance = np.arange(16)
     with plt.style.context("attnbook.style"):
         figure, ax = plt.subplots(figsize=(6.2, 3.2), layout="constrained")
-        for slope, color in ((1 / 16, "#009E73"), (1 / 4, "#56B4E9")):
+        for slope, color in ((1 / 16, GREEN), (1 / 4, SKY)):
             ax.plot(distance, np.exp(-slope * distance), color=color, marker=".",
                     label=f"one head, slope 1/{1 / slope:.0f}")  # fmt: skip
         mixed = peak()
         ax.plot(
             distance,
             mixed,
-            color="#000000",
+            color=BLACK,
             marker="o",
             label="the flat one − 0.44 × the steep one",
         )

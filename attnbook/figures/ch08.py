@@ -6,15 +6,16 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from attnbook import recorded
+from attnbook.figures.colours import BLUE, GREEN, ORANGE, VERMILION
 from attnbook.machines import LampMachine
 from attnbook.machines.lamp_machine import DECAY
 from attnkit.viz import palette
 
 READERS = {
-    "2 heads": ("two heads", "#0072B2", "o"),
-    "1 head, two layers": ("one head, then another", "#009E73", "^"),
-    "1 head, places in the values": ("one head, positions in the values", "#E69F00", "D"),
-    "1 head": ("one head", "#D55E00", "s"),
+    "2 heads": ("two heads", BLUE, "o"),
+    "1 head, two layers": ("one head, then another", GREEN, "^"),
+    "1 head, places in the values": ("one head, positions in the values", ORANGE, "D"),
+    "1 head": ("one head", VERMILION, "s"),
     "1 head, twice as wide": ("one head, twice as wide", "#777777", "v"),
 }
 """What the results call a reader; what the figure calls it, its colour and mark."""

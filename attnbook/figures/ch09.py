@@ -3,6 +3,7 @@
 import matplotlib.pyplot as plt
 
 from attnbook import recorded
+from attnbook.figures.colours import BLUE, INK, ORANGE, PINK, SKY
 from attnbook.machines import recurrent, towers
 from attnlab import tasks
 
@@ -24,7 +25,7 @@ GROUPS = {
     },
 }  # fmt: skip
 SUMS = ("before the attention", "after the attention", "after the feed-forward")
-COLOURS = ("#1f4fc4", "#0072B2", "#E69F00", "#CC79A7", "#56B4E9")
+COLOURS = ("#1f4fc4", BLUE, ORANGE, PINK, SKY)
 
 
 def right() -> dict[str, dict]:
@@ -44,7 +45,7 @@ def one_off() -> None:
             for name, box in boxes.items():
                 m, low, high = (found[box][part] for part in ("median", "low", "high"))
                 ax.barh(at, max(m, 0.6), height=0.72, color=colour)
-                ax.plot([low, high], [at, at], color="#222832", linewidth=1.5)
+                ax.plot([low, high], [at, at], color=INK, linewidth=1.5)
                 ax.text(high + 2, at, f"{m:.0f}", va="center", fontsize=10)
                 ticks.append((at, name))
                 at += 1

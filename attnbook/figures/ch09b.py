@@ -10,29 +10,30 @@ import torch.nn.functional as F
 from torch import nn
 
 from attnbook import recorded
+from attnbook.figures.colours import BLACK, BLUE, GREY, ORANGE, PINK, SKY, VERMILION
 from attnbook.tables import Table
 from attnlab.transformer import EncoderLayer
 
 PARTS = {
-    "nothing": ("#000000", "-", 0.93),
-    "norms": ("#56B4E9", "--", 0.85),
-    "feed-forward": ("#0072B2", "-", 0.77),
-    "residuals": ("#CC79A7", "-", 1.04),
-    "positions": ("#E69F00", "-", 0.37),
-    "attention": ("#D55E00", "-", 0.14),
+    "nothing": (BLACK, "-", 0.93),
+    "norms": (SKY, "--", 0.85),
+    "feed-forward": (BLUE, "-", 0.77),
+    "residuals": (PINK, "-", 1.04),
+    "positions": (ORANGE, "-", 0.37),
+    "attention": (VERMILION, "-", 0.14),
 }
 """What is taken out: colour, line, and how high its label stands."""
 
 KINDS = {
     "no norm": ("#666666", ":"),
-    "pre-norm": ("#0072B2", "-"),
-    "post-norm": ("#D55E00", "--"),
+    "pre-norm": (BLUE, "-"),
+    "post-norm": (VERMILION, "--"),
 }
 DEEP = {
-    ("pre", False): ("pre-norm, at once", "#0072B2", "-"),
-    ("pre", True): ("pre-norm, warm-up", "#0072B2", ":"),
-    ("post", False): ("post-norm, at once", "#D55E00", "-"),
-    ("post", True): ("post-norm, warm-up", "#D55E00", ":"),
+    ("pre", False): ("pre-norm, at once", BLUE, "-"),
+    ("pre", True): ("pre-norm, warm-up", BLUE, ":"),
+    ("post", False): ("post-norm, at once", VERMILION, "-"),
+    ("post", True): ("post-norm, warm-up", VERMILION, ":"),
 }
 TASKS = {"reverse": "reverse", "toy_french": "toy French", "dates": "dates"}
 
@@ -170,7 +171,7 @@ def depth() -> None:
             fill = "white" if form[1] else colour
             for n, values in zip(depths, runs, strict=True):
                 right.plot([n] * 3, values, "o", color=colour, markersize=4, mfc=fill)
-        right.axhline(math.log(24), color="#555555", linestyle="--", linewidth=0.8)
+        right.axhline(math.log(24), color=GREY, linestyle="--", linewidth=0.8)
         right.text(2, math.log(24) + 0.06, "a guess among 24 symbols", size=9)
         right.set(xlabel="layers on each side, 300 updates", ylabel="loss on unseen sources",
                   ylim=(0, 3.6), xticks=depths)  # fmt: skip

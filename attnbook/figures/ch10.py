@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import torch
 
 from attnbook import recorded, translators
+from attnbook.figures.colours import BLUE, GREEN, INK, PINK, VERMILION
 from attnbook.machines import BeamTree
 from attnbook.machines.three_columns import alike
 from attnbook.tables import Table
@@ -25,10 +26,10 @@ NAMES = {
 """The models of the results files, and what the pages call them."""
 
 STYLE = {
-    "fixed": {"color": "#D55E00", "linestyle": ":"},
-    "dot": {"color": "#CC79A7", "linestyle": "-."},
-    "additive": {"color": "#0072B2", "linestyle": "--"},
-    "transformer": {"color": "#009E73", "linestyle": "-"},
+    "fixed": {"color": VERMILION, "linestyle": ":"},
+    "dot": {"color": PINK, "linestyle": "-."},
+    "additive": {"color": BLUE, "linestyle": "--"},
+    "transformer": {"color": GREEN, "linestyle": "-"},
 }
 SHOWN = ("fixed", "additive", "transformer")
 
@@ -199,7 +200,7 @@ def without_choice() -> None:
 
 GRADES = {"meaning": "Is the meaning kept?", "french": "Is the French right?"}
 BEST = {"meaning": "kept", "french": "right"}
-SHADES = ("#0072B2", "#9CC9E8", "#E3E3E3")
+SHADES = (BLUE, "#9CC9E8", "#E3E3E3")
 """The best grade, the middle one, and the worst."""
 
 
@@ -214,7 +215,7 @@ def judged() -> None:
             for grade, shade in zip(found[0][part][0], SHADES, strict=True):
                 counts = [row[part][0][grade] for row in found]
                 bars = ax.barh(names, counts, left=left, color=shade, label=grade)
-                ink = "white" if shade == SHADES[0] else "#222832"
+                ink = "white" if shade == SHADES[0] else INK
                 ax.bar_label(bars, label_type="center", color=ink)
                 left = [before + count for before, count in zip(left, counts, strict=True)]
             ax.set(xlabel="sentences of 100", xlim=(0, 100))

@@ -7,6 +7,7 @@ import torch
 from torch.nn.functional import normalize
 
 from attnbook import recorded
+from attnbook.figures.colours import BLUE, MUTED, SKY, VERMILION
 from attnbook.machines import WhichSentences
 from attnbook.machines.which_sentences import vectors_of
 from attnlab import pretrained, tasks
@@ -58,10 +59,10 @@ Who is Dr. Brown?"""
 """Questions beside those of the samples that the page answers before its model has come."""
 
 KINDS = {
-    "not said": ("#D55E00", "-", "not said"),
-    "said": ("#0072B2", "-", "said in other words"),
-    "stressed": ("#56B4E9", ":", "… with a “really” in it"),
-    "denied": ("#D55E00", "--", "… with a “not” in it: false"),
+    "not said": (VERMILION, "-", "not said"),
+    "said": (BLUE, "-", "said in other words"),
+    "stressed": (SKY, ":", "… with a “really” in it"),
+    "denied": (VERMILION, "--", "… with a “not” in it: false"),
 }
 """Colour, line and name of each kind of claim."""
 
@@ -136,7 +137,7 @@ def first() -> None:
         _, ax = plt.subplots(figsize=(6.0, 2.4), layout="constrained")
         for place, (name, label) in enumerate(METHODS.items()):
             mean, *ends = (100 * rows[name][key] for key in ("mean", "low", "high"))
-            colour = "#0072B2" if name == "MiniLM" else "#57606a"
+            colour = BLUE if name == "MiniLM" else MUTED
             ax.plot(ends, [place, place], color=colour)
             ax.plot(mean, place, "o", color=colour)
             ax.annotate(f"{mean:.1f}", (mean, place), (0, 6), textcoords="offset points",
@@ -199,8 +200,8 @@ def chooser() -> None:
     """Draw how many choices of a trained summarizer are right, on five kinds of documents."""
     rows = {(row["layers"], row["updates"]): row for row in recorded.results("summaries")["rows"]}
     shown = (
-        (rows[0, 960], "each alone", "#D55E00", "s"),
-        (rows[1, 960], "compared", "#0072B2", "o"),
+        (rows[0, 960], "each alone", VERMILION, "s"),
+        (rows[1, 960], "compared", BLUE, "o"),
     )
     tests = list(rows[1, 960]["precision"])
     with plt.style.context("attnbook.style"):

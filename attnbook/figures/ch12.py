@@ -3,6 +3,7 @@
 import matplotlib.pyplot as plt
 
 from attnbook import recorded, releases
+from attnbook.figures.colours import BLUE, GREEN, VERMILION
 from attnbook.machines import FastMemory, OnlineTiles, Roofline
 from attnbook.tables import Table
 
@@ -13,9 +14,9 @@ VALUES = [7, 14, 21, 3, 10, 5, 18, 1]
 SCORES = [0.5, 1.5, -1, 0, 2, -0.5, 1, 4]
 
 FORMS = {
-    "plain": ("with the table", "#D55E00", "o"),
-    "tiles": ("tiles, in ordinary PyTorch", "#009E73", "^"),
-    "fused": ("PyTorch's fused kernel", "#0072B2", "s"),
+    "plain": ("with the table", VERMILION, "o"),
+    "tiles": ("tiles, in ordinary PyTorch", GREEN, "^"),
+    "fused": ("PyTorch's fused kernel", BLUE, "s"),
 }
 PEAKS = {"plain": "full, by hand", "tiles": "flash in PyTorch", "fused": "full, fused"}
 """What the benchmarks call each form."""
@@ -67,8 +68,8 @@ def two_calls() -> None:
         names, y = ["read 2,048 tokens", "write the next one"], [0, 1]
         calls = [roof(phase=phase).parts(1)["step"] for phase in ("prefill", "decode")]
         for shift, label, ms, colour in (
-            (-0.2, "arithmetic", [1e3 * done / PEAK for done, _ in calls], "#D55E00"),
-            (0.2, "moving bytes", [1e3 * moved / BAND for _, moved in calls], "#0072B2"),
+            (-0.2, "arithmetic", [1e3 * done / PEAK for done, _ in calls], VERMILION),
+            (0.2, "moving bytes", [1e3 * moved / BAND for _, moved in calls], BLUE),
         ):
             bars = ax.barh([at + shift for at in y], ms, height=0.36, color=colour, label=label)
             ax.bar_label(bars, [f"{v:.1f} ms" if v > 0.1 else f"{v:.3f} ms" for v in ms], padding=3)
@@ -143,7 +144,7 @@ def processor() -> None:
         roof = [min(peak, band * x) / 1e9 for x in ends]
         ax.plot(ends, roof, color="#444444", linestyle="--", label="the roof of its two ends")
         x, y = zip(*found, strict=True)
-        ax.plot(x, [v / 1e9 for v in y], "o", color="#0072B2", label="measured")
+        ax.plot(x, [v / 1e9 for v in y], "o", color=BLUE, label="measured")
         for n, at in ((1, 0), (256, -1)):
             ax.annotate(
                 f"{n:,} vector{'s' * (n > 1)}", (x[at], y[at] / 1e9), xytext=(0, -14),

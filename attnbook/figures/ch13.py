@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import torch
 
 from attnbook import recorded
+from attnbook.figures.colours import BLUE, VERMILION
 from attnbook.machines import DecodeRace
 
 WAYS = (
@@ -15,7 +16,7 @@ WAYS = (
 """What the figure calls each, and what the two results files do."""
 
 SENTENCE = ["these", "women", "did", "not", "sleep", "in", "the", "hotel"]
-STYLES = (("#0072B2", "s"), ("#D55E00", "o"))
+STYLES = ((BLUE, "s"), (VERMILION, "o"))
 
 
 def race(**settings) -> DecodeRace:
@@ -92,8 +93,8 @@ def readers() -> None:
         counts = [row["readers"] for row in rows]
         step = [1e3 * row["seconds"]["median"] for row in rows]
         each = [ms / n for ms, n in zip(step, counts, strict=True)]
-        ax.plot(counts, step, color="#D55E00", marker="o", label="a step, for all readers")
-        ax.plot(counts, each, color="#0072B2", marker="s", label="the same, divided by readers")
+        ax.plot(counts, step, color=VERMILION, marker="o", label="a step, for all readers")
+        ax.plot(counts, each, color=BLUE, marker="s", label="the same, divided by readers")
         ax.set(xscale="log", yscale="log", xlabel="readers, each with 256 tokens in its cache")
         ax.set_ylabel("milliseconds")
         ax.set_xticks(counts, [str(n) for n in counts])

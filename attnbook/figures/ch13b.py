@@ -3,6 +3,7 @@
 import matplotlib.pyplot as plt
 
 from attnbook import recorded
+from attnbook.figures.colours import BLUE, GREEN, PINK, VERMILION
 from attnbook.machines import CacheTiles
 from attnbook.tables import Table
 
@@ -21,11 +22,11 @@ NAMES = {"three": ("groups", 0), "one": ("one", 0)}
 """The measured forms, as the tiles call them; the others are latents of a size."""
 
 STYLES = {
-    "three": ("its own 3 groups", "#0072B2", "o"),
+    "three": ("its own 3 groups", BLUE, "o"),
     "one": ("the mean of them", "#666666", "D"),
-    "latent 192": ("latent of 192", "#009E73", "^"),
-    "latent 96": ("latent of 96", "#D55E00", "s"),
-    "latent 48": ("latent of 48", "#CC79A7", "v"),
+    "latent 192": ("latent of 192", GREEN, "^"),
+    "latent 96": ("latent of 96", VERMILION, "s"),
+    "latent 48": ("latent of 48", PINK, "v"),
 }
 
 

@@ -6,14 +6,15 @@ import string
 import matplotlib.pyplot as plt
 
 from attnbook import recorded
+from attnbook.figures.colours import BLACK, GREEN, MUTED, RUST, VERMILION
 from attnbook.machines.porter import LABELS, MOST, NAMES, ROOMS, Porter
 from attnlab.metrics.intervals import median_interval
 
 ASKED = "Dot"
 KINDS = {
-    "pairs": ("#000000", "o", "keeps pairs"),
-    "state": ("#009E73", "s", "keeps a state"),
-    "mixed": ("#D55E00", "D", "mixes two kinds of layers"),
+    "pairs": (BLACK, "o", "keeps pairs"),
+    "state": (GREEN, "s", "keeps a state"),
+    "mixed": (VERMILION, "D", "mixes two kinds of layers"),
 }
 """Colour, marker and name of what a design keeps."""
 
@@ -55,7 +56,7 @@ def drawers() -> None:
                 row, column = divmod(place, columns)
                 x, y = column * wide, 8 - tall * (row + 1)
                 mine = any(name == ASKED for name, _ in box)
-                colour = "#B34700" if mine else "#57606a"
+                colour = RUST if mine else MUTED
                 look = (
                     {"linewidth": 2.2, "facecolor": "#B3470014"} if mine else {"facecolor": "none"}
                 )

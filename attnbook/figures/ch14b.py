@@ -5,6 +5,7 @@ from html import escape
 import matplotlib.pyplot as plt
 
 from attnbook import releases
+from attnbook.figures.colours import INK
 from attnbook.machines.kept_machine import CONTEXTS
 from attnbook.releases import CHIPS, KINDS, MODELS, UNKNOWN, cost
 from attnbook.tables import Table
@@ -50,7 +51,7 @@ def five_layers() -> None:
             ax.add_patch(plt.Rectangle((0, low), wide, tall, color=COLOURS[kind], linewidth=0.8))
             if kind == "chosen":
                 (layer,) = MODELS[EXAMPLES[kind]]["layers"]  # what a step attends to
-                ax.add_patch(plt.Rectangle((0, low), layer["top"], tall, color="#222832"))
+                ax.add_patch(plt.Rectangle((0, low), layer["top"], tall, color=INK))
             size = "" if kind == "state" else f"{wide:,.0f} × {tall:,.0f} = "
             ax.text(0, low + tall + 250, f"{kind}: {name}, {size}{wide * tall / 1e6:,.1f} million",
                     fontsize=10, va="bottom")  # fmt: skip

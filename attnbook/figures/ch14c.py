@@ -3,10 +3,11 @@
 import matplotlib.pyplot as plt
 
 from attnbook import recorded
+from attnbook.figures.colours import BLUE, INK, VERMILION
 from attnbook.machines.ring_machine import RingMachine
 from attnbook.tables import Table
 
-WAYS = {True: ("zigzag", "#0072B2"), False: ("one stretch each", "#D55E00")}
+WAYS = {True: ("zigzag", BLUE), False: ("one stretch each", VERMILION)}
 
 
 def sharing() -> None:
@@ -36,7 +37,7 @@ def sharing() -> None:
                 words = [f"{v:.{digits}f}{unit}" for v in values]
                 ax.bar_label(bars, words, fontsize=9, label_type="center", color="white")
                 ax.hlines(lines, [x - 0.18 for x in places], [x + 0.18 for x in places],
-                          color="#222832", linewidth=2)  # fmt: skip
+                          color=INK, linewidth=2)  # fmt: skip
         axes[0].set_title("times as fast as one process", fontsize=10)
         axes[1].set_title("of the time waiting, %", fontsize=10)
         axes[0].set_ylim(0, 6)

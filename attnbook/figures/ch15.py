@@ -5,8 +5,9 @@ import matplotlib.pyplot as plt
 import torch
 
 from attnbook import recorded
+from attnbook.figures.colours import BLUE, VERMILION
 
-BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
+LIGHT_GREY = "#666666"
 PROPERTIES = {
     "meant": "the referent",
     "animate": "alive",
@@ -14,7 +15,7 @@ PROPERTIES = {
     "farther": "farther away",
 }
 KINDS = {"encoder": ("o", BLUE, "“it”, in the encoder"),
-         "cross": ("s", ORANGE, "il or elle, decoder to encoder")}  # fmt: skip
+         "cross": ("s", VERMILION, "il or elle, decoder to encoder")}  # fmt: skip
 OURS = (3, 1)
 """Layer and head of our head."""
 
@@ -35,13 +36,13 @@ def effects() -> None:
         low = [e["median"] - e["low"] for e in found]
         high = [e["high"] - e["median"] for e in found]
         left.errorbar(middle, range(4), xerr=[low, high], fmt="o", color=BLUE, capsize=4)
-        left.axvline(0, color=GREY, linewidth=0.8)
+        left.axvline(0, color=LIGHT_GREY, linewidth=0.8)
         left.set_yticks(range(4), PROPERTIES.values())
         left.set(xlim=(-0.4, 0.4), ylim=(3.6, -0.6))
         left.set_xlabel("extra weight for a noun that is …", fontsize=10)
         right.barh(range(4), [frame["right"] for frame in frames], color=BLUE, height=0.6)
-        right.axvline(0.5, color=GREY, linestyle="--", linewidth=1)
-        right.text(0.51, -0.62, "a coin", color=GREY, fontsize=10)
+        right.axvline(0.5, color=LIGHT_GREY, linestyle="--", linewidth=1)
+        right.text(0.51, -0.62, "a coin", color=LIGHT_GREY, fontsize=10)
         right.set_yticks(range(4), [frame["frame"] for frame in frames])
         right.set(xlim=(0, 1), ylim=(3.6, -0.9))
         right.set_xlabel("sentences with more on the referent", fontsize=10)
@@ -65,8 +66,8 @@ def il_or_elle() -> None:
                 alpha=0.75,
                 label=label,
             )
-        ax.axhline(0.5, color=GREY, linestyle="--", linewidth=1)
-        ax.text(ax.get_xlim()[1], 0.51, "a coin", color=GREY, fontsize=10, ha="right")
+        ax.axhline(0.5, color=LIGHT_GREY, linestyle="--", linewidth=1)
+        ax.text(ax.get_xlim()[1], 0.51, "a coin", color=LIGHT_GREY, fontsize=10, ha="right")
         ax.set(ylim=(0.42, 1.04))
         ax.set_xlabel("extra weight for the referent in this head")
         ax.set_ylabel("right pronouns without it")

@@ -7,10 +7,11 @@ import torch
 
 import attnlab
 from attnbook import recorded
+from attnbook.figures.colours import BLUE, GREEN, GREY, ORANGE, PINK, VERMILION
 from attnlab.metrics import collapse
 
 SENTENCE = "The animal didn't cross the street because it was too tired."
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#555555")
+COLOURS = (BLUE, VERMILION, GREEN, PINK, ORANGE, GREY)
 WAYS = {
     "the model as it is": ((True, True), COLOURS[0], (6, 0.85)),
     "no feed-forward": ((True, False), COLOURS[5], (6, 0.48)),

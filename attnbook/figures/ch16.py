@@ -12,6 +12,7 @@ from matplotlib.colors import ListedColormap
 from torch import Tensor, nn
 
 from attnbook import museum
+from attnbook.figures.colours import BLUE, GREY, VERMILION
 from attnbook.machines.eye_test import Exhibit
 from attnkit import masks
 from attnkit.trace import record
@@ -198,16 +199,16 @@ def losses(attend: Callable[..., tuple[Tensor, Tensor]], updates: int = 250) -> 
 def leak() -> None:
     """The loss of a model whose mask is ignored, beside that of the same model mended."""
     curves = {
-        "mask ignored": (losses(museum.mask_ignored), "#D55E00"),
-        "mended": (losses(museum.right), "#0072B2"),
+        "mask ignored": (losses(museum.mask_ignored), VERMILION),
+        "mended": (losses(museum.right), BLUE),
     }
     with plt.style.context("attnbook.style"):
         _, ax = plt.subplots(figsize=(5.8, 2.8))
         for name, (found, colour) in curves.items():
             ax.plot(found, color=colour, label=name)
             ax.text(252, found[-1], name, color=colour, va="center")
-        ax.plot([0, 250], [math.log(10)] * 2, color="#555555", ls=":")
-        ax.text(60, math.log(10) + 0.1, "ln 10: nobody can do better", color="#555555", fontsize=9)
+        ax.plot([0, 250], [math.log(10)] * 2, color=GREY, ls=":")
+        ax.text(60, math.log(10) + 0.1, "ln 10: nobody can do better", color=GREY, fontsize=9)
         ax.set(xlabel="update", ylabel="training loss", xlim=(0, 340), ylim=(0, 2.8))
         ax.set_xticks([0, 50, 100, 150, 200, 250])
         ax.set_title("A loss that is too good is a leak")
@@ -230,7 +231,7 @@ def tests() -> None:
     found, total = caught(), len(museum.exhibits())
     with plt.style.context("attnbook.style"):
         _, ax = plt.subplots(figsize=(5.8, 2.6))
-        colours = ["#D55E00"] * len(museum.USUAL) + ["#0072B2"] * 2
+        colours = [VERMILION] * len(museum.USUAL) + [BLUE] * 2
         ax.barh(list(found), list(found.values()), color=colours)
         for place, number in enumerate(found.values()):
             ax.text(number + 0.5, place, str(number), va="center")
@@ -252,7 +253,7 @@ def matrix() -> None:
     with plt.style.context("attnbook.style"):
         figure, ax = plt.subplots(figsize=(6.2, 11.8), layout="constrained")
         figure.suptitle("Every bug is caught, and no check catches half of them")
-        ax.imshow(cells, cmap=ListedColormap(["#dddddd", "#0072B2"]), vmin=0, vmax=1, aspect="auto")
+        ax.imshow(cells, cmap=ListedColormap(["#dddddd", BLUE]), vmin=0, vmax=1, aspect="auto")
         ax.xaxis.tick_top()
         names = [check.replace("assert_", "").replace("_", " ") for check in order]
         ax.set_xticks(range(len(names)), names, rotation=90, fontsize=10)

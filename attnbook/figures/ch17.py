@@ -4,10 +4,11 @@ import matplotlib.pyplot as plt
 import torch
 
 from attnbook import recorded
+from attnbook.figures.colours import MUTED, SEA, VERMILION
 from attnkit import AttentionExplorer, masks
 from attnlab import pretrained
 
-BLUE, ORANGE, GREY = "#2f7ebb", "#D55E00", "#57606a"
+BLUE, ORANGE, GREY = SEA, VERMILION, MUTED
 KEPT = {
     "all": "all tokens",
     "first 1": "window + first token",
