@@ -1,9 +1,9 @@
 """What a cache with a window loses in SmolLM2-135M-Instruct, and which tokens bring it back.
 
-    python -m experiments.dropped            a minute of one core
+    python -m experiments.dropped            six minutes of one core
     python -m experiments.dropped --quick    two texts, in half a minute
 
-Texts of 160 or 352 tokens, of which a token sees all before it, or the last 64 (256) alone, or
+32 texts of 160 or 352 tokens, of which a token sees all before it, or the last 64 (256) alone, or
 those and the first token, the first four, or, as a control, tokens 8 to 11 in their place (Xiao et
 al. 2024). Nats of the last 96 tokens, for which the window has left the first one behind.
 """
@@ -16,7 +16,7 @@ from attnkit import masks
 from experiments import _record as record
 from experiments import _smollm as smollm
 
-TEXTS, SCORED = 8, 96
+TEXTS, SCORED = 32, 96
 WINDOWS = (64, 256)
 KEPT = {"nothing": (), "first 1": (0,), "first 4": (0, 1, 2, 3), "tokens 8 to 11": (8, 9, 10, 11)}
 

@@ -1,14 +1,14 @@
 """Which heads of SmolLM2-135M-Instruct remember what came after a token the last time?
 
-    python -m experiments.induction            a minute of one core
+    python -m experiments.induction            seven minutes of one core
     python -m experiments.induction --quick    two lists of each part, in half a minute
 
 A list of random pieces of the vocabulary is said twice. Nothing can be known of it the first time;
-the second time a model that looks up "what came after this one before" knows all. In six lists each
+the second time a model that looks up "what came after this one before" knows all. In 32 lists each
 head gets a score: the mean weight that a token of the second time gives to the token behind its
-first occurrence (Olsson et al. 2022, "prefix matching"). In six other lists the heads with the best
+first occurrence (Olsson et al. 2022, "prefix matching"). In 32 other lists the heads with the best
 scores are switched off, 1 to 8 of them, and as a control as many others of the same layers,
-drawn for each list. The same heads are switched off on six ordinary texts.
+drawn for each list. The same heads are switched off on fifty ordinary texts.
 """
 
 import random
@@ -21,7 +21,7 @@ from torch import Tensor
 from experiments import _record as record
 from experiments import _smollm as smollm
 
-LENGTH, LISTS, TEXTS, TEXT = 50, 6, 6, 96
+LENGTH, LISTS, TEXTS, TEXT = 50, 32, 50, 96
 COUNTS = (1, 2, 4, 8)
 FIRST_PIECE = 1000  # before it stand special pieces and single bytes
 

@@ -1,9 +1,9 @@
 """Does SmolLM2-135M-Instruct say with its attention what "it" means?
 
-    python -m experiments.too_tired            a minute of one core
+    python -m experiments.too_tired            two minutes of one core
     python -m experiments.too_tired --quick    six sentences, in seconds
 
-"The animal didn't cross the street because it was too tired." and 49 more, each with the other
+"The animal didn't cross the street because it was too tired." and 99 more, each with the other
 adjective too (experiments.reference): in the passive the animate noun and the place change parts.
 The famous head is the one of all 270 that gives most of "it" to *animal* in that first sentence. Of
 the others: how much it gives to the animate noun, how often that is the word it gives most to (the
@@ -21,7 +21,7 @@ from experiments import _record as record
 from experiments import _smollm as smollm
 from experiments import reference
 
-ITEMS = 50
+ITEMS = 100
 FRAMES = ("active", "passive")
 MEANT = ("tired", "wide")
 

@@ -1,11 +1,11 @@
 """What SmolLM2-135M-Instruct loses when its rotary positions are moved, spread or taken away.
 
-    python -m experiments.turned            a minute of one core
+    python -m experiments.turned            five minutes of one core
     python -m experiments.turned --quick    two texts, in half a minute
 
-Texts of 96 tokens. Their positions are moved by 7,000, spread by 2 and by 8, or left out; and the
-pairs of features that are turned together are taken as "half" in place of "interleaved", which is
-what a loader does that trusts the wrong convention.
+Fifty texts of 96 tokens. Their positions are moved by 7,000, spread by 2 and by 8, or left out; and
+the pairs of features that are turned together are taken as "half" in place of "interleaved", which
+is what a loader does that trusts the wrong convention.
 """
 
 import torch
@@ -14,7 +14,7 @@ from attnkit.positions import rotary
 from experiments import _record as record
 from experiments import _smollm as smollm
 
-TEXTS, LENGTH = 12, 96
+TEXTS, LENGTH = 50, 96
 CHANGES = {
     "plain": "own",
     "moved by 7,000": smollm.shifted(7000),

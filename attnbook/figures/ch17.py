@@ -116,7 +116,7 @@ def sinks() -> None:
 
 
 def places() -> None:
-    """Print the mean loss on twelve texts, their tokens numbered in six ways."""
+    """Print the mean loss on fifty texts, their tokens numbered in six ways."""
     rows = recorded.results("turned")["rows"]
     print("places                  loss   more")
     for row in rows:

@@ -125,10 +125,10 @@ def test_the_books_file_is_of_the_whole_experiment(name):
 def test_the_sizes_that_the_page_names_are_those_of_the_experiments():
     assert recorded.results("sinks")["texts"] == sinks.TEXTS == 100
     assert (sinks.LENGTH, sinks.PLACE) == (96, 48)
-    assert recorded.results("turned")["texts"] == turned.TEXTS == 12
+    assert recorded.results("turned")["texts"] == turned.TEXTS == 50
     assert recorded.results("dropped")["texts"] == dropped.TEXTS
-    assert recorded.results("too_tired")["items"] == too_tired.ITEMS == 50
-    assert one_token.TEXTS * one_token.LENGTH // one_token.EVERY == 160
+    assert recorded.results("too_tired")["items"] == too_tired.ITEMS == 100
+    assert one_token.TEXTS * one_token.LENGTH // one_token.EVERY == 640
 
 
 def test_the_drawing_is_of_the_recorded_token():
