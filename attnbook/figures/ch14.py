@@ -102,6 +102,7 @@ ASIDE = {
     "chosen": (8, -12, "left"),
     "window, then full": (-8, 6, "right"),
     "gated delta, then full": (-8, -8, "right"),
+    "3 gated delta, then full": (6, -27, "left"),
     "linear, 64 features": (-8, -4, "right"),
     "gated delta, 64 features": (-8, -4, "right"),
     "delta": (8, 3, "left"),
