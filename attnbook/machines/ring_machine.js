@@ -30,9 +30,9 @@ function compute(data, { devices, tokens, link, kv_heads: groups, zigzag, causal
   met.forEach((row, q) => row.forEach((when, k) => { busy[when][held[q]] += square * share(q, k, causal); }));
   const part = 4 * groups * head * tokens / devices, send = part / link / 1e9, slowest = busy.map((row) => Math.max(...row));
   const times = slowest.map((v, s) => (s < devices - 1 ? Math.max(v, send) : v)), total = sum(times), alone = sum(busy.map(sum));
-  const kept = layers * part, passing = devices > 1 ? 2 * part : 0, need = weights + kept + passing, most = 1.000001 * sum(slowest);
+  const kept = layers * part, passing = devices > 1 ? 2 * part : 0, need = weights + kept + passing, most = sum(slowest), same = 1.000001;
   return { at, held, met, busy, times, total, speed: alone / total, idle: list(devices, (d) => 1 - sum(busy.map((row) => row[d])) / total),
-    bound: total > most ? "link" : most * devices > alone * 1.00001 ? "uneven" : "arithmetic",
+    bound: total > most * same ? "link" : most * devices > alone * same ? "uneven" : "arithmetic",
     send, sent: (devices - 1) * part, kept, passing, need, fits: need <= memory,
     outputs: outputs(data, met, causal, at + 1), whole: outputs(data, met.map((row) => row.map(() => 0)), causal, 1) };
 }

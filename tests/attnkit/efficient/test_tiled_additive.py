@@ -56,6 +56,19 @@ def assert_plain(inputs, *, mask=None, tolerance=1e-10):
     assert_same(*forms, inputs, tolerance, relative=True)
 
 
+def test_every_pair_is_visited_once():
+    query, key = (x.detach() for x in problem((3,), 17, 23, 4)[:2])
+    tanh = PairTanh(query, key)
+    for tiles in (
+        tanh.tiles(tanh.whole),
+        (tile for band in tanh.bands() for tile in tanh.tiles(band)),
+    ):
+        visits = torch.zeros(tanh.shape, dtype=torch.int)
+        for tile in tiles:
+            visits[tile] += 1
+        assert (visits == 1).all()
+
+
 @pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS.keys())
 @pytest.mark.parametrize("L, S", [(1, 1), (1, 7), (7, 1), (7, 129), (129, 7), (33, 33)])
 def test_value_and_gradient_are_those_of_the_plain_form(L, S, mask):
