@@ -91,16 +91,14 @@ def equal_table() -> None:
     """Print the runs on equal terms: each rate, and which one is drawn."""
     found, best = recorded.results("equal_updates"), best_rates()
     print(f"medians of 3 seeds; updates of {found['batch']} pairs; * the best rate")
-    print(f"{'':13}updates   rate  parameters   loss   BLEU (lowest, highest)  CPU seconds")
+    print(f"{'':13}updates   rate  parameters   loss   BLEU                 CPU seconds")
     for row in found["rows"]:
-        name, runs = row["model"], row["runs"]
-        low, high = (f(run["bleu"] for run in runs) for f in (min, max))
+        name, bleu = row["model"], f"{recorded.interval(row['bleu']):.1f}"
         mark = "*" if best[name, row["steps"]]["rate"] == row["rate"] else " "
         print(
-            f"{NAMES[name]:12}{mark}{row['steps']:7}{row['rate']:7}{runs[0]['parameters']:12,}"
-            f"{row['valid_loss']['median']:7.2f}{row['bleu']['median']:7.1f}"
-            f"   ({low:.1f}, {high:.1f})".ljust(75)
-            + f"{row['cpu_seconds']['median']:7.0f}"
+            f"{NAMES[name]:12}{mark}{row['steps']:7}{row['rate']:7}"
+            f"{row['runs'][0]['parameters']:12,}{row['valid_loss']['median']:7.2f}   "
+            f"{bleu:24}{row['cpu_seconds']['median']:8.0f}"
         )
     print(textwrap.fill(recorded.origin(found), 76, subsequent_indent="  "))
 
