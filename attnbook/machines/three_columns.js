@@ -84,47 +84,51 @@ function work(machine, { text, even }) {
       const { words, steps, spans, first } = read.words.length
         ? yield* translating(one, read, { hidden: new Set(), longest: 40 }) : { words: [], steps: [], spans: [], first: [] };
       const weights = at ? rowsOfWords(steps.map(({ mean }) => mean), spans, read.spans) : [];
-      machine.found.source = read.words;
-      machine.found.columns[at] = { target: words, weights, vector: at ? [] : [...first[0] ?? []] };
+      // With its own English: until all are done, a column beside it is of another sentence.
+      machine.found[at] = { of: machine.wanted, source: read.words, target: words, weights, vector: at ? [] : [...first[0] ?? []] };
       machine.update();
     }
   }();
 }
 
-/** What is on show: the record, or what the models have given so far; `old` marks what is of another sentence. */
+/** What is on show, each column with its own English: the record, or what the models have given so far;
+ * `old` is what was written for another sentence. */
 function shownOf(now, machine) {
-  if (now.columns.length) return { ...now, own: false };
+  if (now.columns.length) {
+    machine.stop?.();
+    machine.wanted = null;
+    return machine.found = now.columns.map((one) => ({ ...one, source: now.source }));
+  }
   const { text, even } = now, wanted = JSON.stringify([text, even]);
   if (machine.engines.length && machine.wanted !== wanted) {
-    machine.wanted = wanted;
     machine.stop?.();
-    machine.found = { source: machine.found?.source ?? [], columns: [...machine.found?.columns ?? []] };
-    machine.ready = false;
+    machine.wanted = wanted;
+    machine.found = [...machine.found ?? []];
     const job = inSlices(work(machine, now), () => {
-      machine.ready = true;
       machine.update();
-      machine.speaking = setTimeout(() => { machine.page.live.textContent = spoken(machine.found.columns, machine.data); }, SPOKEN);
+      machine.speaking = setTimeout(() => { machine.page.live.textContent = spoken(machine.found, machine.data); }, SPOKEN);
     });
     machine.stop = () => { job.stop(); clearTimeout(machine.speaking); };
     job.start();
   }
-  return { source: [], columns: [], ...machine.found, own: true };
+  return (machine.found ?? []).map((one) => ({ ...one, old: one.of !== wanted }));
 }
 
 const spoken = (columns, { names }) => columns.map((one, at) => `${names[at]}: ${detokenize(one.target) || "nothing"}.`).join(" ");
 
 function show(now, machine) {
-  const { page, data } = machine, { source, columns, own } = shownOf(now, machine), asks = own && !machine.engines.length;
+  const { page, data } = machine, columns = shownOf(now, machine), own = !now.columns.length, asks = own && !machine.engines.length;
   say(page.big, now.text.trim() || "Nothing yet");
   say(page.say, asks ? page.fetch.hidden ? "A page of the built book reads sentences of your own." : "Load the models, and they read sentences of your own."
-    : now.even ? "Bahdanau’s model still has its attention, but each word must get the same weight." : "Three answers, computed one piece of a word after another.");
+    : now.even ? "Bahdanau’s model still has its attention, but each word must get the same weight."
+      : own ? "Your sentence, in three answers; nobody has put them back into English." : "Three answers; below each, what its French says.");
   [...page.all.children].forEach((section, at) => {
     const [,, written, meaning, picture] = section.children, one = asks ? undefined : columns[at];
-    section.classList.toggle("columns-old", own && !machine.ready);
+    section.classList.toggle("columns-old", Boolean(one?.old));
     say(written, one ? detokenize(one.target) || "(nothing)" : "…");
     say(meaning, (one && data.meanings[one.target.join(" ")]) ?? "");
     if (!one) picture.replaceChildren();
-    else if (at) drawMap(picture, source, one, heat(page.root));
+    else if (at) drawMap(picture, one, heat(page.root));
     else drawVector(picture, one.vector);
   });
 }
@@ -132,7 +136,7 @@ function show(now, machine) {
 const short = (word) => (word.length > 11 ? `${word.slice(0, 10)}…` : word);
 
 /** A row for each word that was written: where it looked, on average over the heads. */
-function drawMap(picture, source, { target, weights }, shades) {
+function drawMap(picture, { source, target, weights }, shades) {
   const pitch = Math.min(26, (WIDE - NAMES - 14) / Math.max(1, source.length)), x = (j) => NAMES + pitch * (j + 0.5);
   put(picture, { viewBox: `0 0 ${WIDE} ${HEAD + ROW * target.length}` });
   picture.replaceChildren(...source.map((word, j) => text("", 0, 0, short(word), { transform: `translate(${(x(j) + 4).toFixed(1)} ${HEAD - 5}) rotate(-52)` })),

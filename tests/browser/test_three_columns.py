@@ -5,8 +5,9 @@ import pytest
 from attnbook import translators
 from attnbook.machines.live_translator import page as book_page
 from attnbook.machines.live_translator import shown
+from attnbook.machines.three_columns import alike
 from attnlab import Translator
-from attnlab.tasks import detokenize
+from attnlab.tasks import detokenize, tokenize
 from booktools.widget_page import write_page
 from tests.browser.conftest import Record, listen, serving
 
@@ -39,10 +40,11 @@ def opened(browser, address):
     assert record.console == []
 
 
-def written(text: str) -> list[str]:
-    """By one vector, with Bahdanau's attention, by the Transformer, with equal weights."""
+def written(text: str, even: bool = False) -> list[str]:
+    """By one vector, with Bahdanau's attention or with equal weights, by the Transformer."""
     fixed = translators.one_vector()["One vector"]
     models = [Translator.load(name) for name in translators.REAL_MODELS.values()]
+    models[1] = alike(models[1]) if even else models[1]
     (said,) = fixed.translate([text])
     source = shown.read_source(models[1], text)
     transformer, additive = (shown.translate(one, source).by_word()[1] for one in models)
@@ -85,6 +87,41 @@ def test_each_column_writes_what_torch_writes(opened):
     page.get_by_label("look everywhere alike").check()
     page.wait_for_function(f"was => ({COLUMNS})[1] !== was", arg=want[1])
     assert [page.evaluate(COLUMNS)[at] for at in (0, 2)] == [want[0], want[2]]
+
+
+@pytest.mark.parametrize("even", [False, True], ids=["choice", "even"])
+def test_typed_key_by_key_each_sentence_is_translated_to_its_end(opened, even):
+    page, record = opened
+    page.get_by_role("button", name="Load the three models").click()
+    page.wait_for_function("document.querySelector('.columns-state').textContent.includes('here')")
+    page.get_by_label("look everywhere alike").set_checked(even)
+    field, want = page.get_by_label("A sentence in English"), {}
+    # Typed from nothing, pasted over a shorter one, shortened again key by key
+    for text, keys in [
+        ("I have a red car.", None),
+        ("Tom.", None),
+        ("My brother does not eat meat.", ""),
+        ("My brother.", "<" * len(" does not eat meat.") + "."),
+    ]:
+        field.click()
+        if keys is None:
+            field.fill("")
+            page.keyboard.type(text, delay=15)
+        elif not keys:
+            field.fill(text)
+        else:
+            for key in keys:
+                page.keyboard.press("Backspace" if key == "<" else key, delay=15)
+        want[text] = written(text, even)
+        page.wait_for_function(f"want => {COLUMNS}.join() === want.join()", arg=want[text])
+        page.wait_for_function("!document.querySelector('.columns-old')")
+        sizes = page.evaluate(
+            "[...document.querySelectorAll('.columns-picture')].slice(1).map(picture => "
+            "picture.querySelectorAll('.columns-cell').length)"
+        )
+        source = tokenize(text)
+        assert sizes == [len(source) * len(tokenize(said)) for said in want[text][1:]]
+    assert record.console == []
 
 
 def test_without_its_files_it_says_so(browser, address):
