@@ -90,27 +90,31 @@ def check_step(answer):
         torch.manual_seed(B)
         cell = nn.GRUCell(E + H, H).double()
         W_c = torch.randn(H, 2 * H).double()
-        memory, state = (
-            torch.randn(B, S, H).double(),
-            torch.zeros(B, H).double(),
-        )
+        memory, state = torch.randn(B, S, H).double(), torch.randn(B, H).double()
         fed = torch.zeros(B, H).double()
         for t in range(3):
             y = torch.randn(B, E).double()
+            where = f"{B} sentences of {S} words, step {t + 1}"
             with torch.no_grad():
                 with unaided():
                     got = ask(answer, cell, W_c, memory, y, state, fed)
+                late = (memory @ state[:, :, None]).softmax(1)[..., 0]
                 state = cell(torch.cat([y, fed], -1), state)
-                weights = (memory @ state[:, :, None]).softmax(1)
+                weights = (memory @ state[:, :, None]).softmax(1)  # (B, S, 1)
                 context = (weights * memory).sum(1)
                 joined = torch.cat([context, state], -1)
                 fed = torch.tanh(joined @ W_c.T)
-            if not isinstance(got, tuple) or len(got) != 2:
-                return "Expected a pair: the new state, the attentional state."
-            names = ("the new state", "the attentional state")
-            for name, mine, yours in zip(names, (state, fed), got, strict=True):
-                what = f"{B} sentences of {S} words, step {t + 1}, {name}"
-                if problem := compare(yours, mine, 1e-6, what):
+            if not isinstance(got, tuple) or len(got) != 3:
+                return "Expected three: the new state, the attentional state, the weights."
+            named = {
+                "the new state": (got[0], state),
+                "the weights": (got[2], weights[..., 0]),
+                "the attentional state": (got[1], fed),
+            }
+            for name, (yours, mine) in named.items():
+                if problem := compare(yours, mine, 1e-6, f"{where}, {name}"):
+                    if name == "the weights" and not compare(yours, late, 1e-6, ""):
+                        return f"{where}: the old state asks."
                     return problem
 
 

@@ -24,7 +24,7 @@ STEPS = {
 
 LEFT, PITCH, HIGH = 84.0, 64.0, 28.0
 TABLE, LOOK, STATE, WORD = 66.0, 166.0, 232.0, 298.0
-TALL = 346.0
+TALL = 366.0
 
 
 def _panel(sheet: Sheet, x: float, top: float, name: str, first: bool) -> None:
@@ -56,6 +56,9 @@ def _panel(sheet: Sheet, x: float, top: float, name: str, first: bool) -> None:
     sheet.text(new + wide / 2, word + h / 2, " / ".join(READ), size=13)
     sheet.text(new - 10, word + h / 2, "reads", anchor="end", style="d-muted", size=12.5)
     sheet.arrow([(new + wide / 2, word), (new + wide / 2, state + h + 3)])
+    left, right = READ
+    note = f"left of a slash: told {left}; right of it: told {right}"
+    sheet.text(x, top + TALL - 10, note, anchor="start", style="d-muted", size=12.5)
     # What is written: from the new state, and from what Luong's look found.
     out, box = x + 264, 76.0
     if first:

@@ -40,7 +40,7 @@ def orders() -> None:
     run = recorded.results("when_to_look")
     lengths = range(2, 2 * run["longest"] + 1)
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 2, figsize=(7, 3.4), layout="constrained", sharey=True)
+        figure, axes = plt.subplots(1, 2, figsize=(6.2, 3.4), layout="constrained", sharey=True)
         for ax, steps in zip(axes, budgets(), strict=True):
             for order, (label, colour, marker) in ORDERS.items():
                 counts = [one["by_length"] for one in best(order, steps)["runs"]]
@@ -51,13 +51,19 @@ def orders() -> None:
                 middle, low, high = zip(*found, strict=True)
                 ax.plot(lengths, middle, marker=marker, color=colour, markersize=4, label=label)
                 ax.fill_between(lengths, low, high, color=colour, alpha=0.15)
-            ax.axvline(run["longest"] + 0.5, color="grey", linestyle="--")
+            ax.axvline(run["longest"] + 0.5, color="grey", linestyle="--", zorder=0)
+            ax.text(
+                run["longest"] + 0.1, 0.02, "lengths\ntrained on", ha="right", fontsize=9,
+                color="dimgrey",
+            )  # fmt: skip
             ax.set(ylim=(-0.02, 1.05), xticks=range(2, 21, 3))
             ax.set_title(f"after {steps:,} updates", fontsize=11)
             ax.set_xlabel("symbols in a row")
         axes[0].set_ylabel("exact answers")
-        axes[0].legend(loc="lower left", fontsize=9)
-        figure.suptitle("More training helps the one that looks first, not the one that forgets")
+        figure.legend(
+            *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9
+        )
+        figure.suptitle("More training helps the one that looks first,\nnot the one that forgets")
         plt.show()
 
 
@@ -81,7 +87,7 @@ def late() -> None:
     """The map of the small black cat, as the model made it and one word late."""
     weights, pair = phrase()
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 2, figsize=(6.4, 3.3), layout="constrained")
+        figure, axes = plt.subplots(1, 2, figsize=(6.2, 3.4), layout="constrained")
         for ax, by, title in zip(
             axes, (0, 1), ("as it looked", "stored one word late"), strict=True
         ):
@@ -90,13 +96,19 @@ def late() -> None:
             words = {"query_tokens": [*pair.target, "<end>"], "key_tokens": list(pair.source)}
             heatmap(rows, vmax=1.0, ax=ax, **words)
             ax.set_title(title, fontsize=10, pad=10)
+            ax.set_xlabel("source word", fontsize=9)
+            ax.set_ylabel("word written", fontsize=9)
             for row, column in pair.sure:
                 ax.add_patch(plt.Rectangle(
                     (column - 0.46, row - 0.46), 0.92, 0.92, fill=False, ec=VERMILION, lw=1.6,
                     zorder=4,
                 ))  # fmt: skip
         axes[0].images[0].colorbar.remove()
-        figure.suptitle("The same weights, one word late: no row meets its box")
+        figure.suptitle(
+            "The same weights, one word late: no row meets its box\n"
+            "(boxed: the source word that the written word translates)",
+            fontsize=11,
+        )
         plt.show()
 
 

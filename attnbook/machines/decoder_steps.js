@@ -34,7 +34,8 @@ function compute({ read: { length } }, { what, step, feeding }) {
 
 // ---- The page.
 
-const PITCH = 80, WIDE = 66, LOOK = 46, TALL = 28, FIRST = 8, ROWS = { written: 16, upper: 74, lower: 132, read: 190 };
+const PITCH = 80, WIDE = 66, LOOK = 46, TALL = 28, FIRST = 24, ROWS = { written: 8, joined: 58, upper: 104, lower: 162, read: 220 };
+const JOIN = { left: 15, wide: 48, tall: 22 };
 const PLACE = { bahdanau: { state: ROWS.upper, look: ROWS.lower }, luong: { look: ROWS.upper, state: ROWS.lower } };
 
 const stage = `<div class="decoder-whole">${KINDS.map((kind) => `<div><p class="machine-head">${NAMES[kind]}</p>
@@ -50,15 +51,17 @@ const fits = { what: (v) => Object.keys(WHAT).includes(v) };
 function build({ page, on, take, data: { read, written } }) {
   for (const kind of KINDS) {
     const picture = page[kind], { state, look } = PLACE[kind];
-    picture.setAttribute("viewBox", `0 0 ${FIRST + PITCH * read.length} 220`);
+    picture.setAttribute("viewBox", `0 0 ${FIRST + PITCH * read.length} 250`);
     picture.setAttribute("role", "img");
     for (const t of read.keys()) {
       const x = FIRST + t * PITCH, parts = [["written", "written", ROWS.written, written[t]], ["look", "query", look, "look"],
         ["state", "state", state, "state"], ["read", "read", ROWS.read, read[t]]];
+      if (kind === "luong") parts.push(["joined", "joined", ROWS.joined, "join"]);
       for (const [name, role, y, words] of parts) {
-        const wide = role === "query" ? LOOK : WIDE; // beside a look, what passes it
+        const { left = 0, wide, tall = TALL } = { query: { wide: LOOK }, joined: JOIN }[role] ?? { wide: WIDE }; // beside a look, what passes it
         const node = svg("g", { class: `decoder-node decoder-${role}`, "data-part": name, "data-step": t },
-          rect("", x, y, wide, TALL, { rx: role === "query" ? TALL / 2 : role === "state" ? 5 : 1 }), text("", x + wide / 2, y + 18, words, { text_anchor: "middle" }));
+          rect("", x + left, y, wide, tall, { rx: role === "query" ? tall / 2 : role === "state" || role === "joined" ? 5 : 1 }),
+          text("", x + left + wide / 2, y + tall / 2 + 4, words, { text_anchor: "middle" }));
         const what = { read: "word", look: "context" }[name];
         if (what) on(node, "click", () => take({ what, step: t + 1 }));
         picture.append(node);
@@ -72,14 +75,19 @@ function build({ page, on, take, data: { read, written } }) {
 function* links(kind, count, feeding) {
   const { state, look } = PLACE[kind], side = (t) => FIRST + t * PITCH;
   const up = (t, from, to, x = WIDE / 2) => [[side(t) + x, from], [side(t) + x, to + TALL]], near = LOOK / 2, past = (LOOK + WIDE) / 2;
+  // The first state comes from the source: nothing here changes it, so step -1 is never live.
+  if (kind === "bahdanau") yield [[2, state + TALL - 6], [side(0) + 8, look], "state", -1, "decoder-asks"];
+  yield [[2, state + TALL / 2], [side(0), state + TALL / 2], "state", -1];
   for (let t = 0; t < count; t++) {
     const last = t + 1 === count;
     if (kind === "luong") {
       yield [...up(t, ROWS.read, state), "read", t];
       yield [...up(t, state, look, near), "state", t, "decoder-asks"];
-      yield [...up(t, look, ROWS.written, near), "found", t, "decoder-found"];
-      yield [...up(t, state, ROWS.written, past), "state", t];
-      if (feeding && !last) yield [[side(t) + LOOK - 4, look + TALL - 4], [side(t + 1) + 6, state], "written", t, "decoder-fed"];
+      const { left, wide, tall } = JOIN, foot = ROWS.joined + tall, right = side(t) + left + wide;
+      yield [[side(t) + near, look], [side(t) + near, foot], "found", t, "decoder-found"];
+      yield [[side(t) + past, state], [side(t) + past, foot], "state", t];
+      yield [[side(t) + left + wide / 2, ROWS.joined], [side(t) + left + wide / 2, ROWS.written + TALL], "written", t];
+      if (feeding && !last) yield [[right, foot - 6], [side(t + 1) + 4, state], "written", t, "decoder-fed"];
     } else {
       yield [...up(t, ROWS.read, state, past), "read", t];
       yield [...up(t, look, state, near), "found", t, "decoder-found"];
@@ -93,7 +101,8 @@ function* links(kind, count, feeding) {
 const count = (list) => list.reduce((sum, v) => sum + v, 0);
 const steps = (list) => {
   const places = list.flatMap((v, t) => (v ? [t + 1] : []));
-  return places.length ? `look${places.length > 1 ? "s" : ""} ${places.join(", ")}` : "no look";
+  const [first, last] = [places[0], places.at(-1)], run = places.length > 2 && last - first + 1 === places.length;
+  return places.length ? `look${places.length > 1 ? "s" : ""} ${run ? `${first}–${last}` : places.join(", ")}` : "no look";
 };
 
 function show({ what, step, feeding, ...found }, { page, data: { read, written } }) {
@@ -103,7 +112,7 @@ function show({ what, step, feeding, ...found }, { page, data: { read, written }
     for (const node of picture.querySelectorAll(".decoder-node")) {
       const { part, step: at } = node.dataset, is = part === pressed && Number(at) === step - 1;
       node.classList.toggle("decoder-pressed", is);
-      node.classList.toggle("decoder-touched", Boolean(all[part]?.[at]));
+      node.classList.toggle("decoder-touched", Boolean(all[part === "joined" ? "written" : part]?.[at]));
     }
     picture.querySelector(".decoder-arrows").replaceChildren(...[...links(kind, number, feeding)].flatMap(([from, to, part, t, extra = ""]) => {
       const live = part === "read" ? what === "word" && t === step - 1 : all[part][t];
@@ -114,7 +123,7 @@ function show({ what, step, feeding, ...found }, { page, data: { read, written }
     say(page[`${kind}-turns`], `${turns}.`);
   }
   const [first, second] = KINDS.map((kind) => steps(found[kind].look)), [one, two] = KINDS.map((kind) => count(found[kind].written));
-  say(page.big, `Bahdanau: ${first}. Luong: ${second}.`);
+  say(page.big, `Bahdanau: ${first};\nLuong: ${second}`);
   say(page.say, `These looks change with ${what === "word" ? `the word “${read[step - 1]}” that is read at step ${step}` :
     `what the look for “${written[step - 1]}” finds at step ${step}`}. Words written that can change: ${one} with Bahdanau, ${two} with Luong${feeding ? " and input feeding" : ""}.`);
 }

@@ -48,7 +48,11 @@ WRONG = {
     (3, "scores in place of the matrix"):
         ("lambda days: 10 * torch.eye(7).roll(1, 1)", "Expected a tensor of shape (16, 16)"),
     (4, "looks with the old state"):
-        ("step(*x, old=True)", "2 sentences of 5 words, step 1, the attentional state: off by"),
+        ("step(*x, old=True)", "2 sentences of 5 words, step 1: the old state asks"),
+    (4, "as it came"): ("broken_step", "2 sentences of 5 words, step 1: the old state asks"),
+    (4, "the context in place of the attentional state"):
+        ("step(*x, join=False)",
+         "step 1, the attentional state: off by"),
     (4, "state before context"): ("step(*x, order=1)", "step 1, the attentional state: off by"),
     (4, "no tanh"): ("step(*x, squash=False)", "step 1, the attentional state: off by"),
     (4, "fed before the word"):
@@ -57,14 +61,12 @@ WRONG = {
     (4, "nothing fed"):
         ("lambda c, W, m, y, s, f: step_of_luong(c, W, m, y, s, 0 * f)",
          "step 2, the new state: off by"),
-    (4, "scaled scores"): ("step(*x, scale=0.5)", "step 1, the attentional state: off by"),
-    (4, "the context in place of the attentional state"):
-        ("step(*x, join=False)", "step 1, the attentional state: off by"),
+    (4, "scaled scores"): ("step(*x, scale=0.5)", "step 1, the weights: off by"),
     (4, "a dimension missing"): ("step(*x, careless=True)", "must match the size"),
     (4, "a dimension missing, where sizes hide it"):
         ("step(*x, careless=x[2].shape[0] == x[2].shape[1])",
-         "3 sentences of 3 words, step 1, the attentional state: off by"),
-    (4, "only one of the two"): ("step_of_luong(*x)[1]", "Expected a pair"),
+         "3 sentences of 3 words, step 1, the weights: off by"),
+    (4, "only two of the three"): ("step_of_luong(*x)[:2]", "Expected three"),
     (5, "the other sign"): ("-words_late(w, g)", "Rows that come +1 words late"),
     (5, "always on time"): ("lambda w, g: 0", "Rows that come +1 words late: you say +0"),
     (5, "only the first sentence"): ("words_late(w[:1], g[:1])", "words late: you say"),
@@ -79,6 +81,7 @@ WRONG = {
     (6, "another order"): ("lambda: (0.5, 0.3, 1.0)", "general: got 0.3"),
 }  # fmt: skip
 
+CELLS = ("exercise-4-broken",)
 HELPERS = """
 pinv = torch.linalg.pinv
 
@@ -98,7 +101,7 @@ def step(cell, W_c, memory, y, state, fed, old=False, order=0, squash=True, scal
     pair = [context, new][:: -1 if order else 1]
     joined = torch.cat(pair, -1) @ W_c.T
     joined = torch.tanh(joined) if squash else joined
-    return new, joined if join else context
+    return new, joined if join else context, weights
 
 def columns(weights, gold):
     def hits(d):
