@@ -62,7 +62,10 @@ def travel(narrow: bool) -> Sheet:
 
 DRAWING = Drawing(
     name="ring",
-    title="Queries stay, keys and values travel, and what is found is joined.",
+    title=(
+        "Queries stay, keys and values travel. "
+        "The number on a key is e to its score with the query of token 3."
+    ),
     description=(
         "Two devices share four tokens. Device 0 has the queries, keys and values of tokens 0 and "
         "1, device 1 those of 2 and 3. For the query of the last token the exponentials of its "

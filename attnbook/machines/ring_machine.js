@@ -1,7 +1,8 @@
 // One text on several devices: who computes which tiles when, and who waits; the kit and layers.js stand before it.
 
-const CHUNKS = 16, CELL = 16, LEFT = 30, TOP = 34, OUT = LEFT + CHUNKS * CELL + 12, WIDE = 390, LONG = WIDE - OUT;
-const TAG = 92, HAND = TAG + 17, START = 140, HEAD = 20, ROW = 32, SPAN = WIDE - START, middle = { text_anchor: "middle" };
+const CHUNKS = 16, CELL = 16, LEFT = 36, TOP = 34, OUT = LEFT + CHUNKS * CELL + 12, WIDE = 390, LONG = WIDE - OUT - 4;
+const ROUND = 156, RX = 105, RY = 58, CY = 78, TAG = 34, PILL = 66; // the ring, its tags of keys and pills of queries
+const START = 66, HEAD = ROUND + 22, ROW = 25, SPAN = WIDE - START, SLIDE = 700, middle = { text_anchor: "middle" };
 const list = (n, f) => Array.from({ length: n }, (_, at) => f(at)), sum = (values) => values.reduce((a, b) => a + b, 0);
 
 // ---- What is computed.
@@ -39,9 +40,16 @@ function compute(data, { devices, tokens, link, kv_heads: groups, zigzag, causal
 
 // ---- The page.
 
-const stage = `<div class="ring-whole"><svg class="ring-map" viewBox="0 0 ${WIDE} ${TOP + CHUNKS * CELL + 4}" aria-hidden="true"></svg>
-<div><svg class="ring-devices" aria-hidden="true"></svg><p class="ring-legend"><i></i> computes now <i></i> before <i></i> later <i></i> sends</p>
-<p class="ring-memory machine-say"></p></div></div>`;
+const stage = `<div class="ring-whole"><div><svg class="ring-devices" aria-hidden="true"></svg>
+<p class="ring-legend">${["computes now", "before", "later", "sends", "waits", "the end, if nobody waited"].map((words) => `<span><i></i> ${words}</span>`).join(" ")}</p>
+<p class="ring-memory">On a card: <span><i></i> <b class="ring-weights"></b></span> <span><i></i> <b class="ring-cache"></b></span> <span><i></i> <b class="ring-passing"></b></span></p></div>
+<svg class="ring-map" viewBox="0 0 ${WIDE} ${TOP + CHUNKS * CELL + 4}" aria-hidden="true"></svg></div>`;
+
+/** A button that says what its next press does. */
+const next = () => {
+  const made = button("Next step", (s) => ({ step: (s.at + 1) % s.devices }));
+  return { ...made, show: ({ at, devices }) => say(made.element, at && at === devices - 1 ? "Start again" : "Next step") };
+};
 
 const controls = ({ counts, lengths, links, groups }) => [
   slider("Devices", "devices", { values: counts }),
@@ -51,13 +59,13 @@ const controls = ({ counts, lengths, links, groups }) => [
   toggle("Causal", "causal"),
   button("One stretch each", () => ({ zigzag: false }), (s) => !s.zigzag),
   button("Zigzag", () => ({ zigzag: true }), (s) => s.zigzag),
-  button("Next step", (s) => ({ step: (s.at + 1) % s.devices })),
+  next(),
 ];
 
 const fits = { step: (v, _, { counts }) => Number.isInteger(v) && v >= 0 && v < counts.at(-1) };
 
-const seconds = (v) => (v >= 1 ? `${significant(v, 3)} s` : `${significant(1e3 * v, 3)} ms`);
-const size = (bytes) => `${significant(bytes / 1e9, 3)} GB`;
+const seconds = (v) => (v >= 1 ? `${significant(v, 3)} s` : v >= 1e-3 ? `${significant(1e3 * v, 3)} ms` : `${significant(1e6 * v, 3)} µs`);
+const size = (bytes) => (bytes >= 1e9 ? `${significant(bytes / 1e9, 3)} GB` : `${significant(bytes / 1e6, 3)} MB`);
 
 function why({ bound, idle, send, busy, devices }) {
   if (bound === "uneven") return `Bound by device ${devices - 1}, which always computes; device 0 waits ${Math.round(100 * idle[0])}% of the time.`;
@@ -65,13 +73,20 @@ function why({ bound, idle, send, busy, devices }) {
 }
 
 function show(now, { page, data }) {
-  const { devices, total, speed, need, kept, passing, sent } = now, { weights, memory } = data.shape, many = devices > 1;
+  const { devices, total, speed, need, kept, passing } = now, { weights, memory } = data.shape, many = devices > 1;
   say(page.big, now.fits ? `${many ? `${fixed(speed, 2)} times as fast as one` : "One device"}: ${seconds(total)} a layer`
     : `Does not fit: ${size(need)} on a card of ${size(memory)}`);
   say(page.say, why(now));
-  say(page.memory, `On a card: weights ${size(weights)}, cache ${size(kept)}${many ? `, passing ${size(passing)}. Sent: ${size(sent)} a layer` : ""}.`);
+  say(page.weights, `weights ${size(weights)}`);
+  say(page.cache, `cache ${size(kept)}`);
+  say(page.passing, `passing ${many ? size(passing) : "nothing"}`);
   page.map.replaceChildren(...tiles(now, data));
-  timeline(page.devices, now, data.shape);
+  const before = page.before;
+  page.before = now;
+  page.devices.setAttribute("viewBox", `0 0 ${WIDE} ${HEAD + devices * ROW + 40}`);
+  page.devices.replaceChildren(...round(now, before), ...timeline(now, data.shape));
+  // On a telephone a link leads below the controls, to what it changes.
+  page.root.style.scrollMarginTop = innerWidth < 480 ? `${80 - page.big.offsetTop}px` : "";
 }
 
 const name = (x, y, words, more) => text("ring-name", x, y, words, more);
@@ -80,10 +95,11 @@ const kind = (when, at) => (when === at ? "ring-now" : when < at ? "ring-done" :
 /** The table of scores by chunk, with the outputs so far beside it. */
 function tiles({ held, met, at, devices, causal, zigzag, outputs: found, whole: wanted }, { value }) {
   const run = CHUNKS / devices / (zigzag ? 2 : 1), side = run * CELL, blocks = list(CHUNKS / run, (b) => b * run), scale = LONG / Math.max(...value);
-  return [name(LEFT, 10, "keys of device"), name(OUT, 10, "outputs"), text("ring-query", 0, 26, "of"),
+  return [name(LEFT, 10, "keys of device"), name(OUT, 10, "outputs so far"),
+    name(0, 0, "queries of device", { ...middle, transform: `translate(10 ${TOP + CHUNKS * CELL / 2}) rotate(-90)` }),
     name(OUT, 26, `${found.filter((v, q) => Math.abs(v - wanted[q]) < 1e-9).length} of 16 right`),
     ...met.flatMap((row, q) => row.flatMap((when, k) => (share(q, k, causal) ? [rect(kind(when, at), LEFT + k * CELL, TOP + q * CELL, CELL - 1, CELL - 1)] : []))),
-    ...blocks.flatMap((q) => [text("ring-key", LEFT + q * CELL + side / 2, 28, held[q], middle), text("ring-query", 15, TOP + q * CELL + side / 2 + 4, held[q], middle),
+    ...blocks.flatMap((q) => [text("ring-key", LEFT + q * CELL + side / 2, 28, held[q], middle), text("ring-query", 25, TOP + q * CELL + side / 2 + 4, held[q], middle),
       ...blocks.flatMap((k) => {
         const [x, y] = [LEFT + k * CELL, TOP + q * CELL], part = causal && q === k && run > 1 ? side / 3 : side / 2;
         return [rect("ring-block", x, y, side, side), ...met[q][k] === at && share(q, k, causal) ? [text("ring-who", x + part, y + side - part + 4, held[q], middle)] : []];
@@ -94,24 +110,52 @@ function tiles({ held, met, at, devices, causal, zigzag, outputs: found, whole: 
     })];
 }
 
-/** A row a device: its queries, the keys in its hands, and its time; below, its memory. */
-function timeline(picture, { devices, at, busy, times, total, speed, send, kept, passing }, { weights, memory }) {
+/** Where the tag of a device lies on the ring; from `by` places before it. */
+function place(d, devices, by = 0) {
+  const angle = Math.PI * (2 * (d - by) / devices + (devices > 2 ? 1 / devices : 0) - 1), far = devices > 1 ? 1 : 0;
+  return [WIDE / 2 + far * RX * Math.cos(angle), CY + far * RY * Math.sin(angle)];
+}
+
+/** The devices in a circle, with their queries and the keys in their hands, which slide there if the step is the next one. */
+function round({ devices, at, busy, zigzag }, before) {
+  const idle = list(devices, (d) => d).filter((d) => !busy[at][d]), many = devices > 1, inner = [WIDE / 2, CY];
+  const slides = before && before.devices === devices && before.zigzag === zigzag && at === before.at + 1;
+  const parts = list(devices, (d) => {
+    const [x, y] = place(d, devices), left = many && x < WIDE / 2, px = left ? x - TAG / 2 - PILL - 2 : x + TAG / 2 + 2;
+    const tag = svg("g", { class: "ring-part" }, rect("ring-tag", x - TAG / 2, y - 11, TAG, 22),
+      text("ring-key", x, y + 4, (d - at + devices) % devices, middle));
+    if (slides && !matchMedia("(prefers-reduced-motion: reduce)").matches) {
+      tag.animate(list(17, (k) => place(d, devices, 1 - k / 16)).map(([from, top]) => ({ transform: `translate(${from - x}px, ${top - y}px)` })),
+        { duration: SLIDE, easing: "ease-in-out" });
+    }
+    const pill = svg("g", { class: busy[at][d] ? "ring-works" : "ring-idle" }, rect("ring-pill", px, y - 11, PILL, 22, { rx: 11 }),
+      text("ring-query", px + PILL / 2, y + 4, `device ${d}`, middle));
+    return [pill, tag];
+  });
+  const heads = many ? list(devices, (d) => arrow("ring-go", place(d, devices, 0.51), place(d, devices, 0.42), 1)).flat() : [];
+  const says = idle.length ? `${idle.length > 1 ? "devices" : "device"} ${idle.join(", ")} waiting` : "everyone computes";
+  return [...many ? [svg("ellipse", { class: "ring-path", cx: inner[0], cy: CY, rx: RX, ry: RY })] : [], ...heads,
+    ...many ? [name(inner[0], CY - 3, `step ${at + 1} of ${devices}`, middle), name(inner[0], CY + 14, says, middle)] : [],
+    ...parts.map(([pill]) => pill), ...parts.map(([, tag]) => tag)];
+}
+
+/** A row a device with its time; below, its memory. */
+function timeline({ devices, at, busy, times, total, speed, send, kept, passing }, { weights, memory }) {
   const alone = total * speed / devices, scale = SPAN / Math.max(total, 2 * alone), ideal = START + scale * alone;
-  const foot = HEAD + devices * ROW, bytes = SPAN / 2 / memory, limit = START + SPAN / 2;
-  picture.setAttribute("viewBox", `0 0 ${WIDE} ${foot + 44}`);
-  picture.replaceChildren(name(0, 10, "queries of"), name(TAG, 10, "keys of"), name(START + 14, 10, "time of one layer"),
+  const foot = HEAD + devices * ROW, bytes = SPAN / 2 / memory, limit = START + SPAN / 2, rest = SPAN - weights * bytes;
+  const cache = Math.min(kept * bytes, rest);
+  return [name(START, HEAD - 8, "time of one layer"),
     ...list(devices, (d) => {
       const y = HEAD + d * ROW, when = (s) => START + scale * sum(times.slice(0, s));
-      return [rect("ring-pill", 0, y, 82, 22, { rx: 11 }), text("ring-query", 41, y + 15, `device ${d}`, middle),
-        rect("ring-tag", TAG, y, 34, 22), text("ring-key", HAND, y + 15, (d - at + devices) % devices, middle),
-        ...d < devices - 1 ? arrow("ring-go", [HAND, y + 22], [HAND, y + ROW], 1) : [], rect("ring-wait", START, y, scale * total, 22),
-        ...times.flatMap((_, s) => [rect(kind(s, at), when(s), y, Math.max(scale * busy[s][d] - 1, 0), 14),
-          ...s < devices - 1 ? [rect("ring-send", when(s), y + 16, Math.max(scale * send - 1, 1), 5)] : []])];
+      return [text("ring-query", 0, y + 12, `device ${d}`), rect("ring-wait", START, y, scale * total, 21),
+        ...times.flatMap((_, s) => [rect(kind(s, at), when(s), y, busy[s][d] && Math.max(scale * busy[s][d] - 1, 1), 14),
+          ...s < devices - 1 ? [rect("ring-send", when(s), y + 15, Math.max(scale * send - 1, 2), 5)] : []])];
     }).flat(),
-    svg("path", { class: "ring-back", d: `M${TAG + 34} ${foot - HEAD}h6V31h-4` }), rule("ring-ideal", ideal, 16, ideal, foot - 6),
-    name(0, foot + 23, "memory of each"), rect("ring-weights", START, foot + 12, weights * bytes, 14),
-    rect("ring-send", START + weights * bytes, foot + 12, Math.min((kept + passing) * bytes, SPAN - weights * bytes), 14),
-    rule("ring-true", limit, foot + 8, limit, foot + 30), name(limit, foot + 42, size(memory), middle));
+    rule("ring-ideal", ideal, HEAD - 4, ideal, foot - 2),
+    name(0, foot + 19, "memory"), rect("ring-weights", START, foot + 8, weights * bytes, 14),
+    rect("ring-cache", START + weights * bytes, foot + 8, cache, 14),
+    rect("ring-send", START + weights * bytes + cache, foot + 8, Math.min(passing * bytes, rest - cache), 14),
+    rule("ring-true", limit, foot + 4, limit, foot + 26), name(limit, foot + 38, size(memory), middle)];
 }
 
 export default machine({ name: "ring", label: "One text on several devices", data: ["shape", "query", "key", "value", "places", "counts", "lengths", "links", "groups"],

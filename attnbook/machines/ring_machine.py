@@ -73,8 +73,7 @@ class RingMachine(Machine):
     _kits = (*Machine._kits, "layers")
     _about = (
         "Times are worked out from the peaks of an H100 and of the link, not measured, for the "
-        "shape of Llama 3.1 8B; all would end at the dashed line if nobody waited. The outputs are "
-        "computed: those of a text of 16 tokens, one a row, with a line where one machine has them."
+        "shape of Llama 3.1 8B. The outputs are computed: those of a text of 16 tokens, one a row."
     )
     _limits: ClassVar = {
         "devices": lambda _: COUNTS,

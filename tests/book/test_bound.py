@@ -23,6 +23,7 @@ def unmasked(**step):
 # What no cell shows: by chapter, the number and the arithmetic that gives it, or a function if it
 # takes its time.
 RING = {zigzag: RingMachine(zigzag=zigzag).compute() for zigzag in (False, True)}
+NETWORK = RingMachine(devices=8, link=12.5, zigzag=True).compute()
 SHARED = {
     row["zigzag"]: row["forward_seconds"]["median"]
     for row in recorded.results("parallel")["rows"]
@@ -79,6 +80,7 @@ ARITHMETIC = {
         "2.79": ALONE / SHARED[True],
         "0.69": SHARED[True] / SHARED[False],
         "1.75": RING[False]["total"] / RING[True]["total"],
+        "142": 1000 * max(NETWORK["busy"][-1]),
     },
     "15": {"99": 100 * (1 - 0.0125)},  # in the passive, 0.01 of the sentences have more on it
     "15b": {"0.5": 1 / 2},

@@ -16,30 +16,33 @@ def test_bars_are_those_of_the_file(shown):
     for at, zigzag in enumerate(ch14c.WAYS):
         mine = [row for row in ROWS if row["zigzag"] == zigzag and row["processes"] > 1]
         for row, bar, idle in zip(mine, faster.containers[at], waiting.containers[at], strict=True):
-            seconds = alone["forward_seconds"]["median"] / bar.get_height()
+            seconds = alone["forward_seconds"]["median"] / bar.get_width()
             assert seconds == pytest.approx(row["forward_seconds"]["median"])
-            assert idle.get_height() == pytest.approx(100 * row["forward_idle"]["median"])
+            assert idle.get_width() == pytest.approx(100 * row["forward_idle"]["median"])
 
 
 def test_lines_are_the_squares_of_each_way(shown):
     ch14c.sharing()
     zigzag, stretches = (
-        [path[0][1] for path in lines.get_segments()] for lines in shown[0].axes[0].collections
+        [path[0][0] for path in lines.get_segments()] for lines in shown[0].axes[0].collections
     )
     assert zigzag == pytest.approx([2, 4])
     assert stretches == pytest.approx([4 / 3, 16 / 7])
     _, waits = shown[0].axes[1].collections
-    assert [path[0][1] for path in waits.get_segments()] == pytest.approx([100 / 3, 300 / 7])
+    assert [path[0][0] for path in waits.get_segments()] == pytest.approx([100 / 3, 300 / 7])
 
 
 def test_bytes_of_the_ways_are_counted():
     ring, first, heads = ([" ".join(cell) for cell in row] for row in ch14c.ways().rows)
     planned, part = plan(Shape(2**20, 8, kv_heads=8)), 2**20 // 8
-    assert ring[2] == first[2] == f"{planned.sent / 1e9:.2f} GB"
+    assert ring[1] == first[1] == f"{planned.sent / 1e9:.2f} GB"
     assert ring[3].startswith(f"{planned.travelling / 1e9:.2f} GB")
     assert first[3].startswith(f"{4 * 8 * 128 * 2**20 / 1e9:.2f} GB")
     moved = 0  # by device 0, which will have heads 0 to 3 and the key and value of 0
     for every, own in ((32, 4), (8, 1), (8, 1)):
         moved += (every - own) * part * 128 * 2
     moved += 4 * (2**20 - part) * 128 * 2  # its heads' outputs, for the others' positions
-    assert heads[2] == f"{moved / 1e9:.2f} GB"
+    assert heads[1] == f"{moved / 1e9:.2f} GB"
+    # A part takes longer to use than to arrive; the other two wait for all that they receive.
+    waits = [way[2] for way in (ring, first, heads)]
+    assert waits == ["0.00 s", f"{planned.sent / 12.5e9:.2f} s", f"{moved / 12.5e9:.2f} s"]

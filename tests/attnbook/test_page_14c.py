@@ -1,0 +1,33 @@
+"""What the ring's page gives to copy: its processes find what torch finds of the whole text."""
+
+import json
+from pathlib import Path
+
+import torch
+from torch import distributed
+from torch.nn.functional import scaled_dot_product_attention
+
+from tests.attnlab.parallel import processes
+
+PAGE = Path(__file__).parents[2] / "chapters/14c_longer_than_one_machine.ipynb"
+
+
+def lines_to_copy() -> str:
+    """The cells of the ring, in one process and in several."""
+    cells = {cell["id"]: "".join(cell["source"]) for cell in json.loads(PAGE.read_text())["cells"]}
+    return f"{cells['ring']}\n{cells['process']}"
+
+
+def one_process(source: str) -> None:
+    names = {"print": lambda *_: None}
+    exec(source, names)
+    torch.manual_seed(1)
+    whole = torch.randn(3, 30, 8)
+    rank, size = distributed.get_rank(), 30 // distributed.get_world_size()
+    mine = slice(rank * size, (rank + 1) * size)
+    expected = scaled_dot_product_attention(*whole[:, None], is_causal=True)[0, mine]
+    torch.testing.assert_close(names["ring_process"](*whole[:, mine]), expected)
+
+
+def test_the_processes_of_the_page_share_a_text():
+    processes.run(3, one_process, lines_to_copy())
