@@ -22,7 +22,7 @@ function bytes(v) {
 }
 
 const controls = ({ choices: { length, fast, width, bits } }) => [
-  slider("Fast memory", "fast", { values: fast, text: (n) => bytes(1024 * n) }), slider("Words", "length", { values: length, text: whole }),
+  slider("Fast memory", "fast", { values: fast, text: (n) => bytes(1024 * n) }), slider("Tokens", "length", { values: length, text: whole }),
   chooser("Features", "width", width.map((n) => [n, String(n)])), chooser("Bits", "bits", bits.map((n) => [n, String(n)])),
 ];
 
@@ -30,10 +30,13 @@ function show({ length, side, used, table, whole: all, tiles, intensity: [low, h
   const times = all / tiles;
   say(page.big, `${bytes(tiles)} in tiles, ${bytes(all)} with the table`);
   say(page.say, `A tile is ${side} by ${side}; with its blocks of queries, keys, values and output it takes ${bytes(used)}. ` +
-    `${significant(high)} operations for each byte moved, ${significant(low)} with the table: ${times >= 1 ? `${significant(times, 3)} times as few bytes` : "tiles move more"}.`);
+    `${significant(high)} operations for each byte moved, ${significant(low)} with the table: ${times >= 1 ? `${significant(times, 3)} times fewer bytes` : "tiles move more"}.`);
   const tile = SIDE * side / length, most = Math.max(all, tiles), long = WIDE - LEFT - 2;
   const bar = (y, name, v, kind) => [text("fast-name", LEFT, y - 6, `${name} ${bytes(v)}`), rect(kind, LEFT, y, Math.max(v / most * long, 1), 20)];
-  page.picture.replaceChildren(rect("fast-table", 0, 0, SIDE, SIDE), rect("fast-row", 0, 0, SIDE, tile), rect("fast-tile", 0, 0, Math.max(tile, 1), Math.max(tile, 1)),
+  // The smallest tile stays in sight; a small one is pointed at.
+  const drawn = Math.max(tile, 3), small = tile < SIDE / 4;
+  page.picture.replaceChildren(rect("fast-row", 0, 0, SIDE, drawn), rect("fast-tile", 0, 0, drawn, drawn), rect("fast-table", 0, 0, SIDE, SIDE),
+    ...small ? [...arrow("fast-arrow", [28, drawn + 24], [drawn + 3, drawn + 4], 1.5), text("fast-name", 32, drawn + 34, "the tile"), text("fast-name", SIDE + 5, Math.max(drawn / 2 + 4, 9), "row")] : [],
     text("fast-name", 0, SIDE + 16, `${whole(length)} × ${whole(length)}: ${bytes(table)}`),
     ...bar(BARS, "moved, with the table:", all, "fast-all"), ...bar(BARS + 52, "moved, in tiles:", tiles, "fast-tiles"));
 }

@@ -29,7 +29,7 @@ class FastMemory(Machine):
     and output and the tile of scores fit together.
 
     Args:
-        length: words, a power of two from 256 to 131,072. A trait, as are the next three.
+        length: tokens, a power of two from 256 to 131,072. A trait, as are the next three.
         fast: KiB of fast memory, a power of two from 16 to 4,096.
         width: features of a head, 64 or 128.
         bits: of a number, 32 or 16.

@@ -42,12 +42,14 @@ const controls = ({ values, shifts }) => {
   const size = chooser("Tile", "size", sizes.map((n) => [n, plural(n, "key")])), { read } = size;
   // What has been read is a number of whole tiles.
   size.read = (s) => { const { size: n } = read(s); return { size: n, seen: Math.floor(s.seen / n) * n }; };
+  // After the last tile the same button begins the row again, and says so.
+  const next = button("Next tile", ({ seen, size: n }) => ({ seen: seen < count ? seen + n : 0 }));
+  next.show = ({ seen }) => { next.element.textContent = seen < count ? "Next tile" : "Start again"; };
   return [
     slider("Read", "seen", { values: ({ size: n }) => Array.from({ length: count / n + 1 }, (_, at) => at * n), text: (n) => plural(n, "key") }), size,
     chooser("Added to all", "shift", shifts.map((n) => [n, String(n)])),
-    toggle("Rescale when the maximum grows", "rescale"), toggle("Take the maximum off", "largest"),
-    button("Next tile", ({ seen, size: n }) => ({ seen: seen < count ? seen + n : 0 })),
-    button("Shuffle", ({ order }) => ({ order: mixed(order) })), button("Largest last", (s) => ({ order: rising(s) })),
+    toggle("Rescale when the maximum grows", "rescale"), toggle("Subtract the maximum", "largest"),
+    next, button("Shuffle", ({ order }) => ({ order: mixed(order) })), button("Largest last", (s) => ({ order: rising(s) })),
     button("Largest first", (s) => ({ order: rising(s).reverse() })),
   ];
 };
@@ -73,10 +75,11 @@ function build({ page, data: { values }, on, take, settings }) {
 const number = (v) => (v === null ? "too large" : Math.abs(v) >= 1e4 ? v.toExponential(2).replace("e+", "e") : fixed(v, 2));
 
 function show(now, { page, data: { values } }) {
-  const { scores, order, size, seen, shift, maximum, sum, weighted, factor, output, weights, all, whole: wanted } = now;
+  const { scores, order, size, seen, shift, rescale, largest, maximum, sum, weighted, factor, output, weights, all, whole: wanted } = now;
   const left = values.length - seen, done = !left, off = output === null || Math.abs(output - wanted) > 1e-9;
   say(page.big, `${done ? "Output" : "So far"} ${output === null ? "not a number" : seen ? fixed(output, 4) : "nothing"}; the whole row's: ${fixed(wanted, 4)}`);
-  say(page.say, done ? off ? "All keys read, and wrong." : `All keys read: the same, in tiles of ${plural(size, "key")}, in this order, and in any other.`
+  say(page.say, done ? off ? "All keys read, and wrong." : largest && !rescale ? "All keys read: right, by luck. In this order the maximum never grew."
+    : `All keys read: the same, in tiles of ${plural(size, "key")}, in this order, and in any other.`
     : `${plural(left, "key")} to come. Each line is a true weight, each bar what it looks like so far.`);
   const pitch = WIDE / values.length, low = SHARES + DEEP, place = { text_anchor: "middle" };
   page.under.replaceChildren(text("online-name", 0, 9, "scores, to drag"), rule("online-axis", 0, height(0), WIDE, height(0)), ...order.flatMap((j, p) => {
@@ -96,7 +99,7 @@ function show(now, { page, data: { values } }) {
   say(a, `maximum m = ${maximum === null ? "−∞" : fixed(maximum, 1)}`);
   say(b, `sum d = ${number(sum)}`);
   say(c, `output, undivided, o = ${number(weighted)}`);
-  say(e, seen > size ? `last correction × ${factor >= 0.01 || factor === 0 ? fixed(factor, 2) : factor.toExponential(1).replace("-", "−")}` : "nothing to correct yet");
+  say(e, seen > size ? rescale ? `correction × ${factor >= 0.01 || factor === 0 ? fixed(factor, 2) : factor.toExponential(1).replace("-", "−")}` : "correction left out" : "nothing to correct yet");
   if (shift) a.append(` (${shift} of it added)`);
 }
 

@@ -38,7 +38,7 @@ class OnlineTiles(Machine):
         size: keys of a tile, a divisor of their number.
         seen: keys that have been read, a multiple of `size`.
         shift: added to every score, one of `SHIFTS`.
-        rescale, largest: whether sums are put right, and whether the largest score is taken off.
+        rescale, largest: whether sums are put right, and whether the largest score is subtracted.
         title, caption: plain text above and below.
 
     Raises:

@@ -221,3 +221,14 @@ def test_scores_are_dragged_and_the_tiles_end_at_the_whole_row(show):
         assert shown["whole"] == pytest.approx(machine.compute()["whole"])
     said = root.locator(".machine-live").inner_text()
     assert "All keys read: the same, in tiles of 2 keys" in said
+
+
+def test_without_rescaling_the_page_tells_luck_from_an_error(show):
+    rising = sorted(range(8), key=online.SCORES.__getitem__)
+    for order, said in ((rising[::-1], "right, by luck"), (online.MIXED[::-1], "and wrong")):
+        _, root, _ = show(online.make(seen=8, rescale=False, order=order))
+        assert said in root.locator(".machine-say").inner_text()
+        assert root.locator(".online-carried").inner_text().endswith("correction left out")
+        root.get_by_role("button", name="Start again").click()
+        assert snapshot(root)["seen"] == 0
+        assert root.get_by_role("button", name="Next tile").is_visible()
