@@ -15,8 +15,8 @@ SCORES = [0.5, 1.5, -1, 0, 2, -0.5, 1, 4]
 
 FORMS = {
     "plain": ("with the table", VERMILION, "o"),
-    "tiles": ("tiles, in ordinary PyTorch", GREEN, "^"),
-    "fused": ("PyTorch's fused kernel", BLUE, "s"),
+    "tiles": ("tiles in PyTorch", GREEN, "^"),
+    "fused": ("fused kernel", BLUE, "s"),
 }
 PEAKS = {"plain": "full, by hand", "tiles": "flash in PyTorch", "fused": "full, fused"}
 """What the benchmarks call each form."""
@@ -113,7 +113,7 @@ def costs() -> None:
     peaks = recorded.results("bench-cpu")["long"]["memory"]
     lengths, times = [n for n in peaks if n.isdigit()], attention()
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.0), layout="constrained")
+        figure, axes = plt.subplots(1, 2, figsize=(6.2, 2.7), layout="constrained")
         for form, (name, colour, marker) in FORMS.items():
             known = [n for n in lengths if PEAKS[form] in peaks[n]]
             mib = [peaks[n][PEAKS[form]]["mib"] for n in known]
@@ -123,13 +123,16 @@ def costs() -> None:
         axes[0].set_title("MiB at the peak,\nboth passes, causal", fontsize=10)
         axes[1].set_title("milliseconds forward,\nno mask", fontsize=10)
         for ax, ticks in zip(axes, ([1024, 2048, 4096, 8192], [*times]), strict=True):
-            ax.set(xscale="log", yscale="log", xlabel="words")
-            ax.set_xticks(ticks, [f"{n:,}" for n in ticks])
+            ax.set(xscale="log", yscale="log", xlabel="tokens")
+            ax.set_xticks(ticks, [f"{n:,}" for n in ticks], fontsize=9)
+            powers = [10**n for n in range(4) if ax.get_ylim()[0] < 10**n]
+            ax.set_yticks(powers, [f"{n:,}" for n in powers])
             ax.minorticks_off()
             ax.grid(alpha=0.3)
-        axes[1].legend(fontsize=8)
+        axes[1].legend(fontsize=9)
         figure.suptitle(
-            "Without the table, memory grows with the length; time still with its square"
+            "Without the table memory grows with the length, time still with its square",
+            fontsize=11,
         )
         plt.show()
 
