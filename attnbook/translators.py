@@ -32,9 +32,9 @@ WRONG_SENTENCES = (
 """What neither does."""
 REAL_SENTENCES = RIGHT_SENTENCES + WRONG_SENTENCES
 REAL_CAPTION = (
-    "The first five of the sentences come out right in both models, and only the fifth is one that "
-    "they learned from; the last two go wrong in both. They learned from short sentences, one at a "
-    "time, 99 in 100 of at most 11 pieces of words."
+    "Both models get the first five sentences right, and of these they learned from the fifth "
+    "alone; both get the last two wrong. They learned from short sentences, one at a time: 99 in "
+    "100 have at most 11 pieces of words."
 )
 
 

@@ -37,16 +37,17 @@ const changedOf = (now, initial) =>
 const NOTED = 300;
 
 /** Bring the page's address and its links to a widget. `visit` sets what stands behind its name and says
- *  whether it can; `goal()` then gets the focus; `behind()` is what leads to what is on show. Returns
- *  `note`, to call when the reader has changed something, and `link`, the address now. */
-function keepAddress({ root, model, on, visit, goal, behind }) {
+ *  whether it can; `goal()` then gets the focus, and `view()`, if given, comes to the top of the window in
+ *  place of the whole; `behind()` is what leads to what is on show. Returns `note`, to call when the reader
+ *  has changed something, and `link`, the address now. */
+function keepAddress({ root, model, on, visit, goal, behind, view = () => root }) {
   const name = model.get("anchor");
   if (name && !document.getElementById(name)) root.id = name;
   let timer;
 
   function arrive(behavior) {
     const calm = behavior || matchMedia("(prefers-reduced-motion: reduce)").matches;
-    root.scrollIntoView({ block: "start", behavior: calm ? "instant" : "smooth" });
+    view().scrollIntoView({ block: "start", behavior: calm ? "instant" : "smooth" });
     goal().focus({ preventScroll: true });
   }
 

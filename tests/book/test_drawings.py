@@ -37,6 +37,7 @@ from attnbook.drawings import (
     sphinx_ext,
     summaries,
     surprises,
+    three_looks,
     translation,
     which_state,
 )
@@ -764,6 +765,13 @@ def test_the_three_ways_are_those_of_the_shipped_translators():
             assert weights is None
             assert translator.model.decoder.context == "first"
             assert translator.model.encoder.output_dim == 256
+
+
+def test_the_three_looks_are_of_a_sentence_that_the_translator_writes():
+    (found,) = Translator.load("tatoeba-en-fr").translate([" ".join(three_looks.ENGLISH)])
+    _, source, target, *_ = found.by_word()
+    assert (tuple(source), tuple(target)) == (three_looks.ENGLISH, three_looks.WRITING)
+    assert three_looks.WRITTEN[1:] == three_looks.WRITING[:-1]
 
 
 def test_word_links_shows_the_links_made_by_hand():

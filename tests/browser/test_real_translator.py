@@ -1,6 +1,7 @@
 """The translator of real language as a reader uses it: asked for, typed into, contradicted."""
 
 import re
+from collections import Counter
 
 import pytest
 
@@ -481,6 +482,73 @@ def test_heads_are_switched_off_and_on(open_page, headed):
     loaded(page, RECURRENT)
     assert not root.locator(".translator-off").is_visible()
     assert record.console == []
+
+
+def test_what_is_written_stands_above_the_switches_and_each_bar_says_what_it_is(open_page, headed):
+    folder, widget = headed
+    page, _ = open_page(next(folder.glob("*.html")).as_uri())
+    loaded(page, TRANSFORMER)
+    root = page.locator(".machine-translator")
+    before, how = root.locator(".translator-was"), root.locator(".translator-worth-how")
+    assert before.inner_text().removeprefix("Before:").strip() == snapshot(root)["translation"]
+    assert root.locator(".translator-worth-of").inner_text() == widget.worth_of[0]
+    ticks = root.locator(".translator-ticked i").evaluate_all(
+        "bars => bars.map(bar => Number(bar.style.getPropertyValue('--translator-lot')))"
+    )
+    most = widget.best[0][0]
+    assert ticks == pytest.approx([one / most for one in widget.by_lot[1:-1]])
+    assert not how.inner_text().startswith("No bar")
+    for lamp in range(24, 36):
+        root.locator(".translator-kinds button").nth(lamp).click()
+    assert how.inner_text().startswith("No bar was measured")
+    now = root.locator(".translator-is").inner_text().removeprefix("Now:").strip()
+    assert now == snapshot(root)["translation"] == "les choses se sont en train de faire du mal."
+    looked = root.locator(".translator-looked-name").inner_text()
+    assert looked.endswith("it looked at nothing: what is shown is switched off")
+
+
+def test_a_link_leads_to_what_is_written_and_back(open_page, headed):
+    page, _ = open_page(next(headed[0].glob("*.html")).as_uri())
+    loaded(page, TRANSFORMER)
+    root = page.locator(".machine-translator")
+    page.emulate_media(reduced_motion="reduce")
+    page.evaluate(
+        """() => document.body.insertAdjacentHTML("beforeend",
+            `<p style="margin:2000px 0"><a href="#translator=off:%5B28%5D">this head</a></p>`)"""
+    )
+    page.get_by_role("link", name="this head").click()
+    assert snapshot(root)["off"] == [28]
+    top = root.locator(".translator-output").evaluate("node => node.getBoundingClientRect().top")
+    assert 0 <= top <= 60
+    root.get_by_role("button", name="Back to the text").click()
+    assert page.evaluate("document.activeElement.textContent") == "this head"
+    assert page.get_by_role("link", name="this head").evaluate(
+        "node => node.getBoundingClientRect().top < innerHeight"
+    )
+    assert root.get_by_role("button", name="Back to the text").count() == 0
+
+
+def test_the_page_counts_the_heads_that_a_sentence_misses(open_page, headed):
+    """As `widgets.heads_that_matter` and `widgets.without_you` say it."""
+    page, _ = open_page(next(headed[0].glob("*.html")).as_uri())
+    loaded(page, TRANSFORMER)
+    root = page.locator(".machine-translator")
+    lamps = root.locator(".translator-kinds button")
+    said = []
+    for text in translators.RIGHT_SENTENCES:
+        whole, alone = write(root, text)["translation"], Counter()
+        for lamp in range(36):
+            lamps.nth(lamp).click()
+            alone[snapshot(root)["translation"]] += 1
+            lamps.nth(lamp).click()
+        said.append((alone.pop(whole), alone))
+    assert said[0][0] == 25
+    assert said[0][1]["je ne sais pas ce que vous voulez."] == 9
+    assert sum(n for words, n in said[0][1].items() if words.startswith("j'ignore")) == 2
+    assert [same for same, _ in said[1:]] == [36] * 4
+    write(root, FIRST)
+    root.evaluate("root => root.hide(5)")
+    assert snapshot(root)["translation"] == "je ne sais pas ce que ce veut."
 
 
 @pytest.mark.parametrize(("theme", "width"), THEMES_AND_WIDTHS)

@@ -24,8 +24,7 @@ ENGINE = ("tensors.js", "gru.js", "transformer.js", "words.js", "engine.js")
 HERE = Path(__file__).parent
 KITS["translator"] = tuple(HERE / name for name in (*ENGINE, "changes.js", "lines.js", "files.js"))
 _PROVENANCE = (
-    "Computed here, at every key stroke, by a model of {count} trained numbers: the translation, "
-    "the weights, and what else could have been written."
+    "All of it is computed here, in your browser, at every key stroke. Trained numbers: {count}."
 )
 
 
@@ -67,6 +66,8 @@ class LiveTranslator(Widget):
         order_off: places of heads (`shown.heads_of`) in the order in which they can go; with it the
             reader may switch heads off.
         worth: BLEU by the number of heads that are left on when the others go in this order.
+        by_lot: BLEU by the same numbers, of heads drawn by lot: a tick at each bar.
+        worth_of: what the bars are, and how they came about, in plain text.
         precision: of the weights that the page gets: "float32", "float16" (half the bytes; weights
             of attention within 1e-3), or "int8" (`training.quantization.pack`).
         files: the name under which a built book holds the weights, as the Sphinx extension wrote
@@ -108,6 +109,8 @@ class LiveTranslator(Widget):
     off = t.List(t.Int()).tag(sync=True)  # places of heads that are switched off
     full_stop = t.Bool(False).tag(sync=True)
     best = t.List().tag(sync=True)  # [BLEU, heads off], of some numbers of heads
+    by_lot = t.List(t.Float()).tag(sync=True)  # BLEU of as many heads drawn by lot
+    worth_of = t.List(t.Unicode()).tag(sync=True)  # what the bars are, and how they came about
     beam_size = t.Int(1).tag(sync=True)  # of the search in use; 1 is greedy
     beam_sizes = t.List(t.Int()).tag(sync=True)  # to choose from
     sentences = t.List(t.Unicode()).tag(sync=True)
@@ -135,6 +138,8 @@ class LiveTranslator(Widget):
         full_stop: bool = False,
         order_off: Sequence[int] = (),
         worth: Mapping[int, float] | None = None,
+        by_lot: Mapping[int, float] | None = None,
+        worth_of: tuple[str, str] = ("", ""),
         precision: str = "float32",
         files: str | None = None,
         embed: bool = False,
@@ -152,7 +157,9 @@ class LiveTranslator(Widget):
         sentences = inputs.strings("sentences", sentences)
         embedded = self._payloads() if checks.flag("embed", embed) else []
         asked_for = self._payloads() if checks.flag("on_demand", on_demand) else []
-        count = " or ".join(f"{one['parameters']:,}" for one in described)
+        sizes = [f"{one['parameters']:,}" for one in described]
+        named = [f"{size} ({name})" for size, name in zip(sizes, self._translators, strict=True)]
+        count = ", ".join(named if len(named) > 1 else sizes)
         met = self._familiar(inputs.strings("trained_on", trained_on))
         super().__init__(
             names=list(self._translators),
@@ -167,6 +174,8 @@ class LiveTranslator(Widget):
                 [bleu, sorted(order_off[: len(order_off) - left])]
                 for left, bleu in (worth or {}).items()
             ],
+            by_lot=[float(by_lot[left]) for left in worth or {}] if by_lot else [],
+            worth_of=inputs.strings("worth_of", worth_of, 2),
             files=[] if files is None else file_names(files, len(described)),
             on_demand=[len(one) for one in asked_for],
             seen=[one.bits() for one in met],

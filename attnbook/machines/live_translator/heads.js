@@ -7,15 +7,8 @@ const HEADS = {
     if (page.off.hidden) return;
     const [from, to] = this.languages.map(([name]) => name), each = every.length / 3;
     say(page["off-name"], `Switch heads off: ${every.length - off.length} of ${every.length} are on`);
-    fill(page.worth, best, () => make("li", {}, this.button("translator-choice")), ({ firstChild: one }, [bleu, rest]) => {
-      const left = every.length - rest.length;
-      if (!one.children.length) one.append(...bar());
-      showBar(one, rest.length ? left ? `The best ${left}` : "None" : "All on", bleu / best[0][0]);
-      say(one.lastChild, fixed(bleu, 1));
-      one.ariaPressed = alike(rest, off);
-      one.onclick = () => this.switchOff(rest);
-    });
-    const kinds = [`${from} looks at ${from}`, `${to} looks back`, `${to} looks at ${from}`];
+    this.drawWorth(best, every.length);
+    const kinds = [`${from} looks at ${from}`, `${to} looks back`, this.cross];
     fill(page.kinds, kinds, () => make("div", {}, make("p"), make("div")), ({ firstChild, lastChild }, kind, at) => {
       say(firstChild, kind);
       fill(lastChild, every.slice(at * each, (at + 1) * each), () => this.button(), (one, head, k) => {
@@ -27,6 +20,31 @@ const HEADS = {
       });
     });
     page.kinds.style.setProperty("--translator-heads", config.num_heads);
+  },
+
+  /** What is written now, below what all heads together wrote; and a bar for each choice that was measured,
+   * with a tick where as many heads drawn by lot come. */
+  drawWorth(best, count) {
+    const { page } = this, { off, words: now } = this.now, before = this.plain.words, lots = this.trait("by_lot");
+    const { marks } = compare(before, now), fresh = new Set(marks.flatMap((mark, place) => (mark ? [place] : [])));
+    page.was.replaceChildren(make("span", { textContent: "Before: " }), ...sentence(before, lostPlaces(before, now), "del"), stop(before));
+    page.is.replaceChildren(make("span", { textContent: "Now: " }), ...sentence(now, fresh, "ins"), stop(now));
+    fill(page.worth, best, () => make("li", {}, this.button("translator-choice")), ({ firstChild: one }, [bleu, rest], at) => {
+      const left = count - rest.length, lot = lots[at];
+      if (!one.children.length) one.append(...bar());
+      showBar(one, rest.length ? left ? `Keep ${left}` : "None" : "All on", bleu / best[0][0]);
+      say(one.lastChild, fixed(bleu, 1));
+      const ticked = lot !== undefined && rest.length && left;
+      mark(one, { ticked });
+      if (ticked) one.children[1].style.setProperty("--translator-lot", lot / best[0][0]);
+      one.ariaLabel = `${one.firstChild.textContent}, BLEU ${fixed(bleu, 1)}${ticked ? `, as many by lot ${fixed(lot, 1)}` : ""}`;
+      one.ariaPressed = alike(rest, off);
+      one.onclick = () => this.switchOff(rest);
+    });
+    const measured = best.some(([, rest]) => alike(rest, off));
+    const [what = "", how = ""] = this.trait("worth_of");
+    say(page["worth-of"], what);
+    say(page["worth-how"], `${measured ? "" : "No bar was measured with just the heads that you chose. "}${how}`);
   },
 
   switchOff(off) {

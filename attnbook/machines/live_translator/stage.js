@@ -53,7 +53,8 @@ const STAGE = {
     }
     if (hidden.size) page.said.append(" ", this.undo("hidden", hidden.size > 1 ? "Show them again" : "Show it again"));
     if (forced.length) page.said.append(" ", this.undo("forced", "Let it choose again"));
-    if (off.length) page.said.append(" ", this.undo("off", "Switch them on"));
+    if (off.length) page.said.append(" ", this.undo("off", off.length > 1 ? "Switch them on" : "Switch it on"));
+    if (this.cameFrom?.isConnected) page.said.append(" ", this.wayBack());
   },
 
   /** What the reader has done to this translation, in sentences. */
@@ -69,6 +70,20 @@ const STAGE = {
       done.push(`You wrote ${text(last.token)} where it would have written ${text(own.token)}.`);
     }
     return done;
+  },
+
+  /** A button that leads back to the link in the text that led here. */
+  wayBack() {
+    const one = this.back ??= this.button("translator-all");
+    one.textContent = "Back to the text";
+    one.onclick = () => {
+      const from = this.cameFrom, calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+      this.cameFrom = null;
+      this.draw();
+      from.scrollIntoView({ block: "center", behavior: calm ? "instant" : "smooth" });
+      from.focus({ preventScroll: true });
+    };
+    return one;
   },
 
   /** A button that takes back what the reader did. */
@@ -99,9 +114,12 @@ const STAGE = {
   layOut() {
     const { page } = this;
     if (!this.ready || this.asMap) return;
-    mark(page.stage, { tall: false });
-    const narrow = [page.source, page.target].some((list) => list.scrollWidth > list.clientWidth + 1);
-    mark(page.stage, { tall: narrow });
+    const wide = () => [page.source, page.target].some((list) => list.scrollWidth > list.clientWidth + 1);
+    mark(page.stage, { tall: false, tight: false });
+    // Words move together first, so that what is there now can be compared with what was.
+    if (wide()) mark(page.stage, { tight: true });
+    const narrow = wide();
+    mark(page.stage, { tall: narrow, tight: !narrow && page.stage.classList.contains("translator-tight") });
     this.drawLines(narrow);
   },
 
@@ -137,7 +155,7 @@ const STAGE = {
       page[name].ariaSelected = chosen;
       page[name].tabIndex = chosen ? 0 : -1;
     }
-    page["heads-name"].textContent = asMap ? "Map of" : "Lines of";
+    page["heads-name"].replaceChildren(asMap ? "Map of " : "Lines of ", make("em", { textContent: this.cross }));
   },
 
   drawMap(style) {

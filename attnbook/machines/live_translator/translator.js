@@ -18,9 +18,10 @@ spellcheck="false"><label class="$which">Model<select class="$model">
 <div class="$fetch"><button class="$load" type="button"></button>
 <span class="$promise">It then runs here, in your browser: what you type stays here.</span></div>
 <p class="$output"></p>
-<div class="$tabs" role="tablist" aria-label="How the weights are drawn">
+<div class="$views"><div class="$tabs" role="tablist" aria-label="How the weights are drawn">
 <button class="$as-lines" type="button" role="tab" aria-selected="true">Lines</button>
 <button class="$as-map" type="button" role="tab" aria-selected="false">Map</button></div>
+<label class="$heads"><span class="$heads-name"></span><select class="$head"></select></label></div>
 <div class="$stage" role="tabpanel" aria-label="Weights as lines"><svg class="$lines" aria-hidden="true"></svg>
 <div class="$from"><p class="$from-name"></p><ol class="$source"></ol></div>
 <div class="$to"><p class="$to-name"></p><ol class="$target"></ol></div></div>
@@ -29,13 +30,13 @@ spellcheck="false"><label class="$which">Model<select class="$model">
 <p class="$said"></p>
 <div class="$walk"><button class="$play" type="button">Play</button>
 <input class="$step" type="range" min="0" aria-label="Word being written">
-<span class="$where"></span><label class="$heads"><span class="$heads-name"></span><select class="$head">
-</select></label></div>
+<span class="$where"></span></div>
 <div class="$why"><div><p class="$looked-name"></p><ol class="$looked"></ol></div>
 <div><p class="$other-name"></p><ol class="$other"></ol></div></div>
 <div class="$kept"><p class="$kept-name">What the beam kept, best first, and how probable each is</p><ol class="$beam"></ol>
 <p class="$forgiven">Longer sentences are penalised less. Bars are drawn against the most probable.</p></div>
-<div class="$off"><p class="$off-name"></p><ol class="$worth"></ol><div class="$kinds"></div></div>
+<div class="$off"><p class="$off-name"></p><p class="$was"></p><p class="$is"></p>
+<div class="$bars"><p class="$worth-of"></p><ol class="$worth"></ol></div><div class="$kinds"></div><p class="$worth-how"></p></div>
 <p class="machine-note"></p><p class="machine-live" role="status"></p>`.replaceAll("$", "translator-");
 
 /** A full stop, where a sentence has no end of its own. */
@@ -96,6 +97,9 @@ class View {
 
   get engine() { return this.loaded[this.model.get("model")]; }
 
+  /** The way of looking whose weights are drawn. */
+  get cross() { return `${this.languages[1][0]} looks at ${this.languages[0][0]}`; }
+
   /** A list that states saved by an older attnkit lack. */
   trait(name) { return this.model.get(name) ?? []; }
 
@@ -141,8 +145,13 @@ class View {
   listen() {
     const { page, model } = this, update = () => this.update();
     const { on, sized, end } = follow(model, TRAITS, page.root, update);
+    // Before the address hears of the same press.
+    on(document, "click", ({ target }) => {
+      const from = target.closest?.("a[href*='#']");
+      if (from?.hash.startsWith(`#${model.get("anchor")}=`)) this.cameFrom = from;
+    }, { capture: true });
     this.initial = beginningOf(model, this.settings());
-    this.address = keepAddress({ root: page.root, model, on, visit: (rest) => this.visit(rest), goal: () => page.text,
+    this.address = keepAddress({ root: page.root, model, on, visit: (rest) => this.visit(rest), goal: () => this.goal, view: () => this.landing,
       behind: () => writeAddress(changedOf(this.settings(), this.initial)) });
     addTools(page, this.address.link, on);
     on(page.text, "input", () => this.write(page.text.value));
@@ -226,6 +235,18 @@ class View {
     write(this.model, traits);
     this.update();
     return true;
+  }
+
+  /** What gets the focus when a link leads here: not the box, where that would bring up a keyboard of glass. */
+  get goal() {
+    const { page } = this;
+    return matchMedia("(pointer: coarse)").matches ? page[this.asMap ? "as-map" : "as-lines"] : page.text;
+  }
+
+  /** What a link brings to the top of the window: what is written, with what is in its way. */
+  get landing() {
+    const { page } = this;
+    return [page.flag, page.output, page.views].find((one) => !one.hidden && one.offsetHeight) ?? page.root;
   }
 
   // ---- Weights: in the saved state, in a file of the built book, or asked of the kernel.
