@@ -543,12 +543,13 @@ def test_the_page_counts_the_heads_that_a_sentence_misses(open_page, headed):
             lamps.nth(lamp).click()
         said.append((alone.pop(whole), alone))
     assert said[0][0] == 25
-    assert said[0][1]["je ne sais pas ce que vous voulez."] == 9
+    only_you = [n for words, n in said[0][1].items() if words.endswith("pas ce que vous voulez.")]
+    assert only_you == [9]
     assert sum(n for words, n in said[0][1].items() if words.startswith("j'ignore")) == 2
     assert [same for same, _ in said[1:]] == [36] * 4
     write(root, FIRST)
     root.evaluate("root => root.hide(5)")
-    assert snapshot(root)["translation"] == "je ne sais pas ce que ce veut."
+    assert snapshot(root)["translation"].endswith("pas ce que ce veut.")
 
 
 @pytest.mark.parametrize(("theme", "width"), THEMES_AND_WIDTHS)
