@@ -116,8 +116,9 @@ const STAGE = {
     if (!this.ready || this.asMap) return;
     const wide = () => [page.source, page.target].some((list) => list.scrollWidth > list.clientWidth + 1);
     mark(page.stage, { tall: false, tight: false });
-    // Words move together first, so that what is there now can be compared with what was.
-    if (wide()) mark(page.stage, { tight: true });
+    // Where a finger has no need of their width, words move together first: what is there now can be compared
+    // with what was.
+    if (page.stage.clientWidth > 560 && wide()) mark(page.stage, { tight: true });
     const narrow = wide();
     mark(page.stage, { tall: narrow, tight: !narrow && page.stage.classList.contains("translator-tight") });
     this.drawLines(narrow);
