@@ -75,37 +75,35 @@ FOUND = (
     ("greedy", "où était le princes?", -2.66, 24),
     ("beam of five", "où était la princesse?", -2.56, 100),
 )
-"""What the shipped Transformer reads and writes, what a beam makes of it, and its BLEU."""
+"""What the shipped Transformer reads and writes, what a beam makes of it, and sacreBLEU's BLEU."""
 PERSON = "où était la princesse?"
 
 
 def _way(narrow: bool) -> Sheet:
     """The sentence above, its pieces, what two searches find, and what they get below."""
-    sheet, top = Sheet(NARROW, 318, 13), 78
+    sheet, top = Sheet(NARROW, 240, 13), 78
     sheet.text(4, 10, SENTENCE, anchor="start", style="d-bold", size=15)
-    sheet.text(4, 38, "1. It is cut into pieces.", anchor="start", style="d-muted", size=12.5)
+    sheet.text(4, 36, "1. It is cut into pieces.", anchor="start", style="d-muted", size=12.5)
     widths = [16 + 8.2 * len(piece) for piece in READ]
     left, gap = 4.0, 6.0
     for piece, width in zip(READ, widths, strict=True):
-        sheet.item("state", left, 50, width, 28, piece)
+        sheet.item("state", left, 47, width, 28, piece)
         left += width + gap
-    sheet.arrow([(NARROW / 2, top + 6), (NARROW / 2, top + 24)])
     said = "2. A search chooses among sentences."
-    sheet.text(4, top + 40, said, anchor="start", style="d-muted", size=12.5)
+    sheet.text(4, top + 26, said, anchor="start", style="d-muted", size=12.5)
+    sheet.text(338, top + 18, "log-probability,", anchor="end", style="d-muted", size=11.5)
+    sheet.text(338, top + 31, "likelier near 0", anchor="end", style="d-muted", size=11.5)
+    said = f"3. Compared with a person’s “{PERSON}”:"
+    sheet.text(4, top + 130, said, anchor="start", style="d-muted", size=12.5)
     for row, (name, words, score, bleu) in enumerate(FOUND):
-        y = top + 72 + 40 * row
+        y = top + 55 + 38 * row
         sheet.text(4, y, name, anchor="start", size=12.5)
         style = "d-new" if row else "d-box"
         sheet.item("value", 98, y - 15, 164, 30, words, style=style)
         sheet.text(272, y, number(score), anchor="start", size=12.5)
-        low = top + 224 if row else top + 204
-        sheet.text(4, low, f"BLEU {bleu}", anchor="start", style="d-bold", size=13)
-        sheet.text(98, low, name, anchor="start", size=12.5)
-    sheet.text(272, top + 54, "score", anchor="start", style="d-muted", size=12)
-    sheet.arrow([(NARROW / 2, top + 134), (NARROW / 2, top + 152)])
-    said = "3. It is compared with a person’s:"
-    sheet.text(4, top + 164, said, anchor="start", style="d-muted", size=12.5)
-    sheet.text(4, top + 182, f"“{PERSON}”", anchor="start", size=13)
+        sheet.text(4 + 150 * row, top + 152, f"{name}:", anchor="start", size=12.5)
+        right = 60 if not row else 86
+        sheet.text(4 + 150 * row + right, top + 152, f"BLEU {bleu}", anchor="start", style="d-bold")
     return sheet
 
 
@@ -115,9 +113,9 @@ WAY = Drawing(
     description=(
         "“Where was the princess?” is cut into six pieces: where, was, the, prin, cess and the "
         "question mark. Then a search chooses among sentences: greedy decoding finds “où était le "
-        "princes?”, with a score of -2.66, and a beam of five “où était la princesse?”, with "
-        "-2.56. Compared with a person’s “où était la princesse?” the first gets a BLEU of 24 and "
-        "the second 100."
+        "princes?”, with a log-probability of -2.66, and a beam of five “où était la princesse?”, "
+        "with -2.56, which is likelier. Compared with a person’s “où était la princesse?” the "
+        "first gets a BLEU of 24 and the second 100."
     ),
     draw=_way,
 )

@@ -339,19 +339,45 @@ def beam_tree(**options: Any) -> BeamTree:
     return BeamTree(models()["Transformer"], **given | options)
 
 
-def beam_worth(every: int = 2, width: int = 5) -> None:
-    """Print how many test sentences a beam changes, and how many then are a person's."""
-    sources, references = test()
-    known = [{_plain(text) for text in texts} for texts in references[::every]]
-    found = models()["Transformer"].translate(
-        sources[::every], beam_size=width, max_len=30, batch_size=100
-    )
-    pairs = list(zip(said("Transformer")[::every], (one.text for one in found), known, strict=True))
-    print(f"{len(pairs)} test sentences, a beam of {width}, length penalty 0.6")
-    print(f"  other than greedy: {sum(before != now for before, now, _ in pairs)}")
-    gained = sum(now in right and before not in right for before, now, right in pairs)
-    lost = sum(before in right and now not in right for before, now, right in pairs)
-    print(f"  what a person wrote, word for word: {gained} more, and {lost} no longer")
+def searches() -> None:
+    """Print BLEU of both searches for each model, and by how much the choice of sentences moves
+    their difference."""
+    found = recorded.results("resampled")
+    print(f"{'':25}greedy   beam of 5   difference   95% interval")
+    for row in found["rows"]:
+        penalty = f", penalty {row['length_penalty']}" if row["model"] == "transformer" else ""
+        both = f"{row['greedy']:6.1f}{row['beam']:12.1f}"
+        print(f"{NAMES[row['model']] + penalty:25}{both}{_moved(row)}")
+    print(f"{'Transformer − Bahdanau, greedy':43}{_moved(found['transformer_over_additive'][0])}")
+
+
+def _moved(row: dict) -> str:
+    low, high = row["interval_95"]
+    return f"{row['difference']:+13.1f}   {low:+.1f} to {high:+.1f}"
+
+
+def searched_sentences() -> None:
+    """Print how many test sentences a beam changes, how many then are a person's, and the runs."""
+    found = recorded.results("resampled")
+    print(f"{found['sentences']:,} test sentences, a beam of 5")
+    print("                 penalty   changed   a person's, word for word")
+    for row in found["rows"]:
+        print(
+            f"  {NAMES[row['model']]:12} {row['length_penalty']:9} {row['changed']:9}"
+            f"   {row['gained']:2} more, {row['lost']:2} no longer"
+        )
+    print(f"intervals: the middle 95% of {found['draws']:,} draws of the sentences")
+    print(textwrap.fill(recorded.origin(found), 76, subsequent_indent="  "))
+
+
+def cat_scores() -> None:
+    """Print the sums of the first two sentences of the beam, and what a penalty of 0.6 makes of
+    them."""
+    for one in beam_tree().compute()["found"][:2]:
+        print(
+            f"{one['text']:34} {one['total']:.2f} / {one['total'] / one['score']:.2f}"
+            f" = {one['score']:.2f}"
+        )
 
 
 def _plain(text: str) -> str:
@@ -359,24 +385,42 @@ def _plain(text: str) -> str:
     return tasks.detokenize(tasks.tokenize(text))
 
 
-def five_scores() -> None:
-    """Print one list of translations scored in five ways, and the signature of the first."""
+def six_scores() -> None:
+    """Print one list of translations scored in six ways, and the signature of the first."""
     _, references = test()
     found = list(said("Transformer"))
     firsts = [texts[0] for texts in references]
-    ways = {
-        "as on this page": (found, references, {"lowercase": True}),
-        "one reference only": (found, firsts, {"lowercase": True}),
-        "case kept": (found, references, {}),
-        "no tokenizer": (found, references, {"lowercase": True, "tokenize": "none"}),
-        "arguments swapped": (firsts, found, {"lowercase": True}),
-    }
+    subwords = models()["Transformer"].target_vocab
+
+    def pieces(text: str) -> str:
+        return " ".join(subwords.pieces(tasks.tokenize(text)))
+
+    cut = [pieces(text) for text in found], [[pieces(one) for one in texts] for texts in references]
+    plain = {"lowercase": True}
+    ways = [
+        ("as on this page", found, references, plain, ""),
+        ("case kept", found, references, {}, "the model writes no capitals"),
+        ("no tokenizer", found, references, plain | {"tokenize": "none"}, "“chat.” is no “chat”"),
+        ("one reference only", found, firsts, plain, "fewer right answers"),
+        ("  and swapped with it", firsts, found, plain, "runs counted from the other side"),
+        ("pieces, not words", *cut, plain, "half a word is a hit"),
+    ]
     signature = ""
-    for name, (ours, theirs, options) in ways.items():
+    for name, ours, theirs, options, why in ways:
         scored = metrics.bleu(hypotheses=ours, references=theirs, **options)
-        print(f"{name:19} {scored.score:5.1f}")
+        print(f"{name:21} {scored.score:5.1f}   {why}".rstrip())
         signature = signature or scored.signature
-    print("\nsignature", signature)
+    names = signature.split("|")
+    print("\nsignature", "|".join(names[:3]) + "|\n         ", "|".join(names[3:]))
+
+
+def pieces_scored() -> None:
+    """Print a sentence and its reference, as text and as pieces, and what BLEU makes of each."""
+    vocab = models()["Transformer"].target_vocab
+    for show in (str, lambda text: " ".join(vocab.pieces(tasks.tokenize(text)))):
+        said, right = map(show, ("il n'a jamais vu ces hôtels.", "il n'a jamais vu ces hôtels-là."))
+        score = metrics.bleu(hypotheses=[said], references=[right]).score
+        print(f"BLEU {score:.1f}  {said}\n           {right}")
 
 
 def lengths() -> None:

@@ -1,6 +1,7 @@
 // A beam as a tree: what is kept at each step, and the sentence that is taken; the kit stands before it.
 
-const WIDE = 640, TALL = 44, BOX = 28;
+const SIZES = { wide: 640, tall: 44, box: 28, gap: 6 }, LONG = 8; // a piece of so many letters is set smaller
+const NARROW = { wide: 320, tall: 58, box: 40, gap: 2 }; // the probability under the piece
 
 // ---- What is computed.
 
@@ -60,14 +61,20 @@ const controls = ({ sentences, widest, penalties }) => [
   ...sentences.map((words, sentence) => button(words, () => ({ sentence }), (s) => s.sentence === sentence)),
 ];
 
-function show(now, { page, data }) {
+const build = (machine) => machine.sized(machine.page.picture, () => machine.narrow !== isNarrow(machine.page.picture) && machine.update());
+
+const isNarrow = ({ clientWidth }) => clientWidth > 0 && clientWidth < 480;
+
+function show(now, machine) {
+  const { page, data } = machine;
   const { sentence, width, penalty, found: [best], greedy } = now, tree = data.trees[sentence];
   const said = (text) => data.meanings[text] ? `“${text}” (“${data.meanings[text]}”)` : `“${text}”`;
   say(page.big, best.text);
   say(page.say, `${data.meanings[best.text] ? `In English: “${data.meanings[best.text]}”. ` : ""}${width === 1 ? "Only the likeliest piece is kept at each step."
     : greedy === best.text ? "Greedy decoding writes the same." : `Greedy decoding writes ${said(greedy)}.`}`);
   say(page.person, `A person wrote “${data.people[sentence]}”${data.people[sentence] === best.text ? ", too" : ""}.`);
-  draw(page.picture, now, tree, data.widest);
+  machine.narrow = isNarrow(page.picture);
+  draw(page.picture, now, tree, machine.narrow ? width : data.widest, machine.narrow ? NARROW : SIZES);
   say(page.head, penalty ? `Finished: the sum of the logarithms, divided by ((5 + pieces) / 6) to the power of ${fixed(penalty, 1)}`
     : "Finished: the sum of the logarithms");
   fill(page.found, now.found, bar, (item, { text, total, length, score }) => {
@@ -78,23 +85,24 @@ function show(now, { page, data }) {
 }
 
 /** A row for each step, the likeliest beginning first; lines lead from what is continued. */
-function draw(picture, { rows, found: [best] }, tree, widest) {
-  const column = WIDE / widest, where = new Map(), lines = [], boxes = [];
+function draw(picture, { rows, found: [best] }, tree, columns, { wide, tall, box, gap }) {
+  const column = wide / columns, where = new Map(), lines = [], boxes = [], under = box > SIZES.box;
   const way = new Set(lineage(tree, best.node)), alive = new Set(rows.flat().map((node) => tree[node][0]));
-  rows.forEach((row, step) => row.forEach((node, at) => where.set(node, [(at + 0.5) * column, step * TALL + BOX / 2 + 2])));
+  rows.forEach((row, step) => row.forEach((node, at) => where.set(node, [(at + 0.5) * column, step * tall + box / 2 + 2])));
   for (const [node, [x, y]] of where) {
     const [parent, piece, nats, ends] = tree[node], kind = way.has(node) ? "beam-way" : ends || alive.has(node) ? "beam-kept" : "beam-dropped";
-    const from = where.get(parent);
-    if (from) lines[way.has(node) ? "push" : "unshift"](rule(`beam-line ${kind}`, from[0], from[1] + BOX / 2, x, y - BOX / 2));
-    boxes.push(rect(`beam-box ${kind}${ends ? " beam-end" : ""}`, x - column / 2 + 6, y - BOX / 2, column - 12, BOX, { rx: ends ? 14 : 5 }),
-      text(`beam-piece ${kind}`, x - column / 2 + 13, y + 5, ends ? "end" : piece), text(`beam-share ${kind}`, x + column / 2 - 12, y + 5, fixed(Math.exp(nats), 2), { text_anchor: "end" }));
+    const from = where.get(parent), name = `beam-piece ${kind}${piece.length >= LONG ? " beam-long" : ""}`, share = fixed(Math.exp(nats), 2);
+    if (from) lines[way.has(node) ? "push" : "unshift"](rule(`beam-line ${kind}`, from[0], from[1] + box / 2, x, y - box / 2));
+    boxes.push(rect(`beam-box ${kind}${ends ? " beam-end" : ""}`, x - column / 2 + gap, y - box / 2, column - 2 * gap, box, { rx: ends ? 14 : 5 }));
+    boxes.push(...(under ? [text(name, x, y - 2, ends ? "end" : piece, { text_anchor: "middle" }), text(`beam-share ${kind}`, x, y + 14, share, { text_anchor: "middle" })]
+      : [text(name, x - column / 2 + 13, y + 5, ends ? "end" : piece), text(`beam-share ${kind}`, x + column / 2 - 12, y + 5, share, { text_anchor: "end" })]));
   }
-  picture.setAttribute("viewBox", `0 0 ${WIDE} ${rows.length * TALL - TALL + BOX + 4}`);
+  picture.setAttribute("viewBox", `0 0 ${wide} ${rows.length * tall - tall + box + 4}`);
   picture.replaceChildren(...lines, ...boxes);
 }
 
 const tell = ({ found }) => ` ${found.length} ${found.length === 1 ? "sentence" : "sentences"} finished; the best has ${fixed(found[0].score, 2)}.`;
 
 export default machine({ name: "beam", label: "A beam as a tree", data: ["sentences", "people", "meanings", "trees", "widest", "longest", "penalties"],
-  settings: ["sentence", "width", "penalty"], prepare, stage, controls, compute, show, tell,
+  settings: ["sentence", "width", "penalty"], prepare, stage, controls, build, compute, show, tell,
   fits: { sentence: (v, s, { sentences }) => Number.isInteger(v) && v >= 0 && v < sentences.length } });

@@ -17,18 +17,28 @@ function hitsOf(said, meant, n) {
   });
 }
 
+/** A half, a quarter, ... of one run in place of each share of 0, unless all are 0. */
+function smooth(shares, runs) {
+  let zeros = 0;
+  return shares.map((share, k) => {
+    zeros += share === 0;
+    return share || (runs[k] && shares.some(Boolean) ? 1 / (2 ** zeros * runs[k]) : 0);
+  });
+}
+
 function compute(_, { said, meant }) {
   const [ours, theirs] = [wordsOf(said), wordsOf(meant)], sizes = [1, 2, 3, 4];
   const hits = sizes.map((n) => hitsOf(ours, theirs, n)), runs = sizes.map((n) => Math.max(ours.length - n + 1, 0));
   const shares = sizes.map((_, k) => (runs[k] ? hits[k].length / runs[k] : 0));
   const brevity = ours.length ? Math.min(1, Math.exp(1 - theirs.length / ours.length)) : 0;
-  return { ours, theirs, hits, runs, shares, brevity, bleu: 100 * brevity * shares.reduce((a, b) => a * b, 1) ** (1 / WIDEST) };
+  const [bleu, smoothed] = [shares, smooth(shares, runs)].map((all) => 100 * brevity * all.reduce((a, b) => a * b, 1) ** (1 / WIDEST));
+  return { ours, theirs, hits, runs, shares, brevity, bleu, smoothed };
 }
 
 // ---- The page.
 
 const stage = `<p class="machine-big"></p><p class="machine-say"></p>
-<p class="machine-head">The translation: a line under each run of 1, 2, 3 and 4 words that the reference has too</p><div class="bleu-ours"></div>
+<p class="machine-head">The translation: a line under each shared run of 1, 2, 3 and 4 words</p><div class="bleu-ours"></div>
 <p class="machine-head">The reference</p><div class="bleu-theirs"></div><ol class="bleu-shares machine-side"></ol>`;
 
 function field(label, name) {
@@ -42,11 +52,13 @@ const controls = ({ examples }) => [field("Translation", "said"), field("Referen
 
 const word = () => make("span", { className: "bleu-word" }, make("em"), ...[1, 2, 3, 4].map((n) => make("i", { className: `bleu-run-${n}` })));
 
-function show({ ours, theirs, hits, runs, shares, brevity, bleu }, { page }) {
+function show({ ours, theirs, hits, runs, shares, brevity, bleu, smoothed }, { page }) {
   const missing = shares.findIndex((v) => !v);
-  say(page.big, `BLEU ${fixed(bleu, 1)}`);
-  say(page.say, missing < 0 ? `The fourth root of the four shares, times the length factor ${fixed(brevity, 2)}, times 100.`
-    : `No run of ${missing + 1} ${missing ? "words" : "word"} is shared, and one share of 0 makes the product 0.`);
+  say(page.big, ours.length ? `BLEU ${fixed(bleu, 1)}` : "Type a translation");
+  say(page.say, !ours.length ? "There is nothing to count."
+    : !runs[WIDEST - 1] ? `Too short: ${ours.length} ${ours.length === 1 ? "word has" : "words have"} no run of ${WIDEST}. BLEU is made for whole tests.`
+    : missing < 0 ? `The fourth root of the four shares, times the length factor ${fixed(brevity, 2)}, times 100.`
+    : `No run of ${missing + 1} ${missing ? "words" : "word"} is shared, and one share of 0 makes the product 0.${smoothed ? ` sacreBLEU puts a small share in place of a 0 and gives ${fixed(smoothed, 1)}.` : ""}`);
   fill(page.ours, ours, word, (one, token, at) => {
     say(one.firstChild, token);
     hits.forEach((starts, k) => {

@@ -6,7 +6,7 @@ const prepare = ({ tokens }) => ({ ids: new Map(tokens.map((token, id) => [token
 
 /** Join the two neighbours whose piece has the lowest number, the leftmost of equals, until none make one. */
 function compute({ ids }, { word }) {
-  const letters = [...word.toLowerCase().replace(/\s/g, "")].slice(0, LONGEST), rows = [];
+  const typed = [...word.toLowerCase().split(/\s+/).filter(Boolean).join(START)], letters = typed.slice(0, LONGEST), rows = [];
   let parts = [START, ...letters], made = -1, number = -1;
   for (;;) {
     rows.push({ parts, made, number });
@@ -16,7 +16,7 @@ function compute({ ids }, { word }) {
     made = ranks.indexOf(number);
     parts = [...parts.slice(0, made), parts[made] + parts[made + 1], ...parts.slice(made + 2)];
   }
-  return { letters: letters.length, rows, unknown: parts.filter((part) => !ids.has(part)) };
+  return { letters: letters.filter((letter) => letter !== START).length, cut: typed.length > LONGEST, rows, unknown: parts.filter((part) => !ids.has(part)) };
 }
 
 // ---- The page.
@@ -33,17 +33,17 @@ const controls = ({ words }) => [field(), ...words.map((word) => button(word, ()
 
 const row = () => make("li", {}, make("div"), make("span"));
 
-function show({ letters, rows, unknown }, { page }) {
+function show({ letters, cut, rows, unknown }, { page }) {
   const { parts } = rows.at(-1), count = letters ? parts.length : 0;
   say(page.big, count ? `${count} ${count === 1 ? "piece" : "pieces"}: ${parts.join(" · ")}` : "Type a word");
-  say(page.say, unknown.length ? `Training never saw ${unknown.map(quoted).join(", ")}: no piece has that.`
-    : `${letters} ${letters === 1 ? "letter" : "letters"} and the sign ▁, which begins a word. ${rows.length - 1} joins, always the pair with the lowest number.`);
+  say(page.say, cut ? `Only the beginning is read, up to ${LONGEST} signs.` : unknown.length ? `Training never saw ${unknown.map(quoted).join(", ")}: no piece has that.`
+    : `${letters} ${letters === 1 ? "letter" : "letters"} and ▁, which begins a word. ${rows.length - 1} joins, always the lowest number.`);
   fill(page.rows, rows, row, (item, { parts, made, number }) => {
     fill(item.firstChild, parts, () => make("em"), (box, part, at) => {
       say(box, part);
       box.className = at === made ? "pieces-new" : "";
     });
-    say(item.lastChild, number < 0 ? "letters" : `number ${number}`);
+    say(item.lastChild, number < 0 ? "letters" : `piece ${number} of the list`);
   });
 }
 

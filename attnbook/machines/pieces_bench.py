@@ -14,14 +14,15 @@ from attnlab.tasks import Subwords
 from attnlab.tasks.subwords import START
 
 LONGEST = 24
-"""Letters that are read."""
+"""Letters that are read, and signs between words."""
 
 
 class PiecesBench(Machine):
     """A word as letters, and each join of two neighbours until no join makes a piece.
 
     It is `tasks.Subwords`: of all neighbours that make a piece of the vocabulary, those whose piece
-    has the lowest number are joined, the leftmost of equals.
+    has the lowest number are joined, the leftmost of equals. Of several words each begins with
+    the sign for it, and no piece reaches into the next.
 
     Args:
         vocab: of pieces.
@@ -53,7 +54,8 @@ class PiecesBench(Machine):
 
     def compute(self) -> dict:
         ids = {token: id_ for id_, token in enumerate(self.tokens)}
-        letters = "".join(self.word.lower().split())[:LONGEST]
+        typed = START.join(self.word.lower().split())
+        letters = typed[:LONGEST]
         parts, made, number, rows = [START, *letters], -1, -1, []
         while True:
             rows.append({"parts": parts, "made": made, "number": number})
@@ -64,7 +66,12 @@ class PiecesBench(Machine):
             made = ranks.index(number)
             parts = [*parts[:made], parts[made] + parts[made + 1], *parts[made + 2 :]]
         unknown = [part for part in parts if part not in ids]
-        return {"letters": len(letters), "rows": rows, "unknown": unknown}
+        return {
+            "letters": len(letters.replace(START, "")),
+            "cut": len(typed) > LONGEST,
+            "rows": rows,
+            "unknown": unknown,
+        }
 
     def figure(self) -> Figure:
         rows = self.compute()["rows"]

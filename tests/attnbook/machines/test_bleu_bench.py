@@ -25,6 +25,8 @@ SETTINGS = [
 SHARED = ["le chat noir dort", "il ne sait pas du tout nager.", "a b c d e f a b c d"]
 MEANT = ["le chat noir dort bien", "il ne sait pas nager, du tout", "a b c d e f"]
 
+SMOOTH = [("a b", "a b c"), ("x y z w", "a b c d"), ("a", "a")]
+
 
 @pytest.mark.parametrize("said, meant", [*zip(SHARED, MEANT, strict=True)])
 def test_it_is_sacrebleus(said, meant):
@@ -35,6 +37,22 @@ def test_it_is_sacrebleus(said, meant):
     given = dict(zip(("hypotheses", "references"), ([one] for one in texts), strict=True))
     want = metrics.bleu(**given, tokenize="none")
     assert now["bleu"] == pytest.approx(want.score, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "said, meant",
+    [("où était le princes ?", "où était la princesse ?"), ("a b c d e", "e x y z"), *SMOOTH],
+)
+def test_it_is_sacrebleus_where_a_share_is_zero(said, meant):
+    now = make(said=said, meant=meant).compute()
+    assert now["bleu"] == 0
+    want = metrics.bleu(hypotheses=[said], references=[meant], tokenize="none").score
+    assert now["smoothed"] == pytest.approx(want, abs=1e-6)
+
+
+def test_without_a_share_of_zero_both_are_the_same():
+    now = make().compute()
+    assert now["smoothed"] == now["bleu"] > 0
 
 
 def test_a_run_counts_at_most_as_often_as_in_the_reference():

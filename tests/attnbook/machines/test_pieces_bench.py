@@ -31,6 +31,13 @@ def test_the_last_row_is_what_the_vocabulary_makes_of_it(word):
         assert VOCAB.ids[made] == after["number"]
 
 
+def test_a_space_begins_a_word_and_what_is_not_read_is_said():
+    now = make(word="a  cat sat ").compute()
+    assert now["rows"][-1]["parts"] == VOCAB.pieces(["a", "cat", "sat"])
+    assert (now["letters"], now["cut"]) == (7, False)
+    assert make(word="of" * 20).compute()["cut"]
+
+
 def test_letters_that_no_piece_has_are_said():
     now = make(word="北京").compute()
     assert now["unknown"] == ["北", "京"]
