@@ -75,7 +75,7 @@ function show(now, machine) {
   say(page.person, `A person wrote “${data.people[sentence]}”${data.people[sentence] === best.text ? ", too" : ""}.`);
   machine.narrow = isNarrow(page.picture);
   draw(page.picture, now, tree, machine.narrow ? width : data.widest, machine.narrow ? NARROW : SIZES);
-  say(page.head, penalty ? `Finished: the sum of the logarithms, divided by ((5 + pieces) / 6) to the power of ${fixed(penalty, 1)}`
+  say(page.head, penalty ? `Finished: the sum of logarithms, divided by ((5 + pieces) / 6) to the power ${fixed(penalty, 1)}`
     : "Finished: the sum of the logarithms");
   fill(page.found, now.found, bar, (item, { text, total, length, score }) => {
     item.className = text === best.text ? "beam-best" : "";
@@ -91,7 +91,7 @@ function draw(picture, { rows, found: [best] }, tree, columns, { wide, tall, box
   rows.forEach((row, step) => row.forEach((node, at) => where.set(node, [(at + 0.5) * column, step * tall + box / 2 + 2])));
   for (const [node, [x, y]] of where) {
     const [parent, piece, nats, ends] = tree[node], kind = way.has(node) ? "beam-way" : ends || alive.has(node) ? "beam-kept" : "beam-dropped";
-    const from = where.get(parent), name = `beam-piece ${kind}${piece.length >= LONG ? " beam-long" : ""}`, share = fixed(Math.exp(nats), 2);
+    const from = where.get(parent), name = `beam-piece ${kind}${piece.length >= LONG - 2 * under ? " beam-long" : ""}`, share = fixed(Math.exp(nats), 2);
     if (from) lines[way.has(node) ? "push" : "unshift"](rule(`beam-line ${kind}`, from[0], from[1] + box / 2, x, y - box / 2));
     boxes.push(rect(`beam-box ${kind}${ends ? " beam-end" : ""}`, x - column / 2 + gap, y - box / 2, column - 2 * gap, box, { rx: ends ? 14 : 5 }));
     boxes.push(...(under ? [text(name, x, y - 2, ends ? "end" : piece, { text_anchor: "middle" }), text(`beam-share ${kind}`, x, y + 14, share, { text_anchor: "middle" })]
