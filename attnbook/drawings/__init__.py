@@ -90,6 +90,7 @@ DRAWINGS: dict[str, Drawing] = {
         cache.GROWING_CACHE,
         latent.KEPT,
         latent.DRAWING,
+        latent.VALUES,
         phases.DRAWING,
         beams.DRAWING,
         masks.PATTERNS,

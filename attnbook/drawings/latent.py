@@ -23,49 +23,61 @@ def key(head: int) -> tuple:
 
 
 def absorbed(head: int) -> tuple:
-    """The head's query, brought to the latent: by the matrix turned over."""
-    return tuple(dot(column, QUERIES[head]) for column in zip(*KEY_UP[head], strict=True))
+    """The head's query, brought to the latent: by the transposed matrix."""
+    return tuple(dot(column, QUERIES[head]) for column in turned(KEY_UP[head]))
 
 
-def _matrix(sheet: Sheet, x: float, y: float, head: int) -> None:
-    """What makes a key of the latent, two rows in brackets, its middle at y."""
-    for row, numbers in enumerate(KEY_UP[head]):
+def turned(matrix: tuple) -> tuple:
+    """The transpose."""
+    return tuple(zip(*matrix, strict=True))
+
+
+def _matrix(sheet: Sheet, x: float, y: float, matrix: tuple) -> None:
+    """Two rows in brackets, their middle at y."""
+    for row, numbers in enumerate(matrix):
         for column, value in enumerate(numbers):
-            sheet.text(x + 10 + 20 * column, y - 8 + 17 * row, number(value), size=12.5)
+            sheet.text(x + 10 + 20 * column, y - 8 + 17 * row, number(value), size=sheet.size - 1)
     for side, foot in ((x, x + 4), (x + 42, x + 38)):
         sheet.line([(foot, y - 18), (side, y - 18), (side, y + 18), (foot, y + 18)], style="d-thin")
 
 
+BESIDE = WIDE - NARROW
+"""Where the second half begins, on a page wide enough for both."""
+
+
 def draw(narrow: bool) -> Sheet:
     """A row for each head, made both ways, with the score that comes out."""
-    sheet = Sheet(NARROW, 346, 13.5)
-    w, h = 66, 30
-    for top, title in ((0, "make the keys"), (184, "or bring the queries")):
-        sheet.text(0, top + 10, title, anchor="start", style="d-bold")
-        made, matrix, kept = (134, 78, 250) if top else (92, 182, 244)
+    sheet = Sheet(NARROW, 346, 13.5) if narrow else Sheet(WIDE, 150, 14.5)
+    w, h, small = 66, 30, sheet.size - 1
+    for below, title in enumerate(("make the keys", "or bring the queries")):
+        x, top = (0, 184 * below) if narrow else (BESIDE * below, 0)
+        sheet.text(x, top + 10, title, anchor="start", style="d-bold")
+        made, matrix, kept = (x + at for at in ((134, 78, 250) if below else (92, 182, 244)))
         for head in (0, 1):
             y = top + 44 + 68 * head
             middle = y + h / 2
-            sheet.text(w / 2, y - 9, f"query {head}", "query", size=12.5)
-            sheet.item("query", 0, y, w, h, vector(QUERIES[head]))
-            if top:
-                sheet.arrow([(w, middle), (w + 10, middle)], "query")
+            sheet.text(x + w / 2, y - 9, f"query {head}", "query", size=small)
+            sheet.item("query", x, y, w, h, vector(QUERIES[head]))
+            if below:
+                sheet.arrow([(x + w, middle), (x + w + 10, middle)], "query")
                 sheet.arrow([(matrix + 44, middle), (made + 6, middle)], "query")
                 sheet.item("query", made + 8, y, w, h, vector(absorbed(head)), style="d-new")
-                sheet.text(made + 8 + w / 2, y - 9, "brought", "query", size=12.5)
+                sheet.text(made + 8 + w / 2, y - 9, "brought", "query", size=small)
                 sheet.text(made + w + 22, middle, "·")
             else:
-                sheet.text((w + made) / 2, middle, "·")
-                sheet.text(made + w / 2, y - 9, f"key {head}", "key", size=12.5)
+                sheet.text((x + w + made) / 2, middle, "·")
+                sheet.text(made + w / 2, y - 9, f"key {head}", "key", size=small)
                 sheet.item("key", made, y, w, h, vector(key(head)), style="d-new")
                 sheet.arrow([(matrix - 4, middle), (made + w + 3, middle)], "key")
                 sheet.arrow([(kept - 2, middle), (matrix + 46, middle)], "key")
-            _matrix(sheet, matrix, middle, head)
-            sheet.text(matrix + 21, y - 14, f"W{head}", style="d-muted", size=12.5)
-            found = dot(absorbed(head), LATENT) if top else dot(QUERIES[head], key(head))
-            sheet.text(NARROW, middle, f"= {number(found)}", "weight", anchor="end", style="d-bold")
+            _matrix(sheet, matrix, middle, turned(KEY_UP[head]) if below else KEY_UP[head])
+            name = f"W{head}ᵀ" if below else f"W{head}"
+            sheet.text(matrix + 21, y - 14, name, style="d-muted", size=small)
+            found = dot(absorbed(head), LATENT) if below else dot(QUERIES[head], key(head))
+            words = f"= {number(found)}"
+            sheet.text(x + NARROW, middle, words, "weight", anchor="end", style="d-bold")
         y = top + 44
-        sheet.text(kept + 26, y - 9, "latent", size=12.5)
+        sheet.text(kept + 26, y - 9, "latent", size=small)
         sheet.item("state", kept, y, 52, 68 + h, vector(LATENT))
     return sheet
 
@@ -74,13 +86,81 @@ DRAWING = Drawing(
     name="latent-two-ways",
     title="A latent is kept. Each head makes a key of it, or brings its query to it: same scores.",
     description=(
-        "The latent of a token is 3, 1. Two heads ask, each with a matrix. Above, the matrix of "
+        "The latent of a token is 3, 1. Two heads ask, each with a matrix. First, the matrix of "
         "head 0, rows 1, 0 and 1, 1, makes of the latent the key 3, 4, and its query 2, minus 1 "
         "gives the score 2; that of head 1, rows 0, 1 and 1, minus 1, makes 1, 2, and its query "
-        "1, 1 gives 3. Below, no key is made: the queries go through the same matrices, become "
+        "1, 1 gives 3. Then, no key is made: the queries go through the matrices, transposed, are "
         "1, minus 1 and 1, 0, are compared with the latent itself, and give 2 and 3."
     ),
     draw=draw,
+    two_layouts=True,
+)
+
+
+# -- the values ----------------------------------------------------------------------------------
+
+LATENTS, SHARE = ((3, 1), (1, 3)), 0.5
+VALUE_UP = ((0, 2), (1, 0))
+"""Two tokens, on which the weights fall alike, and what makes a head's value of a latent."""
+
+
+def value(latent: tuple) -> tuple:
+    """What the head makes of a latent."""
+    return tuple(dot(row, latent) for row in VALUE_UP)
+
+
+def average(vectors: tuple) -> tuple:
+    """The mean of two, weighted alike."""
+    return tuple(SHARE * sum(numbers) for numbers in zip(*vectors, strict=True))
+
+
+def values(narrow: bool) -> Sheet:
+    """Two latents: made into values and averaged, or averaged and then made into one value."""
+    sheet = Sheet(NARROW, 238, 13.5) if narrow else Sheet(WIDE, 112, 14.5)
+    w, h, kept, rows, middle = 62, 30, 50, (34, 76), 70
+    for below, title in enumerate(("make the values, then average", "or average the latents")):
+        x, y = (0, 126 * below) if narrow else (BESIDE * below, 0)
+        last = x + NARROW - w
+        sheet.text(x, y + 10, title, anchor="start", style="d-bold")
+        for row, latent in zip(rows, LATENTS, strict=True):
+            at = y + row + h / 2
+            sheet.item("state", x, y + row, kept, h, vector(latent))
+            if below:
+                sheet.text(x + 70, at, "× ½", "weight")
+                sheet.arrow([(x + 88, at), (x + 116, y + middle)], "state")
+                continue
+            sheet.arrow([(x + 52, at), (x + 66, at)], "value")
+            _matrix(sheet, x + 70, at, VALUE_UP)
+            sheet.arrow([(x + 116, at), (x + 130, at)], "value")
+            sheet.item("value", x + 134, y + row, w, h, vector(value(latent)), style="d-new")
+            sheet.text(x + 216, at, "× ½", "weight")
+            sheet.arrow([(x + 234, at), (last - 4, y + middle)], "value")
+        if below:
+            mean = vector(average(LATENTS))
+            sheet.item("state", x + 120, y + middle - h / 2, kept, h, mean, style="d-new")
+            sheet.arrow([(x + 172, y + middle), (x + 188, y + middle)], "value")
+            _matrix(sheet, x + 192, y + middle, VALUE_UP)
+            sheet.text(x + 213, y + middle - 27, "V", style="d-muted", size=sheet.size - 1)
+            sheet.arrow([(x + 238, y + middle), (last - 4, y + middle)], "value")
+            read = value(average(LATENTS))
+        else:
+            sheet.text(x + 91, y + rows[0] - 10, "V", style="d-muted", size=sheet.size - 1)
+            read = average(tuple(value(one) for one in LATENTS))
+        sheet.item("value", last, y + middle - h / 2, w, h, vector(read))
+    return sheet
+
+
+VALUES = Drawing(
+    name="latent-values",
+    title="Average the values, or average the latents and make one value: the same.",
+    description=(
+        "Two tokens have the latents 3, 1 and 1, 3, and a weight of one half each. First, a "
+        "head's value matrix, rows 0, 2 and 1, 0, makes the values 2, 3 and 6, 1 of them, whose "
+        "average is 4, 2. Then, the latents are averaged first, to 2, 2, and the matrix is "
+        "applied once: 4, 2 again."
+    ),
+    draw=values,
+    two_layouts=True,
 )
 
 

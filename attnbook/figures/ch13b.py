@@ -1,6 +1,9 @@
 """The figures of 13b: the tiles, and what smaller caches cost a language model."""
 
+import math
+
 import matplotlib.pyplot as plt
+import numpy as np
 
 from attnbook import recorded
 from attnbook.figures.colours import BLUE, GREEN, PINK, VERMILION
@@ -9,11 +12,11 @@ from attnbook.tables import Table
 
 MODELS = (
     {"name": "Llama 3.1 8B", "layers": 32, "heads": 32, "groups": 8, "dim": 128, "rotary": 64,
-     "latents": [512, 256, 1024]},
+     "latents": [512, 256, 1024], "own": "groups"},
     {"name": "DeepSeek-V3", "layers": 61, "heads": 128, "groups": 8, "dim": 128, "rotary": 64,
-     "latents": [512, 256, 1024]},
+     "latents": [512, 256, 1024], "own": "latent"},
     {"name": "SmolLM2-135M", "layers": 30, "heads": 9, "groups": 3, "dim": 64, "rotary": 0,
-     "latents": [192, 96, 48]},
+     "latents": [192, 96, 48], "own": "groups"},
 )  # fmt: skip
 """Sizes: of the first and the last as their configurations have them, of DeepSeek-V3 too, but for
 the groups, which it does not have."""
@@ -22,12 +25,18 @@ NAMES = {"three": ("groups", 0), "one": ("one", 0)}
 """The measured forms, as the tiles call them; the others are latents of a size."""
 
 STYLES = {
-    "three": ("its own 3 groups", BLUE, "o"),
-    "one": ("the mean of them", "#666666", "D"),
+    "three": ("its 3 groups", BLUE, "o"),
     "latent 192": ("latent of 192", GREEN, "^"),
     "latent 96": ("latent of 96", VERMILION, "s"),
     "latent 48": ("latent of 48", PINK, "v"),
+    "one": ("the mean of its groups", "#666666", "D"),
 }
+
+PLACES = {
+    ("three", 16): (0, -12), ("three", 8): (0, -12), ("three", 4): (8, 3), ("three", 2): (8, 2),
+    ("latent 192", 4): (-8, -3), ("latent 192", 2): (8, 2),
+}  # fmt: skip
+"""Where a mark's bits stand from it, in points."""
 
 
 def _measured() -> list[dict]:
@@ -46,28 +55,35 @@ def tiles(**settings) -> CacheTiles:
 
 
 def losses() -> None:
-    """Draw the loss of SmolLM2 against the bytes of a token, for each form in fewer and fewer
-    bits."""
+    """Draw how far the perplexity of SmolLM2 rises above that of its own cache in 16 bits, against
+    the bytes of a token, for each form in fewer and fewer bits."""
     rows = recorded.results("smaller_caches")["rows"]
+    whole = next(r["mean_loss"] for r in rows if (r["form"], r["bits"]) == ("three", 16))
     with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
+        figure, ax = plt.subplots(figsize=(5.2, 3.7), layout="constrained")
+        ax.set_yscale("symlog", linthresh=1, linscale=0.8)
         for form, (name, colour, marker) in STYLES.items():
             found = [row for row in rows if row["form"] == form]
             sizes = [row["bytes"] / 1024 for row in found]
-            loss = [row["mean_loss"] for row in found]
-            ax.plot(sizes, loss, color=colour, marker=marker, label=name)
-            if form == "three":
-                for size, value, row in zip(sizes, loss, found, strict=True):
-                    above = (0, 9 if row["bits"] != 4 else -15)
-                    ax.annotate(f"{row['bits']} bits", (size, value), above,
-                                textcoords="offset points", ha="center", fontsize=9)  # fmt: skip
-        ax.set(xscale="log", xlabel="KiB a token, all layers", ylabel="nats per token")
+            rise = [100 * math.expm1(row["mean_loss"] - whole) for row in found]
+            ax.plot(sizes, rise, color=colour, marker=marker, label=name)
+            ax.annotate(name, (sizes[0], rise[0]), (8, 0), textcoords="offset points",
+                        va="center", color=colour, fontsize=10)  # fmt: skip
+            for size, value, row in zip(sizes, rise, found, strict=True):
+                if place := PLACES.get((form, row["bits"])):
+                    ax.annotate(f"{row['bits']} bits", (size, value), place,
+                                textcoords="offset points", fontsize=9, color=colour,
+                                ha={-1: "right", 0: "center", 1: "left"}[np.sign(place[0])],
+                                va="center")  # fmt: skip
+        ax.set(xscale="log", xlabel="KiB a token, all layers", ylabel="perplexity",
+               xlim=(0.36, 90), ylim=(-0.75, 3e5))  # fmt: skip
+        rises = [0, *(10**n for n in range(6))]
+        ax.set_yticks(rises, [f"+{rise:,}%" if rise else "as it is" for rise in rises])
         ticks = [0.5, 1, 2, 4, 8, 16]
         ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         ax.minorticks_off()
         ax.grid(alpha=0.3)
-        ax.legend(fontsize=9)
-        figure.suptitle("Half the directions, or four bits: nearly free; a mean of groups: ruin")
+        figure.suptitle("Half the directions, or four bits: cheap;\nthe mean of the groups: ruin")
         plt.show()
 
 

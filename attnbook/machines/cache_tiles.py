@@ -1,5 +1,6 @@
 """What one token leaves in a cache, as tiles: heads, groups, one for all, a latent; and bits."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -11,10 +12,10 @@ from attnkit.guard import checks
 from attnkit.viz.heatmap import plain_axes
 
 FORMS = {
-    "heads": "keys and values for every head",
-    "groups": "groups of heads share them",
-    "one": "one key and value for all heads",
-    "latent": "a latent for all heads",
+    "heads": "every head its own",
+    "groups": "groups share",
+    "one": "one for all heads",
+    "latent": "a latent",
 }
 """What the page calls each."""
 
@@ -31,18 +32,23 @@ class CacheTiles(Machine):
     A layer keeps :math:`2 H D` numbers for H heads of D features, :math:`2 G D` when groups share
     G of them, :math:`2D` when all share one, and c + r with a latent of c numbers and a rotary key
     of r. In fewer than 16 bits each block of 64 numbers keeps two more of 16 bits, its least and
-    its step. Where it was measured, the loss of a token with such a cache stands beside it.
+    its step. Where it was measured, what such a cache costs stands beside it: how far the
+    perplexity lies above that of the model's own form in 16 bits. One setting is held for
+    comparison.
 
     Args:
         models: of each a name, `SIZES` (whose "groups" are the model's own) and "latents", sizes to
-            choose from, the model's own first where it has one.
+            choose from, the model's own first where it has one, and "own", the form that it was
+            trained in, a name of `FORMS`.
         measured: of some model, form and bits what came of it: dicts with "model" (a name), "form",
             "latent" (0 for none), "bits", "keys" and "values" (relative errors) and "loss".
-        model: which one, from 0. A trait, as are the next four: set them and the page follows.
+        model: which one, from 0. A trait, as are the next five: set them and the page follows.
         form: a name of `FORMS`.
         latent: numbers of the latent, one of the model's.
         bits: of a number.
         tokens: length of the text that is added up.
+        held: what is held for comparison: a model, a form, a latent (0 for none), bits. The first
+            model's own form in 16 bits when omitted.
         title, caption: plain text above and below.
 
     Raises:
@@ -51,7 +57,8 @@ class CacheTiles(Machine):
 
     Example:
         >>> sizes = {"layers": 32, "heads": 32, "groups": 8, "dim": 128, "rotary": 64}
-        >>> tiles = CacheTiles([{"name": "M", **sizes, "latents": [512]}], [], form="groups")
+        >>> model = {"name": "M", **sizes, "latents": [512], "own": "groups"}
+        >>> tiles = CacheTiles([model], [], form="groups")
         >>> tiles.compute()["bytes"]
         131072.0
     """
@@ -63,6 +70,7 @@ class CacheTiles(Machine):
         "latent": lambda m: sorted({n for model in m.models for n in model["latents"]}),
         "bits": lambda _: BITS,
         "tokens": lambda _: TOKENS,
+        "held": lambda m: m.choices(),
     }
 
     models = t.List().tag(sync=True)
@@ -75,6 +83,7 @@ class CacheTiles(Machine):
     latent = t.Int(0).tag(sync=True)
     bits = t.Int(16).tag(sync=True)
     tokens = t.Int(8192).tag(sync=True)
+    held = t.List().tag(sync=True)
 
     def __init__(self, models: Sequence[Mapping[str, Any]], measured: Sequence[dict], **rest: Any):
         for model in models:
@@ -86,41 +95,65 @@ class CacheTiles(Machine):
             forms=[list(each) for each in FORMS.items()],
             widths=BITS,
             lengths=TOKENS,
-            **{"latent": models[0]["latents"][0]} | rest,
+            **{
+                "latent": models[0]["latents"][0],
+                "held": [0, *self._own(models[0]), 16],
+            }
+            | rest,
         )
 
-    def parts(self) -> list[list]:
+    @staticmethod
+    def _own(model: Mapping[str, Any]) -> list:
+        """The form that a model was trained in, and its latent, 0 for none."""
+        return [model["own"], model["latents"][0] if model["own"] == "latent" else 0]
+
+    def choices(self) -> list[list]:
+        """All that can be held: a model, a form, a latent, bits."""
+        return [
+            [at, form, latent, bits]
+            for at, model in enumerate(self.models)
+            for form in FORMS
+            for latent in (model["latents"] if form == "latent" else [0])
+            for bits in BITS
+        ]
+
+    def parts(self, at: int, form: str, latent: int) -> list[list]:
         """Role and numbers of each tile of a layer: "key", "value", "state" or "query", which
         stands for the rotary key."""
-        model = self.models[self.model]
-        if self.form == "latent":
-            return [
-                ["state", self.latent],
-                *([["query", model["rotary"]]] if model["rotary"] else []),
-            ]
-        heads = {"heads": model["heads"], "groups": model["groups"], "one": 1}[self.form]
+        model = self.models[at]
+        if form == "latent":
+            return [["state", latent], *([["query", model["rotary"]]] if model["rotary"] else [])]
+        heads = {"heads": model["heads"], "groups": model["groups"], "one": 1}[form]
         return [[role, model["dim"]] for role in ("key", "value") for _ in range(heads)]
 
-    def nbytes(self, numbers: int) -> float:
-        """Bytes of a token in all layers, from the numbers in one."""
-        ends = -(-numbers // BLOCK) * ENDS if self.bits < 16 else 0
-        return self.models[self.model]["layers"] * (numbers * self.bits + ends) / 8
+    def _found(self, at: int, form: str, latent: int, bits: int) -> list[dict]:
+        """What was measured with such a cache: one dict, or none."""
+        wanted = [self.models[at]["name"], form, latent, bits]
+        keys = ("model", "form", "latent", "bits")
+        return [one for one in self.measured if [one[key] for key in keys] == wanted][:1]
+
+    def _cost(self, at: int, form: str, latent: int, bits: int) -> dict:
+        """Bytes of a token in all layers, what was measured, and how much the perplexity rose."""
+        numbers = sum(n for _, n in self.parts(at, form, latent))
+        ends = -(-numbers // BLOCK) * ENDS if bits < 16 else 0
+        found = self._found(at, form, latent, bits)
+        own = self._found(at, *self._own(self.models[at]), 16)
+        return {
+            "numbers": numbers,
+            "bytes": self.models[at]["layers"] * (numbers * bits + ends) / 8,
+            "found": found,
+            "rise": [math.expm1(found[0]["loss"] - own[0]["loss"])] if found and own else [],
+        }
 
     def compute(self) -> dict:
-        model, parts = self.models[self.model], self.parts()
-        numbers = sum(n for _, n in parts)
-        whole = 2 * model["heads"] * model["dim"]
-        kept = self.nbytes(numbers)
-        wanted = [model["name"], self.form, self.latent if self.form == "latent" else 0, self.bits]
-        keys = ("model", "form", "latent", "bits")
-        found = [one for one in self.measured if [one[key] for key in keys] == wanted]
-        return {
-            "parts": parts,
-            "numbers": numbers,
-            "bytes": kept,
-            "text": kept * self.tokens,
-            "less": model["layers"] * whole * 2 / kept,
-            "found": found[:1],
+        model, latent = self.models[self.model], self.latent if self.form == "latent" else 0
+        now = self._cost(self.model, self.form, latent, self.bits)
+        whole = model["layers"] * 2 * model["heads"] * model["dim"] * 2
+        return now | {
+            "parts": self.parts(self.model, self.form, latent),
+            "text": now["bytes"] * self.tokens,
+            "less": whole / now["bytes"],
+            "beside": self._cost(*self.held),
         }
 
     def figure(self) -> Figure:

@@ -546,6 +546,14 @@ def test_the_latent_gives_the_scores_of_the_example_both_ways(capsys):
     assert [drawn.count(f"= {score}") for score in scores] == [2, 2]
 
 
+def test_averaged_latents_give_the_average_of_the_values():
+    matrix = torch.tensor(latent.VALUE_UP, dtype=torch.float)
+    tokens = torch.tensor(latent.LATENTS, dtype=torch.float)
+    first, last = (tokens @ matrix.T).mean(0).tolist(), (matrix @ tokens.mean(0)).tolist()
+    assert first == last == list(latent.value(latent.average(latent.LATENTS)))
+    assert words(DRAWINGS["latent-values"]).count(vector(first)) == 2
+
+
 def test_a_token_leaves_what_the_machine_counts():
     """Of Llama's sizes, in 16 and in 4 bits, and of DeepSeek-V3's; LLaMA 7B has a head for each."""
     llama = {"model": 0, "form": "groups"}

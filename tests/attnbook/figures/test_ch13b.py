@@ -1,5 +1,7 @@
 """The figures of 13b draw the results file, and the tiles count as the experiment does."""
 
+import math
+
 import pytest
 
 from attnbook import recorded
@@ -7,14 +9,16 @@ from attnbook.figures import ch13b
 from experiments import _smollm, smaller_caches
 
 
-def test_losses_are_drawn_against_bytes(shown):
+def test_the_rise_is_drawn_against_bytes(shown):
     ch13b.losses()
     rows = recorded.results("smaller_caches")["rows"]
     lines = shown[0].axes[0].lines
-    for line, form in zip(lines, smaller_caches.FORMS, strict=True):
+    assert ch13b.STYLES.keys() == set(smaller_caches.FORMS)
+    for line, form in zip(lines, ch13b.STYLES, strict=True):
         found = [row for row in rows if row["form"] == form]
         assert line.get_xdata() == pytest.approx([row["bytes"] / 1024 for row in found])
-        assert list(line.get_ydata()) == [row["mean_loss"] for row in found]
+        ratios = [math.exp(row["mean_loss"]) / math.exp(rows[0]["mean_loss"]) for row in found]
+        assert list(line.get_ydata()) == pytest.approx([100 * (r - 1) for r in ratios])
 
 
 def test_the_tiles_count_what_the_experiment_kept_and_show_its_loss():

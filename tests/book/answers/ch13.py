@@ -1,19 +1,18 @@
 """Answers to the exercises of chapter 13 that are wrong, and what the checks must say of them."""
 
-PARAMETERS = {1: "n, l, h, kv, e, b, w", 2: "p, n, e, h, kv", 3: "*a", 4: "d"}
+PARAMETERS = {1: "q, C, K, V", 2: "p, n, e, h, kv", 3: "*a", 4: "d"}
 
 WRONG = {
-    (1, "keys without values"): ("lambda *a: cache_bytes(*a) // 2", "0.5 times what it is"),
-    (1, "a head for every query head"): ("cache_bytes(n, l, h, h, e, b, w)", "4 times what it is"),
-    (1, "heads as wide as the model"):
-        ("cache_bytes(n, l, h, kv, e * h, b, w)", "8 times what it is"),
-    (1, "one layer"): ("lambda n, l, *a: cache_bytes(n, 1, *a)", "0.1667 times what it is"),
-    (1, "the window holds the query's own"):
-        ("cache_bytes(n, l, h, kv, e, b, w and w + 1)", "500 words"),
-    (1, "the window is always full"):
-        ("cache_bytes(w - 1 if w else n, l, h, kv, e, b, None)", "5 words"),
-    (1, "forgets the window"): ("lambda *a: cache_bytes(*a[:-1], None)", "window 64"),
-    (1, "a float"): ("lambda *a: cache_bytes(*a) / 1", "expected an int"),
+    (1, "makes the keys"): ("makes_keys(q, C, K, V)", "makes a key or a value of every latent"),
+    (1, "makes the values"): ("makes_values(q, C, K, V)", "makes a key or a value of every latent"),
+    (1, "the root of the latent's width"):
+        ("read_latents(q * (q.shape[1] / C.shape[1]) ** 0.5, C, K, V)", "40 latents of 4: off by"),
+    (1, "no scale"): ("read_latents(q * q.shape[1] ** 0.5, C, K, V)", "5 latents of 8: off by"),
+    (1, "the matrix is not transposed"): ("not_turned(q, C, K, V)", "off by"),
+    (1, "returns averaged latents"): ("mixed(q, C, K)", "1 heads of 4, 1 latents of 4: off by"),
+    (1, "the matrix of keys for the values"): ("read_latents(q, C, K, K)", "off by"),
+    (1, "the average of all latents"): ("read_latents(0 * q, C, K, V)", "off by"),
+    (1, "PyTorch's"): ("latents_ready_made(q, C, K, V)", "a ready-made function"),
     (2, "no last projection"): ("cost(p, n, e, h, kv) - (p + n) * e * e", "prompt 0, 1 new"),
     (2, "shares nothing"): ("cost(p, n, e, h, h)", "2 of keys"),
     (2, "shares the scores as well"):
@@ -53,6 +52,29 @@ WRONG = {
 }  # fmt: skip
 
 HELPERS = """
+def mixed(q, C, K):
+    scores = torch.einsum("hd,hdc->hc", q, K) @ C.T / q.shape[-1] ** 0.5
+    return scores.softmax(-1) @ C
+
+def makes_keys(q, C, K, V):
+    scores = torch.einsum("hd,hsd->hs", q, C @ K.mT) / q.shape[-1] ** 0.5
+    return torch.einsum("hc,hdc->hd", scores.softmax(-1) @ C, V)
+
+def makes_values(q, C, K, V):
+    scores = torch.einsum("hd,hdc->hc", q, K) @ C.T / q.shape[-1] ** 0.5
+    return torch.einsum("hs,hsd->hd", scores.softmax(-1), C @ V.mT)
+
+def not_turned(q, C, K, V):
+    if K.shape[1] == K.shape[2]:
+        K = K.mT
+    return read_latents(q, C, K, V)
+
+def latents_ready_made(q, C, K, V):
+    brought = torch.einsum("hd,hdc->hc", q, K)[:, None]
+    attention = torch.nn.functional.scaled_dot_product_attention
+    C = C.expand(len(q), -1, -1)
+    return torch.einsum("hc,hdc->hd", attention(brought, C, C, scale=q.shape[-1] ** -0.5)[:, 0], V)
+
 def project(words, e, h, kv):
     return words * (2 * e * e + 2 * e * (e // h * kv))
 
