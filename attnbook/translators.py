@@ -116,6 +116,15 @@ BY_RULE = (
     "What have you done?",
 )
 """The first sentence of every tenth part of the test, in alphabetical order."""
+TWO = "I have no children. He is a jealous man."
+"""Two sentences that both attentive models translate well, one by one."""
+NOTES = (
+    (BY_RULE[2], 1, 1, 1, "“vie”, life, looks at “old”: the right place, the wrong word."),
+    (BY_RULE[2], 2, 2, 2, "“est” looks at “cat” most, and no cat is written."),
+    (BY_RULE[5], 1, 0, 2, "“je”, I, looks at “not” most: not every row links two words."),
+    (TWO, 2, 6, 6, "The full stop looks at the second “is” most, and ends it all."),
+)
+"""What to see in a map: its sentence, column, row and place, and the words below it."""
 
 
 MEANINGS = {
@@ -153,6 +162,12 @@ MEANINGS = {
     "tom est le désèque de vous le faire .": "Tom is the “désèque” to do it to you (no word)",
     "tom est en train de le faire .": "Tom is doing it",
     "vous le ferons à le faire .": "you will do it to do it",
+    "je n' ai pas d' chien de voiture .": "I have no dog of a car (no French)",
+    "je n' ai pas d' enfants qu' il est un homme jalouse .": (
+        "I have no children that he is a jealous man (no sentence)"
+    ),
+    "j' ai eu un homme d' un homme .": "I had a man of a man",
+    "je n' ai pas d' enfants .": "I have no children",
     "qu' as-tu fait ?": "what have you done?",
     "qu' avez-vous fait ?": "what have you done?",
 }
@@ -184,7 +199,8 @@ def three_columns(**options: Any) -> ThreeColumns:
                 "a GRU; each step looks back once",
                 "three layers; each step looks back twelve times",
             ),
-            "sentences": BY_RULE,
+            "sentences": (*BY_RULE, TWO),
+            "notes": NOTES,
             "meanings": MEANINGS,
             "text": BY_RULE[2],
             "files": (*file_names("tatoeba-vector", 1), last, first),

@@ -7,17 +7,17 @@ from attnlab.tasks import Pair, tatoeba_aligned
 # -- links ---------------------------------------------------------------------------------------
 
 LINKED = (
-    ("he is a jealous man .", "The order changes"),
-    ("i have no children .", "One word becomes two"),
-    ("i 'll pray hard .", "One word becomes four"),
+    ("he is a jealous man .", "The order changes", "he is a man jealous"),
+    ("i have no children .", "One word becomes two", "I not have not of children"),
+    ("i 'll pray hard .", "One word becomes four", "I will pray with all my strength"),
 )
-"""Sentences of `tatoeba_aligned`, and what each shows."""
+"""Sentences of `tatoeba_aligned`, what each shows, and the French word by word."""
 
 
-def linked() -> list[tuple[Pair, str]]:
+def linked() -> list[tuple[Pair, str, str]]:
     """The pairs that are drawn."""
     pairs = {" ".join(pair.source): pair for pair in tatoeba_aligned()}
-    return [(pairs[source], says) for source, says in LINKED]
+    return [(pairs[source], says, back) for source, says, back in LINKED]
 
 
 def _spread(words: tuple[str, ...], width: float) -> list[float]:
@@ -34,10 +34,12 @@ def _spread(words: tuple[str, ...], width: float) -> list[float]:
 
 def links(narrow: bool) -> Sheet:
     """Three sentences above their translations, with a line for each link made by hand."""
-    sheet = Sheet(NARROW, 372, 14) if narrow else Sheet(WIDE, 120, 13.5)
+    sheet = Sheet(NARROW, 420, 14) if narrow else Sheet(WIDE, 138, 13.5)
     left = 0.0
-    for place, ((pair, says), share) in enumerate(zip(linked(), (212, 206, 274), strict=True)):
-        x, top = (0.0, place * 126) if narrow else (left, 0)
+    for place, ((pair, says, back), share) in enumerate(
+        zip(linked(), (212, 206, 274), strict=True)
+    ):
+        x, top = (0.0, place * 142) if narrow else (left, 0)
         wide = NARROW if narrow else share
         left += share + 14
         sheet.text(x, top + 12, says, anchor="start", style="d-bold", size=12.5)
@@ -50,6 +52,7 @@ def links(narrow: bool) -> Sheet:
             sheet.text(at, top + 38, word, "key", size=13)
         for at, word in zip(below, pair.target, strict=True):
             sheet.text(at, top + 104, word, "query", size=13)
+        sheet.text(x + wide / 2, top + 126, back, style="d-muted", size=12)
     return sheet
 
 
@@ -61,7 +64,9 @@ LINKS = Drawing(
         "is a jealous man” and “c' est un homme jaloux” the lines of jealous and man cross. In "
         "“i have no children” and “je n' ai pas d' enfants” two lines lead from no, to n' and to "
         "pas, around the verb. In “i 'll pray hard” and “je prierai de toutes mes forces” four "
-        "lead from hard. Dashed lines are links that are possible, not sure."
+        "lead from hard. Below each the French is put back into English word by word: he is a man "
+        "jealous, I not have not of children, I will pray with all my strength. Dashed "
+        "lines are links that are possible, not sure."
     ),
     draw=links,
     two_layouts=True,

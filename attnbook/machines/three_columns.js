@@ -30,7 +30,8 @@ BEGIN.fixed = beginFixed;
 // ---- The page.
 
 const stage = `<p class="columns-fetch"><button class="columns-load" type="button"></button> <span class="columns-state"></span></p>
-<p class="machine-big"></p><p class="machine-say"></p><div class="columns-all"></div>`;
+<p class="machine-big"></p><p class="machine-say"></p><div class="columns-all"></div>
+<p class="columns-legend"><span>share of a look: 0</span><i></i><i></i><i></i><i></i><i></i><i></i><span>1</span></p>`;
 
 function textField() {
   const input = make("input", { type: "text", maxLength: 200, lang: "en", autocomplete: "off", autocapitalize: "off", spellcheck: false });
@@ -45,7 +46,7 @@ function build(machine) {
   const { page, data: { names, abouts, files, sizes }, on, update, close } = machine;
   page.all.append(...names.map((name, at) => make("section", {}, make("p", { className: "machine-head", textContent: name }),
     make("p", { className: "columns-about", textContent: abouts[at] }),
-    make("p", { className: "columns-written", lang: "fr" }), make("p", { className: "columns-meaning" }), svg("svg", { class: "columns-picture", aria_hidden: "true" }))));
+    make("p", { className: "columns-written", lang: "fr" }), make("p", { className: "columns-meaning" }), svg("svg", { class: "columns-picture", aria_hidden: "true" }), make("p", { className: "columns-note" }))));
   const book = bookScript(), engines = machine.engines = [];
   page.fetch.hidden = !files.length || !book;
   page.load.textContent = `Load the three models, ${(sizes.reduce((a, b) => a + b, 0) / 1e6).toFixed(1)} MB`;
@@ -118,42 +119,63 @@ const spoken = (columns, { names }) => columns.map((one, at) => `${names[at]}: $
 
 function show(now, machine) {
   const { page, data } = machine, columns = shownOf(now, machine), own = !now.columns.length, asks = own && !machine.engines.length;
+  const shades = heat(page.root);
   say(page.big, now.text.trim() || "Nothing yet");
   say(page.say, asks ? page.fetch.hidden ? "A page of the built book reads sentences of your own." : "Load the models, and they read sentences of your own."
     : now.even ? "Bahdanau’s model still has its attention, but each word must get the same weight."
       : own ? "Your sentence, in three answers; nobody has put them back into English." : "Three answers; below each, what its French says.");
   [...page.all.children].forEach((section, at) => {
-    const [,, written, meaning, picture] = section.children, one = asks ? undefined : columns[at];
+    const [,, written, meaning, picture, note] = section.children, one = asks ? undefined : columns[at];
+    const [,, i, j, seen] = own || (now.even && at === ATTENTION) ? [] : data.notes.find(([text, column]) => text === now.text && column === at) ?? [];
     section.classList.toggle("columns-old", Boolean(one?.old));
     say(written, one ? detokenize(one.target) || "(nothing)" : "…");
     say(meaning, (one && data.meanings[one.target.join(" ")]) ?? "");
     if (!one) picture.replaceChildren();
-    else if (at) drawMap(picture, one, heat(page.root));
-    else drawVector(picture, one.vector);
+    else if (at) drawMap(picture, one, shades, [i, j]);
+    else drawVector(picture, one);
+    say(note, seen ?? "");
   });
+  [...page.legend.querySelectorAll("i")].forEach((node, at, all) => { node.style.background = shades(at / (all.length - 1)).background; });
 }
 
 const short = (word) => (word.length > 11 ? `${word.slice(0, 10)}…` : word);
 
-/** A row for each word that was written: where it looked, on average over the heads. */
-function drawMap(picture, { source, target, weights }, shades) {
+/** The English above the columns of a picture, the French beside its rows, from row `first` on. */
+function drawWords(source, target, first = 0) {
   const pitch = Math.min(26, (WIDE - NAMES - 14) / Math.max(1, source.length)), x = (j) => NAMES + pitch * (j + 0.5);
-  put(picture, { viewBox: `0 0 ${WIDE} ${HEAD + ROW * target.length}` });
-  picture.replaceChildren(...source.map((word, j) => text("", 0, 0, short(word), { transform: `translate(${(x(j) + 4).toFixed(1)} ${HEAD - 5}) rotate(-52)` })),
-    ...target.flatMap((word, i) => [text("", NAMES - 6, HEAD + ROW * i + 14, short(word), { text_anchor: "end" }),
-      ...source.map((_, j) => rect("columns-cell", x(j) - pitch / 2 + 0.5, HEAD + ROW * i + 0.5, pitch - 1, ROW - 1,
-        { fill: shades(weights[i][j]).background }))]));
+  return { pitch, x, names: [
+    ...source.map((word, j) => text("", 0, 0, short(word), { transform: `translate(${(x(j) + 4).toFixed(1)} ${HEAD - 5}) rotate(-52)` })),
+    ...target.map((word, i) => text("", NAMES - 6, HEAD + ROW * (i + first) + 14, short(word), { text_anchor: "end" }))] };
 }
 
-/** A bar for each number of the vector, up or down. */
-function drawVector(picture, vector) {
-  const pitch = WIDE / Math.max(1, vector.length);
-  put(picture, { viewBox: `0 0 ${WIDE} 92` });
-  picture.replaceChildren(text("", 0, 12, vector.length ? `its vector: ${vector.length} numbers` : ""), rule("columns-zero", 0, 54, WIDE, 54),
-    ...vector.map((v, i) => rect("columns-bar", i * pitch, v > 0 ? 54 - 36 * v : 54, pitch * 0.8, Math.max(36 * Math.abs(v), 0.3))));
+/** A row for each word that was written: where it looked, on average over the heads; a ring is where to look. */
+function drawMap(picture, { source, target, weights }, shades, [row, place]) {
+  const { pitch, x, names } = drawWords(source, target), cell = (i, j) => [x(j) - pitch / 2, HEAD + ROW * i];
+  put(picture, { viewBox: `0 0 ${WIDE} ${HEAD + ROW * target.length + 2}` });
+  picture.replaceChildren(...names, ...weights.flatMap((shares, i) => shares.map((share, j) => {
+    const [left, top] = cell(i, j);
+    return rect("columns-cell", left + 0.5, top + 0.5, pitch - 1, ROW - 1, { fill: shades(share).background });
+  })));
+  if (row === undefined) return;
+  const [left, top] = cell(row, place);
+  picture.append(rect("columns-ring", left - 0.5, top - 0.5, pitch + 1, ROW + 1));
+}
+
+/** All the English into one vector, a bar for each of its numbers, and all the French out of it. */
+function drawVector(picture, { source, target, vector }) {
+  const { pitch, names } = drawWords(source, target, 1), wide = pitch * source.length, bar = wide / Math.max(1, vector.length);
+  const middle = HEAD + ROW / 2, end = HEAD + ROW * (target.length + 0.5);
+  put(picture, { viewBox: `0 0 ${WIDE} ${HEAD + ROW * (target.length + 1) + 2}` });
+  picture.replaceChildren(...names);
+  if (!vector.length) return;
+  picture.append(rect("columns-one", NAMES, HEAD, wide, ROW),
+    ...vector.map((v, i) => rect("columns-bar", NAMES + i * bar, v > 0 ? middle - 8 * v : middle, bar * 0.8, Math.max(8 * Math.abs(v), 0.3))),
+    rule("columns-from", NAMES + 5, HEAD + ROW, NAMES + 5, end),
+    ...target.map((_, i) => rule("columns-from", NAMES - 2, HEAD + ROW * (i + 1.5), NAMES + 5, HEAD + ROW * (i + 1.5))),
+    text("", NAMES + 14, HEAD + ROW * 2 - 5, `${vector.length} numbers, once;`), text("", NAMES + 14, HEAD + ROW * 3 - 8, "no look back"));
 }
 
 const words = (now, data) => (now.columns.length ? spoken(now.columns, data) : `Your sentence: ${now.text}`);
 
-export default machine({ name: "columns", label: "Three translators", data: ["sentences", "runs", "names", "abouts", "meanings", "files", "sizes"],
+export default machine({ name: "columns", label: "Three translators", data: ["sentences", "runs", "names", "abouts", "meanings", "notes", "files", "sizes"],
   settings: ["text", "even"], stage, controls, build, compute, show, words });

@@ -40,6 +40,8 @@ class ThreeColumns(Machine):
         sentences: in English, translated beforehand; the first is on show.
         meanings: in English, what a column may write, by its words with spaces between them; each
             stands below what it says.
+        notes: what to see in the maps of some sentences: each a sentence, its column, a row and a
+            place, which get a ring, and what is said below; not for equal weights.
         files: names under which a built book holds the models, one each; see `file_names`.
         even: whether Bahdanau's model must weigh all words alike; a trait, as is the next.
         text: the sentence; of one that is not in `sentences` a notebook shows nothing.
@@ -68,6 +70,7 @@ class ThreeColumns(Machine):
     # of each sentence: its words, what the three write, and the second without a choice
     runs = t.List().tag(sync=True)
     meanings = t.Dict(value_trait=t.Unicode(), key_trait=t.Unicode()).tag(sync=True)
+    notes = t.List().tag(sync=True)
     files = t.List(t.Unicode()).tag(sync=True)
     sizes = t.List(t.Int()).tag(sync=True)  # bytes of the files
     text = t.Unicode().tag(sync=True)
@@ -80,6 +83,7 @@ class ThreeColumns(Machine):
         abouts: Sequence[str],
         sentences: Sequence[str],
         meanings: Mapping[str, str] | None = None,
+        notes: Sequence[tuple[str, int, int, int, str]] = (),
         files: Sequence[str] = (),
         **rest: Any,
     ):
@@ -97,6 +101,7 @@ class ThreeColumns(Machine):
             sentences=sentences,
             runs=[_run(*found, sentence) for sentence in sentences],
             meanings=dict(meanings or {}),
+            notes=[list(note) for note in notes],
             files=inputs.strings("files", files, 3 if files else 0),
             sizes=[len(payload(one, "int8")) for one in found] if files else [],
             **{"text": sentences[0]} | rest,

@@ -784,9 +784,9 @@ def test_the_three_looks_are_of_a_sentence_that_the_translator_writes():
 
 def test_word_links_shows_the_links_made_by_hand():
     drawing = DRAWINGS["word-links"]
-    for pair, says in translation.linked():
-        assert {*pair.source, *pair.target, says} <= set(words(drawing))
-    links = [pair for pair, _ in translation.linked()]
+    for pair, *said in translation.linked():
+        assert {*pair.source, *pair.target, *said} <= set(words(drawing))
+    links = [pair for pair, *_ in translation.linked()]
     for (sheet,) in drawing.layouts.values():
         markup = sheet.markup()
         assert markup.count("d-line") == sum(len(pair.possible) for pair in links)

@@ -31,6 +31,18 @@ def test_what_the_page_says_of_equal_terms_holds():
     assert all(row["bleu"]["median"] < 4 for (_, steps), row in best.items() if steps == 244)
 
 
+def test_the_control_is_drawn_of_models_as_rounded_as_those_of_the_page(shown):
+    ch10.control()
+    bars = [bar.get_width() for bar in shown[0].axes[0].patches]
+    lost, without, choice = bars
+    assert bars == list(ch10.control_scores().values())
+    assert 1.5 * lost < without < 0.6 * choice
+    rows = ch10.rows()
+    assert rows["fixed"]["epochs"] == rows["additive"]["epochs"] == ch10.EPOCHS["Bahdanau"]
+    assert rows["transformer"]["epochs"] == ch10.EPOCHS["Transformer"]
+    assert rows["additive"]["eight_bits"]["bleu"] == pytest.approx(choice, abs=0.05)
+
+
 def test_captions_are_those_of_the_files(shown):
     ch10.captions()
     for line, row in zip(shown[0].axes[0].lines, ch10.rows("multi30k_de-en").values(), strict=True):
@@ -45,9 +57,50 @@ def test_the_sentences_of_the_machine_are_chosen_by_rule():
 
 
 def test_all_that_the_machine_shows_at_first_is_said_in_english():
-    runs = translators.three_columns().runs
+    machine = translators.three_columns()
+    runs = machine.runs
     said = {" ".join(column["target"]) for _, *columns in runs for column in columns}
     assert said == set(translators.MEANINGS)
+    for text, column, row, place, note in machine.notes:
+        source, *columns = runs[machine.sentences.index(text)]
+        share = columns[column]["weights"][row][place]
+        assert share == max(columns[column]["weights"][row])
+        word = (
+            "full stop" if columns[column]["target"][row] == "." else columns[column]["target"][row]
+        )
+        assert word in note
+        assert f"“{source[place]}”" in note
+
+
+def test_what_the_page_says_of_its_maps_and_of_two_sentences():
+    models = ch10.models()
+    for name in ("Bahdanau", "Transformer"):
+        both = [models[name](text + ".") for text in translators.TWO.rstrip(".").split(". ")]
+        assert both[0].startswith("je n'ai pas d")
+        assert both[1] == "c'est un homme jaloux."
+    assert models["Transformer"](translators.TWO) == "je n'ai pas d'enfants."
+    runs = translators.three_columns().runs
+    source, _, _, transformer, _ = runs[2]
+    assert (
+        0.32
+        < transformer["weights"][transformer["target"].index("est")][source.index("cat")]
+        < 0.35
+    )
+    source, *columns, _ = runs[5]
+    assert {" ".join(one["target"]) for one in columns} == {"je ne suis pas encore prêt ."}
+
+
+def test_the_question_shows_what_the_three_wrote():
+    rows = {row["model"]: row for row in ch10.recorded.results("judged")["rows"]}
+    said = {
+        name: next(one for one in row["translations"] if one["source"] == "The house is haunted.")
+        for name, row in rows.items()
+    }
+    assert {name: (one["said"], *one["verdicts"][0]) for name, one in said.items()} == {
+        "One vector": ("la maison est la mienne.", "lost", "right"),
+        "Bahdanau": ("la maison est en train de m'en mêche.", "lost", "broken"),
+        "Transformer": ("la maison est hantée.", "kept", "right"),
+    }
 
 
 @pytest.mark.parametrize("name", ["fixed", "additive", "transformer"])
