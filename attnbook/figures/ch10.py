@@ -67,7 +67,7 @@ def equal_updates() -> None:
     most = max(row["steps"] for row in rows)
     rates = sorted({row["rate"] for row in rows if row["steps"] == most})
     with plt.style.context("attnbook.style"):
-        _, ax = plt.subplots(figsize=(5.2, 2.8), layout="constrained")
+        _, ax = plt.subplots(figsize=(5.2, 2.3), layout="constrained")
         for name in SHOWN:
             mine = {
                 row["rate"]: row for row in rows if (row["model"], row["steps"]) == (name, most)
@@ -82,7 +82,7 @@ def equal_updates() -> None:
             xlabel=f"peak learning rate; {most} updates, a dot is a seed",
             ylabel="BLEU, greedy",
             xlim=(-0.2, len(rates) - 0.8),
-            ylim=(0, 31),
+            ylim=(0, 34),
         )
         ax.set_title("At their best rates, both that look back are ahead", size=11)
         ax.legend(loc="upper center", ncols=3)
@@ -110,7 +110,7 @@ def captions() -> None:
     """Draw BLEU by the length of the source, on captions from German."""
     described = rows("multi30k_de-en")
     with plt.style.context("attnbook.style"):
-        _, ax = plt.subplots(figsize=(5.2, 2.8), layout="constrained")
+        _, ax = plt.subplots(figsize=(5.2, 2.2), layout="constrained")
         for name, row in described.items():
             parts = row["beam"]["by_length"]
             scores = [part["bleu"] for part in parts.values()]
@@ -123,7 +123,7 @@ def captions() -> None:
             ylim=(0, 50),
         )
         ax.set_title("On long captions one vector loses most, after 30 epochs", size=11)
-        ax.legend(loc="lower left")
+        ax.legend(loc="lower center", ncols=3, fontsize=9)
         ax.grid(visible=True)
         plt.show()
 
@@ -210,9 +210,9 @@ def control_scores() -> dict[str, float]:
         return metrics.bleu(hypotheses=said(name), references=references, lowercase=True).score
 
     return {
-        "attention, then\nall weights equal": score("equal weights"),
-        "trained without\nattention": rows()["fixed"]["eight_bits"]["bleu"],
-        "attention": score("Bahdanau"),
+        "weights made equal": score("equal weights"),
+        "never had attention": rows()["fixed"]["eight_bits"]["bleu"],
+        "with attention": score("Bahdanau"),
     }
 
 
@@ -221,7 +221,7 @@ def control() -> None:
     found = control_scores()
     shades = (INK, STYLE["fixed"]["color"], STYLE["additive"]["color"])
     with plt.style.context("attnbook.style"):
-        _, ax = plt.subplots(figsize=(5.2, 2), layout="constrained")
+        _, ax = plt.subplots(figsize=(5.2, 1.65), layout="constrained")
         bars = ax.barh(list(found), list(found.values()), color=shades)
         ax.bar_label(bars, fmt="%.1f", padding=4)
         ax.set(xlabel="BLEU, greedy; GRUs of 14 epochs, one run each", xlim=(0, 45))
@@ -244,9 +244,9 @@ EPOCHS = {"One vector": 11, "Bahdanau": 14, "Transformer": 27}
 def judged() -> None:
     """Draw how many of a hundred translations got each grade, by the first judge."""
     found = recorded.results("judged")["rows"]
-    names = [f"{row['model']},\n{EPOCHS[row['model']]} epochs" for row in found]
+    names = [f"{row['model']}, {EPOCHS[row['model']]} epochs" for row in found]
     with plt.style.context("attnbook.style"):
-        fig, axes = plt.subplots(2, 1, figsize=(5.2, 4), sharex=True, layout="constrained")
+        fig, axes = plt.subplots(2, 1, figsize=(5.2, 3.1), sharex=True, layout="constrained")
         for ax, (part, question) in zip(axes, GRADES.items(), strict=True):
             left = [0] * len(found)
             for grade, shade in zip(found[0][part][0], SHADES, strict=True):
@@ -257,7 +257,7 @@ def judged() -> None:
                 left = [before + count for before, count in zip(left, counts, strict=True)]
             ax.set(xlim=(0, 100))
             ax.invert_yaxis()
-            ax.set_title(question, size=11, loc="left")
+            ax.set_title(question, size=11, loc="left", x=-0.58)
             ax.tick_params(axis="y", length=0)
             ax.legend(ncols=3, loc="lower right", bbox_to_anchor=(1.02, 0.97), handlelength=0.8,
                       columnspacing=1, handletextpad=0.4, frameon=False, fontsize=10)  # fmt: skip

@@ -30,7 +30,7 @@ BEGIN.fixed = beginFixed;
 // ---- The page.
 
 const stage = `<p class="columns-fetch"><button class="columns-load" type="button"></button> <span class="columns-state"></span></p>
-<p class="machine-big"></p><p class="machine-say"></p><div class="columns-all"></div>
+<p class="machine-say"></p><div class="columns-all"></div>
 <p class="columns-legend"><span>share of a look: 0</span><i></i><i></i><i></i><i></i><i></i><i></i><span>1</span></p>`;
 
 function textField() {
@@ -120,7 +120,6 @@ const spoken = (columns, { names }) => columns.map((one, at) => `${names[at]}: $
 function show(now, machine) {
   const { page, data } = machine, columns = shownOf(now, machine), own = !now.columns.length, asks = own && !machine.engines.length;
   const shades = heat(page.root);
-  say(page.big, now.text.trim() || "Nothing yet");
   say(page.say, asks ? page.fetch.hidden ? "A page of the built book reads sentences of your own." : "Load the models, and they read sentences of your own."
     : now.even ? "Bahdanau’s model still has its attention, but each word must get the same weight."
       : own ? "Your sentence, in three answers; nobody has put them back into English." : "Three answers; below each, what its French says.");
