@@ -30,8 +30,7 @@ BEGIN.fixed = beginFixed;
 // ---- The page.
 
 const stage = `<p class="columns-fetch"><button class="columns-load" type="button"></button> <span class="columns-state"></span></p>
-<p class="machine-say"></p><div class="columns-all"></div>
-<p class="columns-legend"><span>share of a look: 0</span><i></i><i></i><i></i><i></i><i></i><i></i><span>1</span></p>`;
+<p class="columns-legend"><span>share of a look: 0</span><i></i><i></i><i></i><i></i><i></i><i></i><span>1</span></p><p class="machine-say"></p><div class="columns-all"></div>`;
 
 function textField() {
   const input = make("input", { type: "text", maxLength: 200, lang: "en", autocomplete: "off", autocapitalize: "off", spellcheck: false });
