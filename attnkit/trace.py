@@ -25,7 +25,7 @@ from torch.utils.hooks import RemovableHandle
 from attnkit.formula import default_scale
 from attnkit.guard import checks
 
-__all__ = ["Call", "record"]
+__all__ = ["RecordedCall", "record"]
 
 observers: ContextVar[tuple[Callable[..., None], ...]] = ContextVar("observers", default=())
 
@@ -45,7 +45,7 @@ def observe(**tensors: Tensor | None) -> None:
         observer(**tensors)
 
 
-class Call(dict[str, Tensor]):
+class RecordedCall(dict[str, Tensor]):
     """The tensors of one attention call: a dict of detached copies on the device of the model.
 
     `scores` (..., L, S) before the mask, `masked_scores` (..., L, S) with -inf where the mask
@@ -59,7 +59,7 @@ class Call(dict[str, Tensor]):
 
 
 @contextmanager
-def record(module: nn.Module | None = None) -> Iterator[list[Call]]:
+def record(module: nn.Module | None = None) -> Iterator[list[RecordedCall]]:
     """Record every attention call made inside the `with` block, in order.
 
     PyTorch's own calls are recorded too: `F.scaled_dot_product_attention` and
@@ -72,7 +72,7 @@ def record(module: nn.Module | None = None) -> Iterator[list[Call]]:
         module: names the calls by their place in it; calls outside it are recorded too.
 
     Yields:
-        A list of `Call`, filled as the calls happen.
+        A list of `RecordedCall`, filled as the calls happen.
 
     Raises:
         TypeError: `module` is not an `nn.Module`.
@@ -104,14 +104,14 @@ def record(module: nn.Module | None = None) -> Iterator[list[Call]]:
     """
     if module is not None:
         checks.instance("module", module, nn.Module, "an nn.Module")
-    calls: list[Call] = []
+    calls: list[RecordedCall] = []
     running: Running = ContextVar("running", default=())
 
     def observe(*, scores: Tensor, mask: Tensor | None, weights: Tensor, output: Tensor) -> None:
         masked = scores if mask is None else scores.masked_fill(~mask, -math.inf)
         tensors = {"scores": scores, "masked_scores": masked, "weights": weights, "output": output}
         copies = {name: item.detach().clone() for name, item in tensors.items()}
-        calls.append(Call(running.get()[-1] if running.get() else "", copies))
+        calls.append(RecordedCall(running.get()[-1] if running.get() else "", copies))
 
     with ExitStack() as stack:
         stack.callback(observers.reset, observers.set((*observers.get(), observe)))
