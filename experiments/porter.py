@@ -28,9 +28,8 @@ from attnkit.mechanisms import LatentAttention
 from experiments import _record as record
 from experiments._training import parameters
 
-NAMES, NUMBERS = 128, 16
-PLACES, QUESTIONS = 64, 8
-PAIRS = (4, 8, 16, 32, 64)
+NUMBERS = 16
+PLACES, QUESTIONS = 64, 8  # `porter_larger` has more places
 EMBED_DIM, HEADS = 32, 2
 DIM = EMBED_DIM // HEADS  # numbers of a key, and of a value, in each head
 WINDOW, BEST, LATENT = 8, 4, 8
@@ -73,17 +72,30 @@ PLAN = {
 }
 
 
-def batch(size: int, pairs: int, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
+def names_of(places: int) -> int:
+    """How many names there are: twice what the places could hold."""
+    return 2 * places
+
+
+def pairs_of(places: int) -> tuple[int, ...]:
+    """The numbers of pairs that are drawn and asked for: the places, by halves four times."""
+    return tuple(places >> halvings for halvings in (4, 3, 2, 1, 0))
+
+
+def batch(
+    size: int, pairs: int, generator: torch.Generator, *, places: int = PLACES
+) -> tuple[Tensor, Tensor, Tensor]:
     """Draw names (B, L), numbers (B, L) and answers (B, Q).
 
-    Name NAMES is a blank; number NUMBERS stands beside blanks and questions.
+    The name after the last is a blank; number NUMBERS stands beside blanks and questions.
     """
-    drawn = torch.rand(size, NAMES, generator=generator).argsort(-1)[:, :pairs]  # (B, P)
+    blank = names_of(places)
+    drawn = torch.rand(size, blank, generator=generator).argsort(-1)[:, :pairs]  # (B, P)
     values = torch.randint(NUMBERS, (size, pairs), generator=generator)  # (B, P)
-    places = torch.rand(size, PLACES, generator=generator).argsort(-1)[:, :pairs]  # (B, P)
+    taken = torch.rand(size, places, generator=generator).argsort(-1)[:, :pairs]  # (B, P)
     asked = torch.randint(pairs, (size, QUESTIONS), generator=generator)  # (B, Q)
-    names = torch.full((size, PLACES), NAMES).scatter(1, places, drawn)
-    numbers = torch.full((size, PLACES), NUMBERS).scatter(1, places, values)
+    names = torch.full((size, places), blank).scatter(1, taken, drawn)
+    numbers = torch.full((size, places), NUMBERS).scatter(1, taken, values)
     names = torch.cat([names, drawn.gather(1, asked)], 1)  # (B, L)
     numbers = F.pad(numbers, (0, QUESTIONS), value=NUMBERS)  # (B, L)
     return names, numbers, values.gather(1, asked)
@@ -177,9 +189,9 @@ class Layer(nn.Module):
 class Porter(nn.Module):
     """Names (B, L) and numbers (B, L) -> logits of a number at each question (B, Q, NUMBERS)."""
 
-    def __init__(self, design: str):
+    def __init__(self, design: str, *, places: int = PLACES):
         super().__init__()
-        self.name = nn.Embedding(NAMES + 1, EMBED_DIM)
+        self.name = nn.Embedding(names_of(places) + 1, EMBED_DIM)
         self.number = nn.Embedding(NUMBERS + 1, EMBED_DIM)
         self.layers = nn.Sequential(*map(Layer, DESIGNS[design]))
         self.norm, self.answer = nn.LayerNorm(EMBED_DIM), nn.Linear(EMBED_DIM, NUMBERS)
@@ -192,7 +204,8 @@ class Porter(nn.Module):
 def measure(setting: dict, *, device: torch.device) -> dict:
     """Train one model; return its accuracy on fresh sequences, for each number of pairs."""
     torch.manual_seed(setting["seed"])
-    model, rate = Porter(setting["design"]).to(device), setting["rate"]
+    rate, places = setting["rate"], setting.get("places", PLACES)
+    model, counts = Porter(setting["design"], places=places).to(device), pairs_of(places)
     optimizer = torch.optim.Adam(model.parameters(), lr=rate, fused=True)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, rate, total_steps=setting["updates"] + 1
@@ -200,8 +213,8 @@ def measure(setting: dict, *, device: torch.device) -> dict:
     generator = torch.Generator().manual_seed(setting["seed"])
     start = time.process_time()
     for _ in range(setting["updates"]):
-        pairs = PAIRS[int(torch.randint(len(PAIRS), (), generator=generator))]
-        drawn = batch(BATCH, pairs, generator)
+        pairs = counts[int(torch.randint(len(counts), (), generator=generator))]
+        drawn = batch(BATCH, pairs, generator, places=places)
         names, numbers, answers = (part.to(device) for part in drawn)
         loss = F.cross_entropy(model(names, numbers).flatten(0, 1), answers.flatten())
         optimizer.zero_grad()
@@ -212,8 +225,8 @@ def measure(setting: dict, *, device: torch.device) -> dict:
     model.eval()
     fresh = torch.Generator().manual_seed(1_000_000 + setting["seed"])
     right = {}
-    for pairs in PAIRS:
-        drawn = batch(HELD_OUT, pairs, fresh)
+    for pairs in counts:
+        drawn = batch(HELD_OUT, pairs, fresh, places=places)
         names, numbers, answers = (part.to(device) for part in drawn)
         with torch.no_grad():
             right[str(pairs)] = (model(names, numbers).argmax(-1) == answers).double().mean().item()
@@ -237,7 +250,7 @@ def settings(quick: bool) -> list[dict]:
     ]
 
 
-def summarise(runs: list[dict]) -> list[dict]:
+def summarise(runs: list[dict], places: int = PLACES) -> list[dict]:
     """One row for each design, budget and rate: medians and intervals over seeds.
 
     `best` marks the rate that serves the design best at that budget, and `bytes` is what all layers
@@ -250,7 +263,7 @@ def summarise(runs: list[dict]) -> list[dict]:
             {
                 **same,
                 "parameters": group[0]["parameters"],
-                "bytes": sum(bytes_kept(kind, PLACES) for kind in DESIGNS[same["design"]]),
+                "bytes": sum(bytes_kept(kind, places) for kind in DESIGNS[same["design"]]),
                 "cpu_seconds": record.median_interval([run["cpu_seconds"] for run in group])[
                     "median"
                 ],
@@ -268,6 +281,28 @@ def summarise(runs: list[dict]) -> list[dict]:
     return rows
 
 
+def task(places: int) -> dict:
+    """The sizes of the task, for a results file."""
+    return {
+        "names": names_of(places),
+        "numbers": NUMBERS,
+        "places": places,
+        "questions": QUESTIONS,
+        "pairs": list(pairs_of(places)),
+    }
+
+
+def trained(runs: list[dict]) -> dict:
+    """How every design was trained, for a results file."""
+    return record.training(
+        runs,
+        ("design",),
+        score=lambda run: run["accuracy"],
+        of="questions answered, over the numbers of pairs",
+        updates="updates",
+    )
+
+
 def main(argv: list[str] | None = None) -> dict:
     """Run the experiment and write its results file; return what was written."""
     return record.run(
@@ -275,24 +310,12 @@ def main(argv: list[str] | None = None) -> dict:
         settings=settings,
         measure=measure,
         results=lambda runs: {
-            "task": {
-                "names": NAMES,
-                "numbers": NUMBERS,
-                "places": PLACES,
-                "questions": QUESTIONS,
-                "pairs": list(PAIRS),
-            },
+            "task": task(PLACES),
             "model": {"embed_dim": EMBED_DIM, "heads": HEADS, "layers": 2},
             "window": WINDOW,
             "chosen": BEST,
             "latent": LATENT,
-            "training": record.training(
-                runs,
-                ("design",),
-                score=lambda run: run["accuracy"],
-                of="questions answered, over the numbers of pairs",
-                updates="updates",
-            ),
+            "training": trained(runs),
             "rows": summarise(runs),
         },
     )

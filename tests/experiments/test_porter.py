@@ -10,7 +10,7 @@ def drawn(pairs, size=64):
     return porter.batch(size, pairs, torch.Generator().manual_seed(0))
 
 
-@pytest.mark.parametrize("pairs", porter.PAIRS)
+@pytest.mark.parametrize("pairs", porter.pairs_of(porter.PLACES))
 def test_every_question_is_of_a_name_that_stands_beside_the_answer(pairs):
     names, numbers, answers = drawn(pairs)
     told, asked = names[:, : porter.PLACES], names[:, porter.PLACES :]
@@ -19,7 +19,7 @@ def test_every_question_is_of_a_name_that_stands_beside_the_answer(pairs):
     places = match.int().argmax(-1)
     assert torch.equal(numbers[:, : porter.PLACES].gather(1, places), answers)
     assert (numbers[:, porter.PLACES :] == porter.NUMBERS).all()
-    assert told.eq(porter.NAMES).sum(1).eq(porter.PLACES - pairs).all()
+    assert told.eq(porter.names_of(porter.PLACES)).sum(1).eq(porter.PLACES - pairs).all()
 
 
 def felt(design, place):
