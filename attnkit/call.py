@@ -221,6 +221,19 @@ class Call:
             return scores
         return scores + _as_finite(self.bias, self.query.dtype).to(scores.dtype)
 
+    def spread(
+        self, weights: Tensor, dropout_p: float, scores: Callable[[], Tensor]
+    ) -> tuple[Tensor, Tensor]:
+        """Output and weights before dropout, where a mechanism has its own softmax."""
+        (value,) = widen(self.value)
+        if self.grouped:
+            value = formula.repeat_heads(value, self.query.shape[-3])
+        returned, weights = self.shown(weights)
+        with without_autocast(value):
+            output = formula.product(F.dropout(weights, dropout_p), value)
+        self.record(output, returned, scores)
+        return output.to(self.dtype), returned
+
     def record(self, output: Tensor, weights: Tensor | None, scores: Callable[[], Tensor]) -> None:
         """Report the call to active recorders.
 

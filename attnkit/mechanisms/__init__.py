@@ -13,6 +13,7 @@ from attnkit.mechanisms.multihead import MultiHeadAttention
 from attnkit.mechanisms.scored import ScoredAttention
 from attnkit.mechanisms.single_head import ProjectedAttention, SelfAttention
 from attnkit.mechanisms.sink import SinkAttention
+from attnkit.mechanisms.soft_cap import SoftCapAttention
 
 __all__ = [
     "AdditiveAttention",
@@ -23,4 +24,5 @@ __all__ = [
     "ScoredAttention",
     "SelfAttention",
     "SinkAttention",
+    "SoftCapAttention",
 ]

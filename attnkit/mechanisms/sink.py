@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from attnkit import formula
 from attnkit.call import Call
-from attnkit.guard.dtypes import widen, without_autocast
+from attnkit.guard.dtypes import without_autocast
 from attnkit.mechanisms.multihead import MultiHeadAttention
 
 
@@ -41,16 +41,11 @@ class SinkAttention(MultiHeadAttention):
 
     def attend(self, call: Call, need_weights: bool) -> tuple[Tensor, Tensor | None]:
         """The softmax over the keys and the sink, whose share is then left out."""
-        (value,) = widen(call.value)
-        if call.grouped:
-            value = formula.repeat_heads(value, self.num_heads)
-        with without_autocast(value):
+        with without_autocast(call.query):
             scores = call.dot_scores(self.scale)  # (..., H, L, S)
             sink = self.sink.to(scores.dtype)[:, None, None].expand(*scores.shape[:-1], 1)
             mask = None if call.mask is None else F.pad(call.mask, (0, 1), value=True)
             weights = formula.masked_softmax(torch.cat((scores, sink), -1), mask, None)[..., :-1]
-            returned, weights = call.shown(weights)
-            dropped = F.dropout(weights, self.dropout, self.training)
-            output = formula.product(dropped, value)  # (..., H, L, D)
-        call.record(output, returned, lambda: scores)
-        return output.to(call.dtype), returned if need_weights else None
+        dropout_p = self.dropout if self.training else 0.0
+        output, weights = call.spread(weights, dropout_p, lambda: scores)
+        return output, weights if need_weights else None

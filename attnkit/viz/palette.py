@@ -15,26 +15,11 @@ from dataclasses import dataclass
 from matplotlib.colors import LinearSegmentedColormap, to_hex
 
 SEQUENTIAL = (
-    "#f3f7f4",
-    "#cbe3d6",
-    "#93cbbd",
-    "#59aeaf",
-    "#348ba0",
-    "#2f668e",
-    "#2f4275",
-    "#1f1f45",
-)
+    "#f3f7f4", "#cbe3d6", "#93cbbd", "#59aeaf", "#348ba0", "#2f668e", "#2f4275", "#1f1f45"
+)  # fmt: skip
 """Weights, from zero to the maximum, on a light page."""
 
-SEQUENTIAL_DARK = (
-    "#1d2833",
-    "#22425c",
-    "#2b6785",
-    "#3b8f9e",
-    "#62b5ad",
-    "#9ad7bd",
-    "#e2f6da",
-)
+SEQUENTIAL_DARK = ("#1d2833", "#22425c", "#2b6785", "#3b8f9e", "#62b5ad", "#9ad7bd", "#e2f6da")
 """Weights, from zero to the maximum, on a dark page."""
 
 DIVERGING = ("#7f3b08", "#c7741c", "#f2c892", "#f6f5f3", "#b9c3e3", "#6d74b8", "#2d1e6b")

@@ -110,7 +110,7 @@ class LanguageReader(Reader):
         # A token sees those before it, and padding on the right is behind every real one.
         states, weights = self.model.states(tokens, need_weights=need_weights)
         outputs = self.model.stack.norm(states[:, -1])  # (B, L, E)
-        logits = self.model.output(outputs)  # (B, L, V)
+        logits = self.model.logits(outputs)  # (B, L, V)
         readings = [
             LanguageReading(
                 self.words(tokens[row, :length].tolist()),

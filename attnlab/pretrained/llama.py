@@ -22,10 +22,10 @@ HONOURED = (
     "cache_implementation",  # how a library keeps what a window lets go
     "pretraining_tp",  # the same products, computed in parts
 )
-OF_GEMMA = (
-    *("_sliding_window_pattern", "sliding_window_pattern", "rope_local_base_freq"),
-    *("hidden_activation", "query_pre_attn_scalar"),
-)
+GEMMAS = {  # what each has that a Llama has not
+    "gemma2": ("attn_logit_softcapping", "final_logit_softcapping"),
+    "gemma3_text": ("_sliding_window_pattern", "sliding_window_pattern", "rope_local_base_freq"),
+}
 ONLY = {
     "is_llama_config": (True,),
     "rope_interleaved": (False,),
@@ -46,16 +46,13 @@ QK_NORMS = {
     "attention.query_norm": "self_attn.q_norm",
     "attention.key_norm": "self_attn.k_norm",
 }
-# By model_type, the names that are others.
-OTHERS = {
-    "qwen3": QK_NORMS,
-    "gemma3_text": QK_NORMS
-    | {
-        "after1": "post_attention_layernorm",
-        "norm2": "pre_feedforward_layernorm",
-        "after2": "post_feedforward_layernorm",
-    },
+NORMS_AFTER = {
+    "after1": "post_attention_layernorm",
+    "norm2": "pre_feedforward_layernorm",
+    "after2": "post_feedforward_layernorm",
 }
+# By model_type, the names that are others.
+OTHERS = {"qwen3": QK_NORMS, "gemma2": NORMS_AFTER, "gemma3_text": QK_NORMS | NORMS_AFTER}
 KINDS = ("full_attention", "sliding_attention")
 
 
@@ -66,7 +63,8 @@ def llama_model(
 
     Mistral's (Jiang et al. 2023) is a Llama whose tokens see a window. Qwen3 (2025) norms queries
     and keys. Gemma 3 (2025), text alone, does as well, norms what each part adds, scales its
-    embeddings, and has windows in five layers of six, with a base of their own.
+    embeddings, and has windows in five layers of six, with a base of their own. Gemma 2 (2024) has
+    a window in every other layer, and caps on its scores and logits where Gemma 3 norms.
 
     Args:
         tensors: by their published names, "model.embed_tokens.weight" and so on.
@@ -94,8 +92,9 @@ def llama_model(
         torch.Size([1, 3, 10])
     """
     kind = config.get("model_type")
-    gemma, names = kind == "gemma3_text", NAMES | OTHERS.get(kind, {})
-    check_settings(config, HONOURED + OF_GEMMA * gemma, ONLY)
+    gemma, names = kind in GEMMAS, NAMES | OTHERS.get(kind, {})
+    more = ("hidden_activation", "query_pre_attn_scalar", *GEMMAS[kind]) if gemma else ()
+    check_settings(config, HONOURED + more, ONLY)
     heads, layers = needed(config, "num_attention_heads"), needed(config, "num_hidden_layers")
     tied = config.get("tie_word_embeddings", gemma)
     biased = config.get("attention_bias", False), config.get("mlp_bias", False)
@@ -120,7 +119,9 @@ def llama_model(
             norm_after=gemma,
             scale=needed(config, "query_pre_attn_scalar") ** -0.5 if gemma else None,
             embedding_scale=math.sqrt(needed(config, "hidden_size")) if gemma else 1.0,
-            **_layers(config, layers, gemma),
+            soft_cap=config.get("attn_logit_softcapping"),
+            logit_cap=config.get("final_logit_softcapping"),
+            **_layers(config, layers, kind),
         )
     given = dict(tensors)
     ours = _ours(given, model, names, tied, *biased)
@@ -142,7 +143,7 @@ def _activation(config: Mapping[str, Any], gemma: bool) -> str:
     return activation_of(name, config.get(name, default))
 
 
-def _layers(config: Mapping[str, Any], num_layers: int, gemma: bool) -> dict[str, Any]:
+def _layers(config: Mapping[str, Any], num_layers: int, model: str | None) -> dict[str, Any]:
     """The window and the rotary base of each layer, or those of all.
 
     A config says so in two ways: a kind for each layer, or that every n-th is full.
@@ -151,8 +152,8 @@ def _layers(config: Mapping[str, Any], num_layers: int, gemma: bool) -> dict[str
     every = config.get("sliding_window_pattern") or config.get("_sliding_window_pattern")
     if config.get("use_sliding_window") is False:  # of Qwen's, whose window is then a mere number
         size = None
-    if kinds is None and gemma:
-        every = every or 6
+    if kinds is None and model in GEMMAS:
+        every = every or (2 if model == "gemma2" else 6)
         kinds = ["full_attention" if n % every == every - 1 else "sliding_attention"
                  for n in range(num_layers)]  # fmt: skip
     if kinds is None:
@@ -163,7 +164,7 @@ def _layers(config: Mapping[str, Any], num_layers: int, gemma: bool) -> dict[str
     if any(near) and size is None:
         checks.fail("sliding_window", "a number, for layer_types has sliding_attention", "None")
     windows = [size if windowed else None for windowed in near]
-    if not gemma:
+    if model != "gemma3_text":
         return {"window": windows, "rotary_base": _base(config)}
     given = config.get("rope_parameters") or {}
     local = {"rope_theta": config.get("rope_local_base_freq")}

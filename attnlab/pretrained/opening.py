@@ -16,14 +16,14 @@ from attnlab.pretrained.llama import llama_model
 from attnlab.pretrained.reader import Reader
 from attnlab.pretrained.tokenizer import build_tokenizer
 
+OF_LLAMA = ("llama", "mistral", "ministral", "qwen3", "gemma2", "gemma3_text")
 BUILDERS = {
     "bert": bert_model,
     "gpt2": gpt2_model,
-    **dict.fromkeys(("llama", "mistral", "ministral", "qwen3", "gemma3_text"), llama_model),
+    **dict.fromkeys(OF_LLAMA, llama_model),
 }
 # What others are made of that is not here, so that an error can say it.
 LACKING = {
-    "gemma2": "a cap on its scores",
     "gemma3": "a part that sees pictures (its text model alone is a gemma3_text)",
     "gemma3n_text": "alternating updates of several states",
     "gpt_oss": "experts",
@@ -77,8 +77,8 @@ def load(
 
 
 def from_folder(folder: str | Path) -> Reader | LanguageReader:
-    """Open a model in the published format: a BERT, GPT-2, Llama, Mistral, Ministral, Qwen3 or
-    Gemma 3 (of text), or a GGUF file of a Llama.
+    """Open a model in the published format: a BERT, GPT-2, Llama, Mistral, Ministral, Qwen3,
+    Gemma 2 or Gemma 3 (of text), or a GGUF file of a Llama.
 
     A folder holds `config.json`, `model.safetensors` and `tokenizer.json`, and for chats
     `tokenizer_config.json`; or one GGUF file. No checksum is known, so none is checked.

@@ -25,7 +25,8 @@ class LanguageModel(nn.Module):
     root mean square, a gated feed-forward network and no biases: `norm="rms"`, `gated=True`,
     `activation="silu"`, `bias=False`. Gemma 3's (2025) has windows in five layers of six, with a
     base of their own: `window=[512] * 5 + [None]`, `rotary_base=[1e4] * 5 + [1e6]`, and norms at
-    every place: `qk_norm=True`, `norm_after=True`. The attention of gpt-oss (2025) has
+    every place: `qk_norm=True`, `norm_after=True`. Gemma 2 (2024) has no norms of queries and keys
+    but caps, `soft_cap=50` and `logit_cap=30`. The attention of gpt-oss (2025) has
     `window=[128, None]` and `sink=True`. Train it with
     `training.fit(..., loss=training.next_token_loss)`.
 
@@ -46,10 +47,11 @@ class LanguageModel(nn.Module):
             last.
         embedding_scale: factor of the embeddings, which are not multiplied where they are W_o.
         tie_embeddings: use the embedding as W_o too (Press and Wolf 2017).
+        logit_cap: c, to make of each logit :math:`c \tanh(\mathrm{logit} / c)`; None for none.
         pad: id of padding, which the loss skips and which fills finished texts; None for none.
         options: further arguments of `EncoderLayer`: `head_dim`, `scale`, `qk_norm`, `sink`,
-            `gated`, `norm`, `norm_eps`, `norm_after` and `bias`; and `kv_from`, of `Encoder`, where
-            layers that share keys have the same window and base.
+            `soft_cap`, `gated`, `norm`, `norm_eps`, `norm_after` and `bias`; and `kv_from`, of
+            `Encoder`, where layers that share keys have the same window and base.
 
     Shapes: tokens (B, L) -> logits (B, L, V). See `forward` and `generate`.
 
@@ -86,6 +88,7 @@ class LanguageModel(nn.Module):
         window: int | Sequence[int | None] | None = None,
         embedding_scale: float = 1.0,
         tie_embeddings: bool = True,
+        logit_cap: float | None = None,
         pad: int | None = None,
         **options: Any,
     ):
@@ -135,6 +138,7 @@ class LanguageModel(nn.Module):
         self.output = nn.Linear(embed_dim, vocab_size, bias=False)
         if checks.flag("tie_embeddings", tie_embeddings):
             self.output.weight = self.embedding.weight
+        self.logit_cap = None if logit_cap is None else checks.positive("logit_cap", logit_cap)
 
     def forward(self, tokens: Tensor, *, caches: Sequence[KVCache] | None = None) -> Tensor:
         """Logits (B, L, V) of the token after each of tokens (B, L).
@@ -151,7 +155,14 @@ class LanguageModel(nn.Module):
                 of this model.
         """
         x, attending = self._embed(tokens, caches)
-        return self.output(self.stack(x, caches=caches, **attending).output)  # (B, L, V)
+        return self.logits(self.stack(x, caches=caches, **attending).output)
+
+    def logits(self, state: Tensor) -> Tensor:
+        """Logits (..., V) of states (..., E) that the last norm has left."""
+        logits = self.output(state)
+        return (
+            logits if self.logit_cap is None else self.logit_cap * (logits / self.logit_cap).tanh()
+        )
 
     def weights(self, tokens: Tensor) -> Tensor:
         """The attention weights (B, layers, H, L, L) behind `forward(tokens)`."""
@@ -168,7 +179,7 @@ class LanguageModel(nn.Module):
         """The state before the first layer and after each, and all weights, behind `forward`.
 
         `states` (B, layers + 1, L, E) and `weights` (B, layers, H, L, S), or None unless asked for;
-        the logits are `output(stack.norm(states[:, -1]))`. Arguments and errors as in `forward`.
+        the logits are `logits(stack.norm(states[:, -1]))`. Arguments and errors as in `forward`.
         """
         x, attending = self._embed(tokens, caches)
         return self.stack.states(x, caches=caches, need_weights=need_weights, **attending)
@@ -248,7 +259,7 @@ class LanguageModel(nn.Module):
             while alive.any():
                 x, attending = self._embed(text[:, start:now], caches)
                 last = self.stack(x, caches=caches, **attending).output[:, -1]  # (B, E)
-                logits = self.output(last)  # (B, V)
+                logits = self.logits(last)  # (B, V)
                 chosen = sample(self._writable(logits, stops), **sampling, generator=generator)
                 writes = alive & (now >= lengths)
                 text[:, now] = torch.where(writes, chosen, text[:, now])

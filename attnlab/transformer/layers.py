@@ -12,6 +12,7 @@ from attnkit.functional import Attended
 from attnkit.guard import checks
 from attnkit.mechanisms.multihead import MultiHeadAttention, Rotate
 from attnkit.mechanisms.sink import SinkAttention
+from attnkit.mechanisms.soft_cap import SoftCapAttention
 from attnlab.transformer import convert
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -52,6 +53,7 @@ class Layer(nn.Module):
         scale: float | None = None,
         qk_norm: bool = False,
         sink: bool = False,
+        soft_cap: float | None = None,
         dropout: float = 0.1,
         activation: str = "relu",
         gated: bool = False,
@@ -70,6 +72,10 @@ class Layer(nn.Module):
         heads |= {"bias": bias, "dropout": dropout}
         heads["qk_norm"] = make if checks.flag("qk_norm", qk_norm) else None
         kind = SinkAttention if checks.flag("sink", sink) else MultiHeadAttention
+        if soft_cap is not None:
+            if sink:
+                checks.fail("soft_cap", "None beside a sink", repr(soft_cap))
+            kind = partial(SoftCapAttention, cap=checks.positive("soft_cap", soft_cap))
         # Drawn first and registered last: recorded results depend on both orders.
         attentions = {name: kind(embed_dim, num_heads, **heads) for name in self.attentions}
         self.linear1 = nn.Linear(embed_dim, hidden_dim, bias=bias)
@@ -122,6 +128,7 @@ class EncoderLayer(Layer):
         scale: factor of the scores; default 1/sqrt(head_dim).
         qk_norm: norm each head's queries and keys.
         sink: give each head a learned sink, as `SinkAttention` has.
+        soft_cap: the cap of the scores, as `SoftCapAttention` has one; None for none.
         dropout: probability of each dropout.
         activation: f, "relu", "gelu", "gelu_tanh" (GPT-2's approximation) or "silu".
         gated: multiply by a third product, the gate.
@@ -225,7 +232,7 @@ class DecoderLayer(Layer):
 
     Args:
         embed_dim, num_heads, hidden_dim: as in `EncoderLayer`.
-        num_kv_heads, head_dim, scale, qk_norm, sink: of both attentions.
+        num_kv_heads, head_dim, scale, qk_norm, sink, soft_cap: of both attentions.
         dropout, activation, gated, norm_first, norm, norm_eps, norm_after, bias: as in
             `EncoderLayer`.
 

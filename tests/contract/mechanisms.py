@@ -204,6 +204,16 @@ def _sink_peer(module, query, key, value, mask):
     return module.out_proj(output.transpose(1, 2).flatten(-2))
 
 
+def _soft_cap_peer(module, query, key, value, mask):
+    """Each score by itself, as Gemma 2 caps it."""
+    query, key, value = _heads(module, query, key, value)
+    key, value = (x.repeat_interleave(2, 1) for x in (key, value))
+    scores = torch.tanh(query @ key.mT / math.sqrt(query.shape[-1]) / module.cap) * module.cap
+    if mask is not None:
+        mask = mask.expand(query.shape[0], -1, -1)[:, None]
+    return module.out_proj(_average(scores, value, mask).transpose(1, 2).flatten(-2))
+
+
 def _normed_peer(module, query, key, value, mask):
     """PyTorch's kernel over queries and keys divided by their root mean square."""
     query, key, value = _heads(module, query, key, value)
@@ -278,4 +288,8 @@ MECHANISMS = [
               _normed_peer),
     Mechanism("sink", lambda: _with_sinks(attnkit.mechanisms.SinkAttention(8, 4, num_kv_heads=2)),
               _sink_peer, sums_to_one=False),
+    Mechanism("soft-cap",
+              lambda: _with_biases(attnkit.mechanisms.SoftCapAttention(
+                  8, 4, num_kv_heads=2, cap=0.5)),
+              _soft_cap_peer),
 ]  # fmt: skip
