@@ -3,6 +3,7 @@
 from functools import lru_cache
 
 import matplotlib.pyplot as plt
+import numpy as np
 import torch
 from torch.nn.functional import normalize
 
@@ -38,9 +39,9 @@ SAMPLES = {
     "The thread": {
         "text": THREAD,
         "question": "Who has the key?",
-        "claims": "They meet on the 9th of May. They sold the boat. The insurance has been paid. "
-        "The insurance has not been paid.",
-        "k": 3,
+        "claims": "They meet on the 9th of May. They sold the boat. Cid brings the trailer. "
+        "Cid cannot bring the trailer.",
+        "k": 5,
     },
     "The kettle": {
         "text": KETTLE,
@@ -89,23 +90,38 @@ def machine(**settings) -> WhichSentences:
 
 
 def kinds() -> dict[str, dict]:
-    """The rows of the claims by their kind."""
-    return {row["kind"]: row for row in recorded.results("answered")["rows"]}
+    """The rows of the claims by their kind, once and with a sentence of the text twice."""
+    return {
+        row["kind"]: row
+        for name in ("answered", "company")
+        for row in recorded.results(name)["rows"]
+    }
 
 
 def sure() -> None:
-    """Draw the largest cosine and the largest weight, with an answer in the text and without."""
+    """Draw the largest cosine and weight, said and not; once, and with that sentence twice."""
     rows, edges = kinds(), [n / 20 for n in range(21)]
+    pairs = {
+        "there once": ("said", "not said"),
+        "there twice": ("said twice", "not said, a stranger twice"),
+    }
     with plt.style.context("attnbook.style"):
-        figure, panels = plt.subplots(1, 2, figsize=(7.2, 3.0), layout="constrained", sharey=True)
-        for ax, name in zip(panels, ("cosine", "weight"), strict=True):
-            for kind in ("said", "not said"):
-                colour, _, label = KINDS[kind]
-                ax.hist(rows[kind][name], edges, color=colour, alpha=0.55, label=label)
-            ax.set(xlabel=f"largest {name} of the eight sentences", xlim=(0, 1))
-        panels[0].set(ylabel="claims, of 774")
-        panels[0].legend(title="the claim is", fontsize=9, title_fontsize=9)
-        figure.suptitle("Not in the text: the cosine is low, the weight can be anything")
+        figure, panels = plt.subplots(
+            2, 2, figsize=(5.4, 3.3), layout="constrained", sharex=True, sharey=True
+        )
+        for line, (times, pair) in zip(panels, pairs.items(), strict=True):
+            for ax, name in zip(line, ("cosine", "weight"), strict=True):
+                for kind, like in zip(pair, ("said", "not said"), strict=True):
+                    counts, _ = np.histogram(rows[kind][name], edges)
+                    ax.stairs(counts / counts.max(), edges, fill=True, alpha=0.55,
+                              color=KINDS[like][0], label=like)  # fmt: skip
+                ax.set(xlim=(0, 1), xticks=[0, 0.5, 1], yticks=[])
+            line[0].set_ylabel(times)
+        for ax, name in zip(panels[1], ("cosine", "weight"), strict=True):
+            ax.set_xlabel(f"largest {name} of the eight")
+        shown = panels[0, 0].get_legend_handles_labels()
+        figure.legend(*shown, fontsize=9, loc="outside lower center", ncols=2)
+        figure.suptitle("Said once, both can tell; said twice, only the cosine")
         plt.show()
 
 
@@ -119,14 +135,14 @@ def curve() -> None:
     """Draw what a threshold flags of each kind of claim."""
     at = [n / 100 for n in range(101)]
     with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(6.0, 4.0), layout="constrained")
+        figure, ax = plt.subplots(figsize=(5.4, 3.3), layout="constrained")
         for kind, (colour, line, label) in KINDS.items():
             count = kinds()[kind]["claims"]
             shares = [100 * flagged(kind, threshold) for threshold in at]
             ax.plot(at, shares, color=colour, ls=line, label=f"{label} ({count})")
         ax.set(xlabel="threshold for the largest cosine", ylabel="flagged, percent", xlim=(0, 1))
         figure.legend(fontsize=9, loc="outside lower center", ncols=2)
-        ax.set_title("The check finds what the text does not\nspeak of, and does not hear a “not”")
+        ax.set_title("The check finds what the text does not\nspeak of, and hardly hears a “not”")
         plt.show()
 
 
@@ -134,19 +150,27 @@ def first() -> None:
     """Draw the ROUGE-1 of one chosen sentence, by who chose it."""
     rows = {row["method"]: row["rouge1"] for row in recorded.results("docstrings")["rows"]}
     with plt.style.context("attnbook.style"):
-        _, ax = plt.subplots(figsize=(6.0, 2.4), layout="constrained")
-        for place, (name, label) in enumerate(METHODS.items()):
+        figure, ax = plt.subplots(figsize=(5.4, 2.2), layout="constrained")
+        for place, name in enumerate(METHODS):
             mean, *ends = (100 * rows[name][key] for key in ("mean", "low", "high"))
             colour = BLUE if name == "MiniLM" else MUTED
             ax.plot(ends, [place, place], color=colour)
             ax.plot(mean, place, "o", color=colour)
             ax.annotate(f"{mean:.1f}", (mean, place), (0, 6), textcoords="offset points",
                         ha="center", fontsize=9)  # fmt: skip
-            ax.text(-0.8, place, label, ha="right", va="center", fontsize=10)
-        ax.set(xlabel="ROUGE-1 with the author's line, percent", xlim=(0, 32), ylim=(3.4, -0.7))
-        ax.set_yticks([])
-        ax.set_title("Of 204 docstrings, the first sentence says it best")
+        ax.set(xlabel="ROUGE-1 with the author's line, %", xlim=(0, 32), ylim=(3.4, -0.7))
+        ax.set_yticks(range(len(METHODS)), METHODS.values(), fontsize=9)
+        figure.suptitle("Of 204 docstrings, the first sentence says it best")
         plt.show()
+
+
+def _shares(found: dict) -> str:
+    """How often the said one has the larger number, by what is compared."""
+    return ", ".join(
+        f"{what} {found[what]['share']:.2f} ({found[what]['low']:.2f} to {found[what]['high']:.2f})"
+        for what in ("cosine", "weight", "words")
+        if what in found
+    )
 
 
 def numbers() -> None:
@@ -163,12 +187,18 @@ def numbers() -> None:
         print(", ".join(told))
     over = sum(v > 0.5 for v in rows["not said"]["weight"]) / rows["not said"]["claims"]
     print(f"not said, and a weight over 0.5: {over:.0%}")
-    for kind in rows:
+    for kind in KINDS:
         print(f"flagged at 0.5, {kind}: {100 * flagged(kind, 0.5):.1f}%")
     for names, found in run["parted"].items():
-        shares = (f"{what} {x['share']:.2f} ({x['low']:.2f} to {x['high']:.2f})"
-                  for what, x in found.items())  # fmt: skip
-        print(f"{names}, told apart:", ", ".join(shares))
+        print(f"{names}, told apart:", _shares(found))
+    print("python -m experiments.company")
+    again = recorded.results("company")
+    for names, found in again["parted"].items():
+        print(f"{names}, from not said, a stranger twice:", _shares(found))
+    for row in again["crowds"]:
+        print(f"said from not said, {row['sentences']} sentences:", _shares(row))
+    mixed = again["mixed"]
+    print(f"said in {mixed['said']} from not said in {mixed['not said']}:", _shares(mixed))
     real = recorded.results("docstrings")
     print(recorded.origin(real).replace(" (", "\n(", 1))
     for row in real["rows"]:

@@ -56,10 +56,11 @@ function field(label, name, tag, mode) {
   return made;
 }
 
-const COLUMNS = { summary: ["cosine with the whole", "weight"], ask: ["cosine with the question", "weight"], check: ["largest cosine", ""] };
+const COLUMNS = { summary: ["cosine with the whole", ""], ask: ["cosine with the question", "weight"], check: ["largest cosine", ""] };
 const only = (mode) => (s) => s.mode === mode;
 const controls = ({ samples }) => [field("Text", "text", "textarea"), field("Question", "question", "input", "ask"), field("Claims", "claims", "textarea", "check"),
   slider("Keep", "k", { min: 1, max: 12, text: (v) => plural(v, "sentence"), shown: only("summary") }),
+  slider("At least", "least", { max: 1, step: 0.05, text: (v) => fixed(v, 2), shown: only("ask") }),
   slider("Threshold", "threshold", { max: 1, step: 0.05, text: (v) => fixed(v, 2), shown: only("check") }),
   ...[["summary", "Sum it up"], ["ask", "Ask it"], ["check", "Check claims"]].map(([mode, name]) => button(name, () => ({ mode }), only(mode))),
   ...samples.map(([name, settings]) => button(name, () => settings, (s) => s.text === settings.text))];
@@ -101,12 +102,19 @@ function readNew({ missing }, machine) {
   machine.timer = setTimeout(() => loader.send("work", { number, texts: missing }), WAIT);
 }
 
-function headline({ mode, sentences, asked, missing, cosines, weights, chosen, k, threshold, question }, ready) {
+function headline({ mode, sentences, asked, missing, cosines, weights, chosen, k, least, threshold, question }, state) {
   if (!sentences.length) return ["There is nothing to read yet", "Paste a text: a thread, an article, your own draft."];
-  if (missing.length) return [`${plural(missing.length, "sentence")} not read yet`, ready ? "The model is reading." : "Not recorded: load the model."];
+  if (missing.length) {
+    const what = mode === "ask" && missing.join() === question.trim() ? "Your question is" : `${plural(missing.length, "sentence")}`;
+    return [`${what} not read yet`, { ready: "The model is reading.", coming: "The model is on its way." }[state] ?? "To have this read, load the model."];
+  }
   if (!cosines.length) return [mode === "ask" ? "Nothing is asked yet" : "Nothing is claimed yet", `${plural(sentences.length, "sentence")} were read.`];
   const [row] = cosines, most = Math.max(...row);
-  if (mode === "ask") return [`Largest cosine ${fixed(most, 2)}, its weight ${fixed(Math.max(...weights[0]), 2)}`, `${quoted(question)} is closest to ${quoted(sentences[chosen[0][0]])}`];
+  if (mode === "ask") {
+    const none = most < least, closest = quoted(sentences[chosen[0][0]]);
+    return [`${none ? "Nothing found: largest" : "Largest"} cosine ${fixed(most, 2)}, its weight ${fixed(Math.max(...weights[0]), 2)}`,
+      none ? `No sentence reaches ${fixed(least, 2)}. The closest to ${quoted(question)} is ${closest}` : `${quoted(question)} is closest to ${closest}`];
+  }
   if (mode === "check") {
     const low = cosines.filter((one) => Math.max(...one) < threshold).length;
     return [`${low} of ${plural(asked.length, "claim")} below ${fixed(threshold, 2)}`, "After each claim comes the sentence that is closest to it."];
@@ -121,25 +129,31 @@ function show(now, machine) {
   const { page, loader, obstacle } = machine, { mode, sentences, asked, cosines, weights, chosen, k, threshold } = now;
   loader?.show(obstacle);
   readNew(now, machine);
+  if (machine.maps) page.maps.hidden = loader?.state !== "ready";
   machine.maps?.show();
-  const [big, words] = headline(now, loader?.state === "ready");
+  const [big, words] = headline(now, loader?.state);
   say(page.big, big);
   say(page.say, words);
+  // What comes without a key being pressed is told when it is there.
+  if (machine.awaited && !now.missing.length) page.live.textContent = `${big}. ${words}`;
+  machine.awaited = now.missing.length > 0;
   [...page.heads.children].forEach((node, at) => say(node, COLUMNS[mode][at]));
-  const check = mode === "check", read = cosines.length > 0;
-  page.list.classList.toggle("which-claims", check);
+  const check = mode === "check", ask = mode === "ask", read = cosines.length > 0;
+  page.list.classList.toggle("which-long", sentences.length > 24);
+  page.list.classList.toggle("which-alone", !ask);
+  page.heads.classList.toggle("which-alone", !ask);
   fill(page.list, check ? asked : sentences, line, ({ children: [said, first, one, second, two], classList }, told, at) => {
-    const cosine = read ? check ? Math.max(...cosines[at]) : cosines[0][at] : 0, weight = read && !check ? weights[0][at] : 0;
+    const cosine = read ? check ? Math.max(...cosines[at]) : cosines[0][at] : 0, weight = read && ask ? weights[0][at] : 0;
     const lead = mode === "summary" && at < k;
     say(said, check && read ? `${told} → ${sentences[chosen[at][0]]}` : `${told}${lead ? " · first" : ""}`);
     first.style.setProperty("--machine-share", `${100 * Math.max(0, cosine)}%`);
     say(one, read ? fixed(cosine, 2) : "");
     second.style.setProperty("--machine-share", `${100 * weight}%`);
-    say(two, read && !check ? fixed(weight, 2) : "");
+    say(two, read && ask ? fixed(weight, 2) : "");
     classList.toggle("which-kept", read && !check && chosen[0].includes(at));
     classList.toggle("which-low", read && check && cosine < threshold);
   });
 }
 
 export default machine({ name: "which", label: "Which sentences matter", data: ["known", "vectors", "samples", "folder"],
-  settings: ["text", "mode", "question", "claims", "k", "threshold"], stage, controls, fits, prepare, build, compute, show });
+  settings: ["text", "mode", "question", "claims", "k", "least", "threshold"], stage, controls, fits, prepare, build, compute, show });

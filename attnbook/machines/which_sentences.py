@@ -39,8 +39,9 @@ class WhichSentences(Machine):
     .. math:: c_j = s_j^\top q \qquad \alpha = \mathrm{softmax}(20 c)
 
     In "summary" q is the mean of all s, made a unit vector, and the k sentences with the largest
-    cosine are kept. In "ask" q is that of a question. In "check" each sentence of `claims` asks,
-    and is suspect when its largest cosine is below `threshold`. The vectors are recorded for some
+    cosine are kept. In "ask" q is that of a question, which finds nothing when all cosines are
+    below `least`. In "check" each sentence of `claims` asks, and is suspect when its largest cosine
+    is below `threshold`. The vectors are recorded for some
     sentences; for all others a published model comes when the reader presses a button.
 
     Args:
@@ -51,7 +52,7 @@ class WhichSentences(Machine):
         mode: one of `MODES`.
         question, claims: what asks.
         k: how many sentences are kept.
-        threshold: from 0 to 1.
+        least, threshold: from 0 to 1.
         folder: where a built book holds the model; "" for none.
         title, caption: plain text above and below.
 
@@ -82,6 +83,7 @@ class WhichSentences(Machine):
         "question": None,
         "claims": None,
         "k": lambda _: (1, MOST),
+        "least": lambda _: (0, 1),
         "threshold": lambda _: (0, 1),
     }
 
@@ -95,6 +97,7 @@ class WhichSentences(Machine):
     question = t.Unicode("").tag(sync=True)
     claims = t.Unicode("").tag(sync=True)
     k = t.Int(3).tag(sync=True)
+    least = t.Float(0.35).tag(sync=True)
     threshold = t.Float(0.5).tag(sync=True)
 
     def __init__(

@@ -37,8 +37,8 @@ FILES_OF_CODE = Path(experiments.__file__).parent.glob("[a-z]*.py")
 # `plan` only computes what another one measures, and `seeds` runs chapters.
 NAMES = sorted(path.stem for path in FILES_OF_CODE if path.stem not in ("plan", "seeds"))
 # They read with a published model; test_minilm.py has more.
-READS = ("answered", "docstrings", "explaining", "real_sentence", "reference", "similar",
-         "word_order")  # fmt: skip
+READS = ("answered", "company", "docstrings", "explaining", "real_sentence", "reference",
+         "similar", "word_order")  # fmt: skip
 # And these with a published language model; test_smollm.py has more.
 WRITES = ("dropped", "induction", "kv_cache", "one_token", "readers", "sinks", "smaller_caches",
           "too_tired", "turned")  # fmt: skip
