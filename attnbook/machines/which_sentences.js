@@ -46,19 +46,20 @@ function compute({ found }, { text: all, mode, question, claims, k }) {
 const stage = `${FETCH}<p class="which-flag"></p><p class="machine-big"></p><p class="machine-say"></p>
 <p class="which-heads"><span></span><span></span></p><ol class="which-list machine-side" tabindex="0"></ol>${MAPS}`;
 
-function field(label, name, tag, mode) {
-  const input = make(tag, { maxLength: LONGEST[name], ...tag === "textarea" ? { rows: 4 } : { type: "text", autocomplete: "off" } });
+/** A field of so many rows; in one of a single row Enter is a space. */
+function field(label, name, rows, mode) {
+  const input = make("textarea", { maxLength: LONGEST[name], rows, autocomplete: "off" });
   const made = control(label, input, name, { show: (s) => {
     made.element.hidden = Boolean(mode) && s.mode !== mode;
     if (input.value !== s[name]) input.value = s[name];
-  }, read: () => input.value, fits: (v) => typeof v === "string" && v.length <= LONGEST[name] });
+  }, read: () => (rows > 1 ? input.value : input.value.replace(/\n+/g, " ")), fits: (v) => typeof v === "string" && v.length <= LONGEST[name] });
   made.element.classList.add("which-field");
   return made;
 }
 
 const COLUMNS = { summary: ["cosine with the whole", ""], ask: ["cosine with the question", "weight"], check: ["largest cosine", ""] };
 const only = (mode) => (s) => s.mode === mode;
-const controls = ({ samples }) => [field("Text", "text", "textarea"), field("Question", "question", "input", "ask"), field("Claims", "claims", "textarea", "check"),
+const controls = ({ samples }) => [field("Text", "text", 4), field("Question", "question", 1, "ask"), field("Claims", "claims", 4, "check"),
   slider("Keep", "k", { min: 1, max: 12, text: (v) => plural(v, "sentence"), shown: only("summary") }),
   slider("At least", "least", { max: 1, step: 0.05, text: (v) => fixed(v, 2), shown: only("ask") }),
   slider("Threshold", "threshold", { max: 1, step: 0.05, text: (v) => fixed(v, 2), shown: only("check") }),
