@@ -10,7 +10,7 @@ from attnbook import museum, recorded
 from attnbook.drawings import mixture, online_softmax, which_state
 from attnbook.machines import AdditiveMachine, FastMemory, RingMachine
 from attnbook.machines.online_tiles import SHIFTS
-from attnbook.machines.ring_machine import CHUNKS, SHAPE
+from attnbook.machines.ring_machine import SHAPE
 from booktools import bound, gates, normal_form
 
 
@@ -47,7 +47,6 @@ ARITHMETIC = {
     "04b": {"0.93": which_state.STEPS["toy_french_additive"].weights[0][3], "55": 100 - 45},
     "05": {"512": 8 * 64, "22.6": (8 * 64) ** 0.5},
     "07": {"82": 100 - 18},
-    "10": {"1.1": 1_105_280 / 1e6, "1.5": 1_482_624 / 1e6, "1.7": 1_703_680 / 1e6},
     "10b": {"71": 100 * (7 / 8 * 5 / 7 * 4 / 6 * 3 / 5) ** (1 / 4)},
     "11": {
         "7.4": math.exp(2),
@@ -73,7 +72,6 @@ ARITHMETIC = {
     "14c": {
         "137": 4 * RING[True]["kept"] / 1e9,
         "80": SHAPE["memory"] / 1e9,
-        "16": CHUNKS,
         "2.29": RING[False]["speed"],
         "86": 100 * RING[False]["idle"][0],
         "43": 100 * sum(RING[False]["idle"]) / 4,
