@@ -29,7 +29,7 @@ def written(rule: str) -> tuple[Row, float, float, Row]:
 
 
 def draw(narrow: bool) -> Sheet:
-    """A row a rule: the state, what is added, the state after, and what it says of each guest."""
+    """A row a rule: the state, what is added, the state after, and what it says (and should)."""
     sheet = Sheet(NARROW, 318, 13.5)
     for place, (name, (key, room)) in enumerate(GUESTS.items()):
         y = 4 + place * 32
@@ -47,16 +47,17 @@ def draw(narrow: bool) -> Sheet:
         if rule != "sum":
             told = f"Ben? {number(says)}, so write {number(added)}"
             sheet.text(NARROW, y + 6, told, anchor="end", style="d-muted", size=12.5)
-        sheet.item("state", 0, y + 20, 68, 30, vector(before), size=13)
-        sheet.text(113, y + 35, f"+ {number(added)} × key", size=13)
-        sheet.arrow([(159, y + 35), (178, y + 35)])
-        sheet.item("state", 182, y + 20, 78, 30, vector(after), style="d-new", size=13)
+        sheet.item("state", 0, y + 20, 66, 30, vector(before), size=13)
+        sheet.text(109, y + 35, f"+ {number(added)} × key", size=13)
+        sheet.arrow([(153, y + 35), (170, y + 35)])
+        sheet.item("state", 173, y + 20, 74, 30, vector(after), style="d-new", size=13)
         for row, (name, (key, right)) in enumerate(GUESTS.items()):
             found = dot(after, key)
-            style = "d-bold" if abs(found - right) < 1e-9 else ""
+            exact = abs(found - right) < 1e-9
             sheet.text(
-                NARROW, y + 27 + 17 * row, f"{name}? {number(found)}", "value", anchor="end",
-                style=style, size=13,
+                NARROW, y + 27 + 17 * row,
+                f"{name}? {number(found)}" + ("" if exact else f" ({number(right)})"), "value",
+                anchor="end", style="d-bold" if exact else "", size=13,
             )  # fmt: skip
     return sheet
 

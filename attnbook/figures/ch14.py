@@ -1,4 +1,4 @@
-"""The figures of page 14: names in drawers, and what a design recalls for the bytes it keeps."""
+"""The figures of page 14: names in drawers, and what a design recalls, by pairs and by bytes."""
 
 import random
 import string
@@ -12,7 +12,8 @@ from attnlab.metrics.intervals import median_interval
 
 ASKED = "Dot"
 KINDS = {
-    "pairs": (BLACK, "o", "keeps pairs"),
+    "pairs": (BLACK, "o", "keeps something of every pair"),
+    "window": (MUTED, "^", "keeps the last pairs"),
     "state": (GREEN, "s", "keeps a state"),
     "mixed": (VERMILION, "D", "mixes two kinds of layers"),
 }
@@ -25,6 +26,8 @@ def kind_of(design: str) -> str:
     """Which of `KINDS` a design belongs to, by its name."""
     if "," in design and "full" in design:
         return "mixed"
+    if design == "window":
+        return design
     return "state" if design.startswith(("linear", "delta", "gated")) else "pairs"
 
 
@@ -65,11 +68,11 @@ def drawers() -> None:
                 for at, (name, share) in enumerate(box):
                     ax.text(x + apart * (at + 0.5), y + tall / 2, f"{name}\n{share:.2f}",
                             ha="center",
-                            va="center", color=colour, size=9,
+                            va="center", color=colour, size=11,
                             weight="bold" if name == ASKED else "normal")  # fmt: skip
             ax.set(xlim=(-0.1, 12.1), ylim=(-0.1, 8.1))
             ax.axis("off")
-            ax.set_title(f"{features} features: {len(boxes)} drawers", loc="left", fontsize=11)
+            ax.set_title(f"{features} features: {len(boxes)} drawers (seed 0)", loc="left", fontsize=12)
         figure.suptitle(f"“{ASKED}?” empties a drawer. More features, more drawers.")
         plt.show()
 
@@ -85,6 +88,8 @@ def drawers_table() -> None:
         print(f"{row['features']:8}{row['updates']:9,}  {right:21}", end="")
         print(f"{row['used']['median']:5.0f}{row['own']['median']:12.2f}", end="")
         print(f"{row['drawer']['median']:12.2f}")
+    taken = sum(share for box in chest(4) if ASKED in dict(box) for _, share in box)
+    print(f"drawn: seed 0; with 4 features {ASKED}'s drawer gives {taken:.2f}, less than most")
 
 
 def designs() -> dict[str, list[dict]]:
@@ -98,48 +103,89 @@ def designs() -> dict[str, list[dict]]:
 
 # Where a label stands, in points from its dot, if its right is taken.
 ASIDE = {
-    "full": (8, 2, "left"),
-    "chosen": (8, -12, "left"),
     "window, then full": (-8, 6, "right"),
-    "gated delta, then full": (-8, -8, "right"),
-    "3 gated delta, then full": (6, -27, "left"),
+    "3 gated delta, then full": (-6, -26, "left"),
     "linear, 64 features": (-8, -4, "right"),
     "gated delta, 64 features": (-8, -4, "right"),
-    "delta": (8, 3, "left"),
-    "gated delta": (8, -10, "left"),
+    "window": (8, 4, "left"),
 }
+SLIDING = {
+    "latent": ("o-", "full, latent, mixed"),
+    "linear, 64 features": ("s--", "linear, 64 features"),
+    "gated delta, 64 features": ("s-", "gated delta, 64 features"),
+    "delta": ("s-", "delta, gated delta"),
+    "linear": ("s--", "linear"),
+    "window": ("^-", "window"),
+}
+"""The lines of `sliding`, of which some stand for designs that fall together, and their names."""
+UP = {"gated delta, 64 features": -1, "delta": -7, "window": 3}
+"""Points that such a name stands above its line's end, where others would touch it."""
+
+
+def sliding() -> None:
+    """Draw right answers against pairs told, a line a design, after its most updates."""
+    run, found = recorded.results("porter"), designs()
+    pairs = run["task"]["pairs"]
+    with plt.style.context("attnbook.style"):
+        _, ax = plt.subplots(figsize=(5.8, 2.75), layout="constrained")
+        for design, (look, name) in SLIDING.items():
+            scores = [found[design][-1]["by_pairs"][str(n)] for n in pairs]
+            ends = [[one[side] for one in scores] for side in ("low", "high")]
+            colour, middles = KINDS[kind_of(design)][0], [one["median"] for one in scores]
+            ax.plot(pairs, middles, look, color=colour, ms=4)
+            ax.fill_between(pairs, *ends, color=colour, alpha=0.15, linewidth=0)
+            ax.annotate(name, (pairs[-1], middles[-1]), (8, UP.get(design, -3.5)), size=10.5,
+                        textcoords="offset points", color=colour)  # fmt: skip
+        ax.axhline(1 / 16, color="#666666", linestyle=":")
+        ax.annotate("guessing", (pairs[-1], 1 / 16), (8, -10), size=10.5,
+                    textcoords="offset points")  # fmt: skip
+        ax.set(xscale="log", xlim=(3.7, 225), ylim=(0, 1.06), ylabel="right answers")
+        ax.set_xlabel("pairs told", loc="left")
+        ax.set_xticks(pairs, map(str, pairs))
+        ax.minorticks_off()
+        ax.set_title("A state lets answers slide as more is told")
+        plt.show()
+
+
+def together() -> list[tuple[list[str], list[dict]]]:
+    """The designs that share a mark of `price`, with the rows of the first."""
+    found: dict[tuple, list[str]] = {}
+    most, rows = str(max(recorded.results("porter")["task"]["pairs"])), designs()
+    for design, (*_, last) in rows.items():
+        place = (kind_of(design), last["bytes"], round(last["by_pairs"][most]["median"], 2))
+        found.setdefault(place, []).append(design)
+    return [(names, rows[names[0]]) for names in found.values()]
 
 
 def price() -> None:
-    """Draw right answers against bytes kept, a dot a design; paler, what fewer updates gave."""
+    """Draw right answers against bytes kept, a mark a design or two that fall together."""
     run = recorded.results("porter")
     most = str(max(run["task"]["pairs"]))
     with plt.style.context("attnbook.style"):
-        _, ax = plt.subplots(figsize=(5.8, 4.2), layout="constrained")
+        _, ax = plt.subplots(figsize=(5.8, 3.5), layout="constrained")
         named = set()
-        for design, rows in designs().items():
-            kind = kind_of(design)
+        for names, (*_, last) in together():
+            kind = kind_of(names[0])
             colour, marker, label = KINDS[kind]
-            at, scores = rows[-1]["bytes"], [row["by_pairs"][most] for row in rows]
-            medians = [score["median"] for score in scores]
-            ax.plot([at] * len(rows), medians, color=colour, alpha=0.35, linewidth=1)
-            ax.plot([at] * len(rows[:-1]), medians[:-1], marker, color=colour, alpha=0.35, ms=5)
-            ax.plot([at, at], [scores[-1]["low"], scores[-1]["high"]], color=colour, linewidth=3)
+            at, score = last["bytes"], last["by_pairs"][most]
+            ax.plot([at, at], [score["low"], score["high"]], color=colour, linewidth=3)
             seen = {} if kind in named else {"label": label}
-            ax.plot(at, medians[-1], marker, color=colour, ms=8, **seen)
+            ax.plot(at, score["median"], marker, color=colour, ms=8, **seen)
             named.add(kind)
-            right, up, side = ASIDE.get(design, (8, -4, "left"))
-            ax.annotate(design, (at, medians[-1]), (right, up), ha=side, size=9,
+            right, up, side = ASIDE.get(names[0], (8, -4, "left"))
+            ax.annotate("\nand ".join(names), (at, score["median"]), (right, up), ha=side,
+                        va="center" if len(names) > 1 else "baseline", size=10.5,
                         textcoords="offset points", color=colour)  # fmt: skip
         ax.axhline(1 / 16, color="#666666", linestyle=":")
-        ax.text(0.3, 1 / 16 + 0.01, "guessing", transform=ax.get_yaxis_transform(), size=9)
-        ax.set(xscale="log", xlim=(3200, 48000), ylim=(0, 1.08))
+        ax.text(0.3, 1 / 16 - 0.015, "guessing", transform=ax.get_yaxis_transform(), size=10.5,
+                va="top")  # fmt: skip
+        ax.set(xscale="log", xlim=(3200, 52000), ylim=(-0.06, 1.1))
         ax.set(xlabel=f"bytes kept of {run['task']['places']} tokens", ylabel="right answers")
         ticks = (4096, 8192, 16384, 32768)
         ax.set_xticks(ticks, [f"{n:,}" for n in ticks])
         ax.minorticks_off()
-        ax.set_title(f"Designs that keep every pair recall all {most}")
-        ax.legend(loc="lower right", fontsize=9, bbox_to_anchor=(1, 0.1))
+        ax.set_title("One layer that keeps something of every pair is enough")
+        ax.legend(loc="lower right", fontsize=10, bbox_to_anchor=(1, 0.12))
         plt.show()
 
 
@@ -178,14 +224,38 @@ def typical(guests: int = 12, draws: int = DRAWS) -> dict[str, list[list[int]]]:
     return found
 
 
+def leaving(guests: int = 12, new: int = 4, draws: int = DRAWS) -> dict[str, list[tuple[int, int]]]:
+    """After a new day with new guests: how many are right, and how many who left are not forgotten."""
+    found: dict[str, list[tuple[int, int]]] = {memory: [] for memory in LABELS}
+    draw, porter = random.Random(0), Porter()
+    for _ in range(draws):
+        said = [f"{_drawn(draw)} {draw.randrange(ROOMS)}" for _ in range(guests + new)]
+        porter.said = f"{', '.join(said[:guests])} / {', '.join(said[guests:])}"
+        for memory, counts in found.items():
+            porter.memory = memory
+            now = porter.compute()
+            counts.append((now["right"], now["stale"]))
+    return found
+
+
+def _spread(counts: list[int]) -> str:
+    """The median and the quartiles of all draws."""
+    middle, *_ = median_interval(counts)
+    low, high = sorted(counts)[len(counts) // 4], sorted(counts)[3 * len(counts) // 4]
+    return f" {middle:4.0f} ({low} to {high})".ljust(18)
+
+
 def typical_table() -> None:
-    """Print the medians of `typical`, and how much of all draws lies within."""
+    """Print the medians of `typical` and `leaving`, and how much of all draws lies within."""
     print(f"{DRAWS} draws of twelve random names and rooms: right answers, median (quartiles)")
     print("memory               told once         new rooms         and again")
     for memory, counts in typical().items():
         print(f"{LABELS[memory]:20}", end="")
         for row in zip(*counts, strict=True):
-            middle, *_ = median_interval(row)
-            low, high = sorted(row)[len(row) // 4], sorted(row)[3 * len(row) // 4]
-            print(f" {middle:4.0f} ({low} to {high})".ljust(18), end="")
+            print(_spread(row), end="")
         print()
+    print("\nThen these twelve leave, and four come")
+    print("memory               right of four     old rooms of the twelve")
+    for memory, counts in leaving().items():
+        right, stale = map(_spread, zip(*counts, strict=True))
+        print(f"{LABELS[memory]:20}{right}{stale}")

@@ -13,20 +13,25 @@ function mixed(x) {
 
 /** The key of a name, of length 1: numbers of a hash of its letters. */
 function keyOf(name) {
-  const hash = [...name.toLowerCase()].reduce((found, letter) => mixed(found ^ letter.charCodeAt()), 0);
+  const hash = [...name.toLowerCase()].reduce((found, letter) => mixed(found ^ letter.codePointAt()), 0);
   const key = zeros(FEATURES).map((_, at) => mixed(hash + at + 1) / 2 ** 31 - 1), long = Math.hypot(...key);
   return key.map((v) => v / long);
 }
 
+const HEARD = /([\p{L}\p{Nl}\p{No}]+) ?([0-9])(?![0-9])|\//gu;
+
 /** Pairs [name, room] as they were told; null where a new day begins. */
 function heard(said) {
   const found = [];
-  for (const [, name, room] of said.matchAll(/([A-Za-z]+) ?([0-9])|\//g)) {
+  for (const [, name, room] of said.matchAll(HEARD)) {
     found.push(name ? [name, Number(room)] : null);
     if (found.filter(Boolean).length === MOST) break;
   }
   return found;
 }
+
+/** What is said without being a guest and a room. */
+const unheard = (said) => said.replace(HEARD, ",").split(/[\s,;.]*[,;.]+[\s,;.]*/).map((part) => part.trim()).filter(Boolean);
 
 function written(told, rule) {
   let state = zeros(ROOMS).map(() => zeros(FEATURES));
@@ -73,25 +78,32 @@ function bytes(memory, n) {
 function compute(_, { said, memory, ask }) {
   const told = heard(said), pairs = told.filter(Boolean), today = new Map(told.slice(told.lastIndexOf(null) + 1));
   const guests = [...today.keys()], rooms = [...today.values()], asked = Math.min(ask, guests.length - 1), is = isState(memory);
-  const state = is ? written(told, memory) : [], keys = pairs.map(([name]) => keyOf(name)), queries = guests.map(keyOf);
+  const gone = new Map(pairs.filter(([name]) => !today.has(name))), all = [...rooms, ...gone.values()];
+  const state = is ? written(told, memory) : [], keys = pairs.map(([name]) => keyOf(name)), queries = [...guests, ...gone.keys()].map(keyOf);
   const shares = is ? [] : queries.map((query) => looked(query, keys, memory));
   const bars = queries.map((query, g) => (is ? state.map((row) => dot(row, query))
     : zeros(ROOMS).map((_, room) => shares[g].reduce((sum, v, j) => sum + v * (pairs[j][1] === room), 0))));
-  const answers = bars.map(loudest);
-  return { guests, rooms, pairs: pairs.length, asked, answers, right: answers.filter((v, g) => v === rooms[g]).length,
-    bars: bars[asked] ?? zeros(ROOMS), shares: shares[asked] ?? [], state, ...bytes(memory, pairs.length) };
+  const answers = bars.map(loudest), here = guests.length, same = answers.map((v, g) => v === all[g]), count = (list) => list.filter(Boolean).length;
+  return { guests, rooms, pairs: pairs.length, asked, answers: answers.slice(0, here), right: count(same.slice(0, here)), gone: gone.size,
+    stale: count(same.slice(here)), bars: here ? bars[asked] : zeros(ROOMS), shares: here && !is ? shares[asked] : [], state, ...bytes(memory, pairs.length) };
 }
 
 // ---- The page.
 
-const CELL = 22, LINE = 20, LEFT = 18, TOP = 30, TALL = ROOMS * LINE, GRID = FEATURES * CELL, ZERO = LEFT + GRID + 76, UNIT = 80, WIDE = ZERO + 1.5 * UNIT;
+const CELL = 19, LINE = 20, LEFT = 46, TOP = 30, TALL = ROOMS * LINE, GRID = FEATURES * CELL, ZERO = LEFT + GRID + 76, UNIT = 72, WIDE = ZERO + 1.5 * UNIT;
 
 const stage = `<div class="porter-whole"><div><p class="machine-head">asked for each guest of the day, he says</p><ol class="porter-guests"></ol></div>
 <svg class="porter-memory" viewBox="0 0 ${WIDE} ${TOP + TALL + 4}" aria-hidden="true"></svg></div>`;
 
 function saidField() {
   const input = make("input", { type: "text", maxLength: LONGEST, autocomplete: "off", spellcheck: false });
-  return control("He hears", input, "said", { show: (s) => { if (input.value !== s.said) input.value = s.said; },
+  return control("He hears", input, "said", {
+    show: (s) => {
+      if (input.value === s.said) return;
+      const longer = input.value && s.said.startsWith(input.value);
+      input.value = s.said;
+      input.scrollLeft = longer ? input.scrollWidth : 0; // what was added by a button lies at the right
+    },
     read: () => input.value, fits: (v) => typeof v === "string" && v.length <= LONGEST });
 }
 
@@ -110,7 +122,19 @@ const controls = ({ names, labels }) => {
 
 const fits = { memory: (v, _, { labels }) => labels.some(([one]) => one === v), ask: (v) => Number.isInteger(v) && v >= 0 && v < MOST };
 
-function build({ page, on, take }) {
+/** The buttons in two rows, each with its name: what he keeps, and what happens to the guests. */
+function grouped(page, { labels }) {
+  const first = page.controls.querySelector(".machine-buttons"), buttons = [...first.children];
+  const rows = [["memory", buttons.slice(0, labels.length)], ["events", buttons.slice(labels.length)]];
+  first.replaceWith(...rows.map(([name, own]) => {
+    const row = make("div", { className: "machine-buttons", role: "group", ariaLabel: name });
+    row.append(make("span", { className: "porter-group", textContent: name }), ...own);
+    return row;
+  }));
+}
+
+function build({ page, data, on, take }) {
+  grouped(page, data);
   on(page.guests, "click", ({ target }) => {
     const at = [...page.guests.children].indexOf(target.closest("li"));
     if (at >= 0) take({ ask: at });
@@ -120,22 +144,28 @@ function build({ page, on, take }) {
 const cell = (x, y, wide, tall, v) => rect(v < 0 ? "porter-less" : "porter-more", x, y, wide - 1, tall - (tall > 4), { fill_opacity: Math.min(Math.abs(v), 1) });
 const cells = (row, x, y, tall) => row.map((v, f) => cell(x + f * CELL, y, CELL, tall, v));
 
-/** What is kept: a state of ten rows, or a row for each pair, with its share at the right. */
+const short = (name) => (name.length > 4 ? `${name.slice(0, 3)}…` : name);
+
+/** What is kept: a state of ten rows, or a row for each pair, with its weight at the right; a frame where four are chosen. */
 function memory({ said, memory: kind, state, shares }) {
   if (isState(kind)) return state.flatMap((row, room) => cells(row, LEFT, TOP + room * LINE, LINE));
   const pairs = heard(said).filter(Boolean), from = kind === "window" ? Math.max(0, pairs.length - NEAR) : 0;
-  const tall = Math.min(LINE, TALL / Math.max(pairs.length - from, 1));
-  return pairs.slice(from).flatMap(([name], j) => {
+  const tall = Math.min(LINE, TALL / Math.max(pairs.length - from, 1)), after = LEFT + GRID + 4;
+  return [text("porter-name", after, 10, "weight"), ...pairs.slice(from).flatMap(([name, room], j) => {
     const y = TOP + j * tall, share = shares[from + j] ?? 0;
-    return [...cells(keyOf(name), LEFT, y, tall), ...share > 0.02 ? [rect("porter-share", LEFT + GRID + 4, y, 40 * share, Math.max(tall - 1, 1))] : []];
-  });
+    return [...tall > 10 ? [text("porter-room", LEFT - 4, y + tall / 2 + 4, `${short(name)} ${room}`, { text_anchor: "end" })] : [],
+      ...cells(keyOf(name), LEFT, y, tall), ...share > 0.02 ? [rect("porter-share", after, y, 40 * share, Math.max(tall - 1, 1))] : [],
+      ...kind === "best" && share > 0 ? [rect("porter-chosen", LEFT - 1, y, GRID + 1, tall - 1)] : []];
+  })];
 }
 
 function show(now, { page }) {
-  const { guests, rooms, answers, asked, right, kept, read, pairs, bars } = now, name = guests[asked], answer = answers[asked];
+  const { guests, rooms, answers, asked, right, gone, stale, kept, read, pairs, bars } = now, lost = unheard(now.said).slice(0, 2), name = guests[asked], answer = answers[asked];
   say(page.big, name ? `Right for ${right} of ${plural(guests.length, "guest")}, with ${whole(kept)} bytes` : "Nobody is here today");
   say(page.say, `${name ? `${name}? ${answer < 0 ? "He says nothing" : `He says ${answer}`}${answer === rooms[asked] ? ", and that is right" : `; it is ${rooms[asked]}`}. ` : ""}` +
-    `${plural(pairs, "pair")} told: ${whole(PAIR * pairs)} bytes${read < kept ? `; an answer reads ${whole(read)}` : ""}.`);
+    `${plural(pairs, "pair")} told: ${whole(PAIR * pairs)} bytes${read < kept ? `; an answer reads ${whole(read)}` : ""}.` +
+    `${gone ? ` Of ${plural(gone, "guest")} who left, he still sends ${stale} to their old room${stale === 1 ? "" : "s"}.` : ""}` +
+    `${lost.length ? ` Not understood: ${lost.map((one) => `“${one}”`).join(", ")}. A guest is a name and one digit.` : ""}`);
   fill(page.guests, guests, () => make("li", {}, make("span"), make("span")), ({ classList, children: [who, what] }, guest, g) => {
     classList.toggle("porter-asked", g === asked);
     classList.toggle("porter-wrong", answers[g] !== rooms[g]);
@@ -145,7 +175,7 @@ function show(now, { page }) {
   page.memory.replaceChildren(text("porter-name", LEFT, 10, name ? `the key of ${name}` : ""), ...name ? cells(keyOf(name), LEFT, 14, 12) : [], ...memory(now),
     text("porter-name", ZERO, 10, "answer"), rule("porter-axis", ZERO, TOP, ZERO, TOP + TALL), ...bars.flatMap((v, room) => {
       const long = clamp(v, -0.25, 1.4) * UNIT, y = TOP + room * LINE, more = { text_anchor: "end" };
-      return [...isState(now.memory) ? [text("porter-room", LEFT - 4, y + 14, String(room), more)] : [], text("porter-room", ZERO - 22, y + 14, String(room), more),
+      return [...isState(now.memory) ? [text("porter-room", LEFT - 4, y + 14, `room ${room}`, more)] : [], text("porter-room", ZERO - 22, y + 14, String(room), more),
         rect(room === rooms[asked] ? "porter-bar porter-good" : "porter-bar", Math.min(ZERO, ZERO + long), y + 2, Math.abs(long), LINE - 5)];
     }));
 }

@@ -63,7 +63,8 @@ class Porter(Machine):
     and answer with S q: "sum" by the first (Katharopoulos et al. 2020, without a feature map);
     "delta" by the second with alpha 1 (Schlag et al. 2021; Yang et al. 2024); "gated" with an alpha
     that is 0 at a slash, where a new day begins, and else 1 (Yang et al. 2025). The answer is the
-    largest of the ten numbers, and none where that is under 0.2.
+    largest of the ten numbers, and none where that is under 0.2. At a slash all guests leave;
+    `compute` counts who is "gone", and for how many of them the old room is still the answer.
 
     Args:
         said: what the porter hears, such as "Ann 3, Ben 7 / Cid 1". Rooms are digits. A trait, as
@@ -122,7 +123,7 @@ class Porter(Machine):
     def heard(self) -> list[tuple[str, int] | None]:
         """The pairs in the order in which they were told; None where a new day begins."""
         found = []
-        for name, room in re.findall(r"([A-Za-z]+) ?([0-9])|/", self.said):
+        for name, room in re.findall(r"([^\W\d_]+) ?([0-9])(?![0-9])|/", self.said):
             found.append((name, int(room)) if name else None)
             if sum(one is not None for one in found) == MOST:
                 break
@@ -138,27 +139,34 @@ class Porter(Machine):
                 rooms[one[0]] = one[1]
         return rooms
 
+    def gone(self) -> dict[str, int]:
+        """The guests of earlier days who are not here today, and the last room of each."""
+        told, heard = self.guests(), [one for one in self.heard() if one]
+        return {name: room for name, room in heard if name not in told}
+
     def compute(self) -> dict:
-        heard, guests = self.heard(), self.guests()
+        heard, guests, gone = self.heard(), self.guests(), self.gone()
         pairs = [one for one in heard if one]
-        queries = np.array([key(name) for name in guests]).reshape(-1, FEATURES)
+        queries = np.array([key(name) for name in (*guests, *gone)]).reshape(-1, FEATURES)
         asked = min(self.ask, len(guests) - 1)
-        state, shares = np.zeros((0, FEATURES)), np.zeros((len(guests), 0))
+        state, shares = np.zeros((0, FEATURES)), np.zeros((len(queries), 0))
         if self.memory in WRITERS:
             state = written(heard, self.memory)
-            bars = queries @ state.T  # (guests, rooms)
+            bars = queries @ state.T  # (guests and gone, rooms)
         else:
             shares = looked(queries, pairs, self.memory)
             bars = shares @ np.eye(ROOMS)[[room for _, room in pairs]].reshape(-1, ROOMS)
         answers = [_loudest(row) for row in bars]
-        right = sum(a == b for a, b in zip(answers, guests.values(), strict=True))
+        same = [a == b for a, b in zip(answers, (guests | gone).values(), strict=True)]
         return {
             "guests": list(guests),
             "rooms": list(guests.values()),
             "pairs": len(pairs),
             "asked": asked,
-            "answers": answers,
-            "right": right,
+            "answers": answers[: len(guests)],
+            "right": sum(same[: len(guests)]),
+            "gone": len(gone),
+            "stale": sum(same[len(guests) :]),
             "bars": bars[asked].tolist() if guests else [0.0] * ROOMS,
             "shares": shares[asked].tolist() if guests else [],
             "state": state.tolist(),

@@ -116,7 +116,11 @@ def test_porter_state_shows_what_the_page_prints():
         _, says, added, state = porter.written(rule)
         found = {name: porter.dot(state, key) for name, (key, _) in porter.GUESTS.items()}
         assert line == pytest.approx([*state, *found.values()], abs=0.051)
-        answers = {f"{name}? {number(x)}" for name, x in found.items()}
+        rooms = {name: room for name, (_, room) in porter.GUESTS.items()}
+        answers = {
+            f"{name}? {number(x)}" + ("" if x == pytest.approx(rooms[name]) else f" ({rooms[name]:g})")
+            for name, x in found.items()
+        }
         assert {told, vector(state), f"+ {number(added)} × key", *answers} <= set(shown)
         assert vector(state) in drawing.description
         assert rule == "sum" or f"Ben? {number(says)}, so write {number(added)}" in shown

@@ -12,17 +12,36 @@ def test_every_design_stands_at_its_bytes_and_answers(shown):
     assert len(designs) == len({row["design"] for row in run["rows"]})
     ch14.price()
     (ax,) = shown[0].axes
-    for text in ax.texts:
-        if (name := text.get_text()) in designs:
+    texts, seen = {text.get_text(): text for text in ax.texts}, []
+    for names, _ in ch14.together():
+        text = texts["\nand ".join(names)]
+        seen += names
+        for name in names:
             last = max(designs[name], key=lambda row: row["updates"])
-            assert text.xy == (last["bytes"], last["by_pairs"]["64"]["median"])
+            assert text.xy[0] == last["bytes"]
+            assert text.xy[1] == pytest.approx(last["by_pairs"]["64"]["median"], abs=0.005)
             rivals = [
                 row["accuracy"]["median"]
                 for row in run["rows"]
                 if (row["design"], row["updates"]) == (name, last["updates"])
             ]
             assert last["accuracy"]["median"] == max(rivals)
-    assert {text.get_text() for text in ax.texts} >= designs.keys()
+    assert sorted(seen) == sorted(designs)
+
+
+def test_every_line_ends_at_its_answers_and_names_all_that_it_stands_for(shown):
+    designs = ch14.designs()
+    ch14.sliding()
+    (ax,) = shown[0].axes
+    for (design, (_, name)), text in zip(ch14.SLIDING.items(), ax.texts, strict=False):
+        assert text.get_text() == name
+        assert text.xy == (64, designs[design][-1]["by_pairs"]["64"]["median"])
+    last = {name: rows[-1]["by_pairs"] for name, rows in designs.items()}
+    for one, other in (("full", "latent"), ("full", "gated delta, then full"),
+                       ("full", "3 gated delta, then full"), ("full", "window, then full"),
+                       ("full", "chosen"), ("delta", "gated delta")):  # fmt: skip
+        for pairs, score in last[one].items():
+            assert score["median"] == pytest.approx(last[other][pairs]["median"], abs=0.01)
 
 
 def test_a_chest_holds_every_name_once_with_its_share(shown):
@@ -52,3 +71,9 @@ def test_the_guests_of_the_page_are_typical():
             assert middles == [12, 12, 12]
         if memory == "sum":
             assert middles[0] > middles[1] >= middles[2]
+
+
+def test_of_the_states_only_the_gated_one_forgets_who_has_left():
+    found = ch14.leaving(draws=30)
+    stale = {memory: sorted(n for _, n in counts)[15] for memory, counts in found.items()}
+    assert stale["gated"] <= 1 < stale["delta"] < stale["sum"] < stale["all"] == 12

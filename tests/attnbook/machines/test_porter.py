@@ -40,6 +40,7 @@ SETTINGS = [
     {"memory": "gated", "said": "Ann 4 /"},
     {"memory": "window", "said": ""},
     {"memory": "best", "said": "Ann 3, Ben <b>7</b>, é 4 %:/ Ben 1"},
+    {"memory": "all", "said": "Ann 12, Zoë 3, Ümit 4 / Øre 1, Zoë 5, Bob x"},
 ]
 
 
@@ -134,4 +135,13 @@ def test_only_states_keep_the_same_bytes_and_only_the_best_read_less_than_they_k
 
 def test_what_is_typed_is_heard_leniently_and_up_to_48_pairs():
     assert make(said="ann7 Ben, Cid 1 x / 5 Ben  3").heard() == [("ann", 7), ("Cid", 1), None]
+    assert make(said="Ann 12, Zoë 3; Ümit 4").heard() == [("Zoë", 3), ("Ümit", 4)]
     assert len(make(said="A 1 " * 100).heard()) == 48
+
+
+def test_only_the_gate_forgets_who_has_left():
+    found = {memory: make(memory=memory, said=f"{SAID} /").compute() for memory in MEMORIES}
+    assert all(one["gone"] == 12 for one in found.values())
+    assert found["gated"]["stale"] == 0 < found["delta"]["stale"] < found["all"]["stale"] == 12
+    back = make(memory="all", said=f"{SAID} / Ann 1").compute()
+    assert (back["right"], back["gone"], back["stale"]) == (1, 11, 11)
