@@ -49,7 +49,7 @@ def chest(features: int, asked: str = ASKED) -> list[list[tuple[str, float]]]:
 def drawers() -> None:
     """Draw how two trained states sort sixteen names, and what one question empties."""
     with plt.style.context("attnbook.style"):
-        figure, panels = plt.subplots(1, 2, figsize=(5.8, 3.1), layout="constrained")
+        figure, panels = plt.subplots(1, 2, figsize=(5.8, 2.7), layout="constrained")
         for ax, features in zip(panels, (4, 16), strict=True):
             boxes = chest(features)
             columns = 1 if len(boxes) <= 4 else 4
@@ -72,7 +72,8 @@ def drawers() -> None:
                             weight="bold" if name == ASKED else "normal")  # fmt: skip
             ax.set(xlim=(-0.1, 12.1), ylim=(-0.1, 8.1))
             ax.axis("off")
-            ax.set_title(f"{features} features: {len(boxes)} drawers (seed 0)", loc="left", fontsize=12)
+            title = f"{features} features: {len(boxes)} drawers (seed 0)"
+            ax.set_title(title, loc="left", fontsize=12)
         figure.suptitle(f"“{ASKED}?” empties a drawer. More features, more drawers.")
         plt.show()
 
@@ -127,7 +128,7 @@ def sliding() -> None:
     run, found = recorded.results("porter"), designs()
     pairs = run["task"]["pairs"]
     with plt.style.context("attnbook.style"):
-        _, ax = plt.subplots(figsize=(5.8, 2.75), layout="constrained")
+        _, ax = plt.subplots(figsize=(5.8, 2.45), layout="constrained")
         for design, (look, name) in SLIDING.items():
             scores = [found[design][-1]["by_pairs"][str(n)] for n in pairs]
             ends = [[one[side] for one in scores] for side in ("low", "high")]
@@ -162,7 +163,7 @@ def price() -> None:
     run = recorded.results("porter")
     most = str(max(run["task"]["pairs"]))
     with plt.style.context("attnbook.style"):
-        _, ax = plt.subplots(figsize=(5.8, 3.5), layout="constrained")
+        _, ax = plt.subplots(figsize=(5.8, 3.2), layout="constrained")
         named = set()
         for names, (*_, last) in together():
             kind = kind_of(names[0])
@@ -225,7 +226,7 @@ def typical(guests: int = 12, draws: int = DRAWS) -> dict[str, list[list[int]]]:
 
 
 def leaving(guests: int = 12, new: int = 4, draws: int = DRAWS) -> dict[str, list[tuple[int, int]]]:
-    """After a new day with new guests: how many are right, and how many who left are not forgotten."""
+    """After a new day with new guests: how many are right, and how many old rooms are left."""
     found: dict[str, list[tuple[int, int]]] = {memory: [] for memory in LABELS}
     draw, porter = random.Random(0), Porter()
     for _ in range(draws):

@@ -118,7 +118,8 @@ def test_porter_state_shows_what_the_page_prints():
         assert line == pytest.approx([*state, *found.values()], abs=0.051)
         rooms = {name: room for name, (_, room) in porter.GUESTS.items()}
         answers = {
-            f"{name}? {number(x)}" + ("" if x == pytest.approx(rooms[name]) else f" ({rooms[name]:g})")
+            f"{name}? {number(x)}"
+            + ("" if x == pytest.approx(rooms[name]) else f" ({number(rooms[name])})")
             for name, x in found.items()
         }
         assert {told, vector(state), f"+ {number(added)} × key", *answers} <= set(shown)
