@@ -5,6 +5,7 @@ does its arithmetic meanwhile; a ceiling on its speed takes the longer of the tw
 """
 
 import math
+import re
 import tomllib
 from pathlib import Path
 
@@ -70,11 +71,70 @@ def _model(entry: dict) -> dict:
             for letter in sorted(entry["layers"])
         ]
     known["active"] = known["active"] or known["parameters"]
+    known["bits"] = entry.get("bits")
+    if "size" in entry:
+        known["bits"] = 8 * entry["size"] / entry["parameters"]
     return {key: entry[key] for key in ("id", "name", "date")} | known | {"layers": layers}
 
 
 MODELS = {entry["id"]: _model(entry) for entry in DATA["models"]}
 """The models in the order of their release, each with its layers in `terms`."""
+
+
+OWN = "layers=32 full=8 window=1024 kv_heads=8 head_dim=128 billions=8"
+"""A model in words."""
+
+_FIELD = re.compile(r"([a-z_]+) ?[=:] ?([0-9]+(?:[.][0-9]+)?)")
+MOST_LAYERS = 512
+
+
+def own(text: str) -> dict:
+    """The model that these words describe, as one of `MODELS`.
+
+    `layers`, of which `full` keep the whole text, spread evenly: `kv_heads` of `head_dim` features,
+    or a `latent` of so many numbers. The others keep the last `window` tokens, or a `state` of so
+    many numbers. `billions`: its parameters. What is missing, or zero, is unknown.
+    """
+    found = {name: min(float(value), 1e9) for name, value in _FIELD.findall(text.lower())}
+    said = {name: value for name, value in found.items() if value}
+    count = int(min(said.get("layers", 0), MOST_LAYERS))
+    full = int(min(said.get("full", 0 if "full" in found else count), count))
+    shape = (said.get("kv_heads"), said.get("head_dim"))
+    entry = said.get("latent") or (None if None in shape else math.prod((2, *shape)))
+    whole = {"kind": "latent" if "latent" in said else "full", "numbers": entry, "stride": 1}
+    rest = {"kind": "window", "numbers": entry, "stride": 0, "window": said.get("window")}
+    if "state" in said:
+        rest |= {"kind": "state", "numbers": said["state"], "window": 1}
+    places: tuple[list[int], list[int]] = ([], [])
+    for at in range(count):
+        places[(at + 1) * full // count == at * full // count].append(at)
+    unknown = {"window": 0, "top": 0, "index": 0, "work": None, "indexing": 0}
+    layers = [
+        unknown | layer | {"places": where}
+        for layer, where in zip((whole, rest), places, strict=True)
+        if where
+    ]
+    model = {"id": "own", "name": "Your model", "date": "", "layers": layers}
+    model |= dict.fromkeys(("experts", "chosen", "context", "bits"))
+    return model | {name: said.get("billions") for name in ("parameters", "active")}
+
+
+def stored(model: dict, weight_bits: int) -> float:
+    """Bits of a weight; with 0, those that it was published in, and 16 where no source says."""
+    return weight_bits or model["bits"] or 16
+
+
+LONGEST = 2**30
+
+
+def longest(model: dict, room: float, cache_bits: int) -> int:
+    """The most tokens, up to `LONGEST`, of which one reader's cache fits into so many bytes."""
+    low, high = 0, LONGEST
+    while low < high:
+        middle = (low + high + 1) // 2
+        kept = math.fsum(len(layer["places"]) * _in(layer, middle)[0] for layer in model["layers"])
+        low, high = (middle, high) if kept * cache_bits / 8 <= room else (low, middle - 1)
+    return low
 
 
 def total(values: list[float | None]) -> float | None:
@@ -130,13 +190,14 @@ def cost(
             each other in no time.
         context: tokens that each reader's text has.
         readers: texts written at once.
-        weight_bits, cache_bits: of each number.
+        weight_bits, cache_bits: of each number; 0 for weights as they were published.
 
     Returns:
         Bytes: `token` for each further token of a reader, `cache` of a reader, `weights`. Numbers
-        of `chips`. Seconds: `load` to read the weights that are needed, `fetch` to read the caches,
-        `compute`, and `step`, the longer of load + fetch and compute; `bound`: "memory" or
-        "compute", and None where it is unknown which.
+        of `chips`; tokens of the `longest` text of one reader on one chip, and the `most` readers
+        of `context` tokens there. Seconds: `load` to read the weights that are needed, `fetch` to
+        read the caches, `compute`, and `step`, the longer of load + fetch and compute; `bound`:
+        "memory" or "compute", and None where it is unknown which.
     """
     layers = [layer for layer in model["layers"] for _ in layer["places"]]
     kept, read, done = (
@@ -153,9 +214,10 @@ def cost(
         None if numbers is None else numbers * cache_bits / 8 for numbers in (grown, kept, read)
     )
     whole, used = model["parameters"], weights_read(model, readers)
+    weight_bits = stored(model, weight_bits)
     weights = None if whole is None else 1e9 * whole * weight_bits / 8
     found = {"token": token, "cache": cache, "weights": weights}
-    rest = dict.fromkeys(("chips", "load", "fetch", "compute", "step", "bound"))
+    rest = dict.fromkeys(("chips", "longest", "most", "load", "fetch", "compute", "step", "bound"))
     if cache is None or weights is None:
         return found | rest
     count = math.ceil((weights + readers * cache) / (1e9 * chip["memory"]))
@@ -165,9 +227,12 @@ def cost(
     if done is not None:
         compute = readers * (2e9 * model["active"] + done) / (count * 1e12 * chip["compute"])
     step = max(load + fetch, compute or 0)
+    room = 1e9 * chip["memory"] - weights
     bound = None if compute is None else "memory" if load + fetch >= compute else "compute"
     return found | {
         "chips": count,
+        "longest": longest(model, room, cache_bits),
+        "most": max(math.floor(room / cache), 0),
         "load": load,
         "fetch": fetch,
         "compute": compute,

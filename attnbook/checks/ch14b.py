@@ -9,14 +9,18 @@ LAYERS = (
     {"kind": "latent", "latent": 512, "rotary": 64, "heads": 128},
     {"kind": "chosen", "latent": 512, "rotary": 64, "heads": 128,
      "index": 128, "index_heads": 64, "top": 2048},
+    {"kind": "latent", "latent": 512, "rotary": 0, "heads": 128, "every": 128},
+    {"kind": "chosen", "latent": 512, "rotary": 0, "heads": 128, "every": 4,
+     "index": 128, "index_heads": 64, "top": 512},
     {"kind": "state", "heads": 32, "key": 128, "value": 64},
 )  # fmt: skip
 
 
 def numbers(layer: dict, tokens: int) -> float:
     """What the layer keeps, as the list of releases counts it."""
-    term = releases.terms(layer)
+    term = releases.terms(layer | {"stride": layer.get("every", 1)})
     far, near = releases.entries(term, tokens)
+    far //= 1
     return term["numbers"] * (far + near) + term["index"] * far
 
 
@@ -28,4 +32,6 @@ def check_kept(answer):
             if not isinstance(got, (int, float)):
                 return f"Expected a number, got {type(got).__name__}."
             if got != right:
-                return f"{layer['kind']}, {tokens:,} tokens: {right:,.0f} numbers, you say {got:,}."
+                every = f" for every {layer['every']}" if "every" in layer else ""
+                what = f"{layer['kind']}{every}, {tokens:,} tokens"
+                return f"{what}: {right:,.0f} numbers, you say {got:,}."

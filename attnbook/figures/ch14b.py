@@ -84,7 +84,7 @@ def growth() -> None:
     """The cache of one reader against the length of the text."""
     styles = ("-", "--", "-.", "-", "--", ":")
     with plt.style.context("attnbook.style"):
-        _, ax = plt.subplots(figsize=(5.8, 3.4), layout="constrained")
+        _, ax = plt.subplots(figsize=(5.8, 3.2), layout="constrained")
         aside = {"llama-3.1-8b": 4, "gemma-3-27b": -3}  # two labels that would touch
         for name, style in zip(GROWN, styles, strict=True):
             model = MODELS[name]
@@ -160,6 +160,11 @@ def models() -> None:
 
 
 STEPS = (
+    ("llama-3.1-70b", "h100", LONG, 1),
+    ("llama-3.1-70b", "h100", LONG, 32),
+    ("gpt-oss-120b", "h100", LONG, 3),
+    ("gpt-oss-120b", "h200", 32768, 50),
+    ("llama-3.1-8b", "h200", 32768, 50),
     ("deepseek-v3", "h100", LONG, 64),
     ("deepseek-v3.2", "h100", LONG, 64),
     ("deepseek-v3", "h100", 4096, 1),
@@ -177,13 +182,14 @@ def steps() -> None:
     """Print the steps that the page speaks of, and the largest error of a published cache."""
     for name, chip, context, readers in STEPS:
         model = MODELS[name]
-        found = cost(model, CHIPS[chip], context=context, readers=readers)
+        found = cost(model, CHIPS[chip], context=context, readers=readers, weight_bits=0)
         used = releases.weights_read(model, readers)
         print(
-            f"{model['name']}, {readers} of {context:,} tokens on {CHIPS[chip]['name']}: cache "
+            f"{model['name']}, {readers} of {context:,} tokens on {found['chips']} × "
+            f"{CHIPS[chip]['name']}, weights {found['weights'] / 1e9:.4g} GB: cache "
             f"{found['cache'] / 1e9:.3f} GB, {used:,.3g} billion weights needed; weights "
             f"{1e3 * found['load']:.3g} ms, caches {1e3 * found['fetch']:.3g} ms, compute "
-            f"{1e3 * found['compute']:.3g} ms: {found['bound']}"
+            f"{1e3 * found['compute']:.3g} ms; {1e3 * found['step']:.3g} ms, {found['bound']}"
         )
     errors = [
         abs(row["ours"] / row["value"] - 1)

@@ -9,26 +9,30 @@ from attnbook import releases
 from attnbook.machines.base import Machine
 from attnkit.guard import checks
 from attnkit.viz.heatmap import plain_axes
+from attnkit.viz.widget import expect
 
 CONTEXTS = [2**power for power in range(10, 21)]
 READERS = [2**power for power in range(11)]
 BITS = [16, 8, 4]
+PUBLISHED = 0
+WORDS = 300
 
 
 class KeptMachine(Machine):
     """Strips of the models of `attnbook/releases.toml`, a bar a layer, beside a calculator.
 
-    A bar is as long as the layer's entries for one reader's text, and as wide as the root of the
-    numbers of an entry. The calculator shows how the memory of one kind of chip fills, and what a
-    step has to read and to do; see `attnbook.releases.cost`. What no source says is unknown there
-    as well.
+    A bar is as tall as the layer's share of one reader's text; a line beside them, the cache in
+    bytes. The layers of one model are drawn to scale, so that area is memory. The calculator shows
+    how the memory of one kind of chip fills, and what a step has to read and to do; see
+    `attnbook.releases.cost`. What no source says is unknown there as well.
 
     Args:
-        model: the id of a model. A trait, as are the others: set them and the page follows.
+        model: the id of a model, or "own". A trait, as are the others: set them, the page follows.
+        own: a model in words, as `attnbook.releases.own` reads them.
         chip: the id of what it runs on, of `releases.CHIPS`.
         context: tokens of a reader's text, a power of two from 1,024 to 1,048,576.
         readers: texts written at once, a power of two from 1 to 1,024.
-        weight_bits, cache_bits: bits of a number, 16, 8 or 4.
+        weight_bits, cache_bits: bits of a number, 16, 8 or 4; 0 for weights as they were published.
         title, caption: plain text above and below.
 
     Raises:
@@ -49,11 +53,12 @@ class KeptMachine(Machine):
         f"The list is of {releases.STAMP}."
     )
     _limits: ClassVar = {
-        "model": lambda _: list(releases.MODELS),
+        "model": lambda _: [*releases.MODELS, "own"],
+        "own": None,
         "chip": lambda _: list(releases.CHIPS),
         "context": lambda _: CONTEXTS,
         "readers": lambda _: READERS,
-        "weight_bits": lambda _: BITS,
+        "weight_bits": lambda _: [PUBLISHED, *BITS],
         "cache_bits": lambda _: BITS,
     }
 
@@ -61,20 +66,22 @@ class KeptMachine(Machine):
     chips = t.List(t.Dict()).tag(sync=True)
     choices = t.Dict().tag(sync=True)
     model = t.Unicode("llama-3.1-70b").tag(sync=True)
+    own = t.Unicode(releases.OWN).tag(sync=True)
     chip = t.Unicode("h100").tag(sync=True)
     context = t.Int(131072).tag(sync=True)
     readers = t.Int(1).tag(sync=True)
-    weight_bits = t.Int(16).tag(sync=True)
+    weight_bits = t.Int(PUBLISHED).tag(sync=True)
     cache_bits = t.Int(16).tag(sync=True)
 
     def __init__(
         self,
         *,
         model: str = "llama-3.1-70b",
+        own: str = releases.OWN,
         chip: str = "h100",
         context: int = 131072,
         readers: int = 1,
-        weight_bits: int = 16,
+        weight_bits: int = PUBLISHED,
         cache_bits: int = 16,
         **texts: str,
     ):
@@ -83,6 +90,7 @@ class KeptMachine(Machine):
             chips=list(releases.CHIPS.values()),
             choices={"contexts": CONTEXTS, "readers": READERS, "bits": BITS},
             model=model,
+            own=own,
             chip=chip,
             context=checks.integer("context", context),
             readers=checks.integer("readers", readers),
@@ -91,21 +99,27 @@ class KeptMachine(Machine):
             **texts,
         )
 
+    @t.validate("own")
+    def _short_enough(self, proposal):
+        return expect(proposal, f"at most {WORDS} letters", len(proposal.value) <= WORDS)
+
+    def rows(self) -> list[dict]:
+        """The models of the list, and the reader's own."""
+        return [*releases.MODELS.values(), releases.own(self.own)]
+
     def compute(self) -> dict:
         chip = releases.CHIPS[self.chip]
         asked = {name: getattr(self, name) for name in ("context", "cache_bits")}
         rest = {"readers": self.readers, "weight_bits": self.weight_bits}
         # The `chip` of a snapshot is the setting: what `cost` calls chips is their number.
-        found = releases.cost(releases.MODELS[self.model], chip, **asked, **rest)
-        return found | {
-            "caches": [
-                releases.cost(model, chip, **asked)["cache"] for model in releases.MODELS.values()
-            ]
-        }
+        rows = self.rows()
+        model = next(one for one in rows if one["id"] == self.model)
+        found = releases.cost(model, chip, **asked, **rest)
+        return found | {"caches": [releases.cost(one, chip, **asked)["cache"] for one in rows]}
 
     def figure(self) -> Figure:
         figure, ax = plain_axes((6.4, 5.6), self.title or "Cache of one reader")
-        models = list(releases.MODELS.values())
+        models = self.rows()
         caches = [cache or 0 for cache in self.compute()["caches"]]
         names = [
             f"{model['date'][:4]}  {model['name']}" + ("" if cache else " (unknown)")
@@ -119,8 +133,8 @@ class KeptMachine(Machine):
     def _words(self) -> str:
         return (
             f"A strip for each of {len(releases.MODELS)} language models, a bar for each layer: "
-            "how many tokens it keeps and how many numbers for each; and a calculator of memory "
-            "and time."
+            "how much of the text it keeps; the layers of one model to scale; and a calculator of "
+            "memory and time, for a model of the reader's own as well."
         )
 
 

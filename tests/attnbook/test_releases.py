@@ -27,7 +27,9 @@ def test_a_model_has_every_field_and_a_source(name):
     entry = ENTRIES[name]
     fields = {"id", "name", "date", "parameters", "context", "order", "sources"}
     experts = {"active", "experts", "chosen"}
-    assert entry.keys() - {"layers"} in (fields, fields | experts)
+    stored = entry.keys() & {"bits", "size"}
+    assert len(stored) == ("stored" in entry["sources"]) <= 1
+    assert entry.keys() - {"layers"} - stored in (fields, fields | experts)
     assert re.fullmatch(r"20\d\d(-(0[1-9]|1[0-2]))?", entry["date"])
     assert "shape" in entry["sources"]
     assert entry["sources"].keys() & {"date", "shape"}

@@ -15,6 +15,13 @@ WRONG = {
     (1, "the index forgotten"):
         ("kept_by({**layer, 'index': 0}, tokens)",
          "chosen, 100 tokens: 70,400 numbers, you say 57,600"),
+    (1, "an entry for every token"):
+        ("kept_by({**layer, 'every': 1}, tokens)",
+         "latent for every 128, 100 tokens: 0 numbers, you say 51,200"),
+    (1, "an index for every token"):
+        ("kept_by(layer, tokens)"
+         " + layer.get('index', 0) * (tokens - tokens // layer.get('every', 1))",
+         "chosen for every 4, 100 tokens: 16,000 numbers, you say 25,600"),
     (1, "a state for each token"):
         ("kept_by(layer, tokens) * tokens ** ('value' in layer)",
          "state, 100 tokens: 262,144 numbers"),
