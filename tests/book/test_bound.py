@@ -11,6 +11,7 @@ from attnbook.drawings import mixture, online_softmax, which_state
 from attnbook.machines import AdditiveMachine, FastMemory, RingMachine
 from attnbook.machines.online_tiles import SHIFTS
 from attnbook.machines.ring_machine import SHAPE
+from attnbook.releases import CHIPS, MODELS
 from booktools import bound, gates, normal_form
 
 
@@ -30,6 +31,7 @@ SHARED = {
     if row["processes"] == 4
 }
 ALONE = recorded.results("parallel")["rows"][0]["forward_seconds"]["median"]
+THIN = MODELS["deepseek-v3"]["layers"][0]["numbers"]
 ARITHMETIC = {
     "02": {"6.25": 4 + 2 + 1 / 4},
     "03": {
@@ -69,7 +71,7 @@ ARITHMETIC = {
         "384": 2 * 3 * 64,
     },
     "14": {"156": 12 + 4 * 36, "444": 12 * (36 + 1), "288": (12 * 36 + 4 * 36) / 2},
-    "14b": {"24": 80 / 3.35, "576": 512 + 64},
+    "14b": {"3.35": CHIPS["h100"]["bandwidth"], "512": THIN - 64, "576": THIN},
     "14c": {
         "137": 4 * RING[True]["kept"] / 1e9,
         "80": SHAPE["memory"] / 1e9,
