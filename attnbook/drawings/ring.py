@@ -23,14 +23,14 @@ def joined() -> float:
 
 def travel(narrow: bool) -> Sheet:
     """Two devices, two steps: queries stay where they are, keys and values change hands."""
-    sheet = Sheet(NARROW, 306, 13) if narrow else Sheet(WIDE, 306, 15)
+    high, more = (40, 12) if narrow else (28, 0)  # of keys and values; two lines on a telephone
+    sheet = Sheet(NARROW, 306 + 2 * more, 13) if narrow else Sheet(WIDE, 306, 15)
     half = sheet.width / 2
     middles = (76, sheet.width - 76) if narrow else (200, sheet.width - 160)
-    wide, tag = (152, 66) if narrow else (250, 130)
-    small = 12 if narrow else None
+    wide, tag = (152, 84) if narrow else (284, 168)
     for device, x in enumerate(middles):
         sheet.text(x, 9, f"device {device}", style="d-bold")
-    for step, top in enumerate((28, 162)):
+    for step, top in enumerate((28, 162 + more)):
         sheet.text(
             0, top + (0 if narrow else 22), f"step {step + 1}", anchor="start", style="d-muted"
         )
@@ -38,25 +38,31 @@ def travel(narrow: bool) -> Sheet:
             left, owner = x - wide / 2, (device - step) % 2
             sheet.item("query", left, top + 10, wide, 24, f"queries {TOKENS[device]}")
             style = "d-new" if step else "d-box"
-            keys, values = f"keys {vector(RAISED[owner])}", f"values {vector(VALUES[owner])}"
-            sheet.item("key", left, top + 42, tag, 28, keys, size=small, style=style)
-            rest = wide - tag - 4
-            sheet.item("value", left + tag + 4, top + 42, rest, 28, values, size=small, style=style)
+            for role, name, numbers, begin, w in (
+                ("key", "e^score" if narrow else "keys: e^score", RAISED[owner], left, tag),
+                ("value", "values", VALUES[owner], left + tag + 4, wide - tag - 4),
+            ):
+                lines = [name, vector(numbers)] if narrow else [f"{name} {vector(numbers)}"]
+                sheet.item(role, begin, top + 42, w, high, "", style=style)
+                for line, words in enumerate(lines):
+                    y = top + 42 + high * (2 * line + 1) / (2 * len(lines))
+                    nudge = 4 if role == "key" else 0
+                    sheet.text(begin + w / 2 + nudge, y, words, role, size=12 if narrow else None)
             if device:
                 total, output = part(owner)
                 found = f"sum {number(total)}, output {number(output)}"
-                sheet.text(x, top + 86, found, "weight", style="d-bold")
+                sheet.text(x, top + 86 + more, found, "weight", style="d-bold")
             else:
                 nothing = "later tokens: hidden" if step else "work of its own"
-                sheet.text(x, top + 86, nothing, style="d-muted")
+                sheet.text(x, top + 86 + more, nothing, style="d-muted")
     inner = (middles[0] + wide / 2 + 3, middles[1] - wide / 2 - 3)
     for near, far in (inner, inner[::-1]):
-        sheet.arrow([(near, 84), (far, 218)], "key")
+        sheet.arrow([(near, 84), (far, 218 + more)], "key")
     (a, first), (b, second) = part(1), part(0)
     sums = f"({number(a)} × {number(first)} + {number(b)} × {number(second)}) / {number(a + b)}"
     says = f"{sums} = {number(joined())}"
-    sheet.text(half, 276, f"joined: {says}", "weight", style="d-bold")
-    sheet.text(half, 296, "as if all four keys had been in one place", style="d-muted")
+    sheet.text(half, 276 + 2 * more, f"joined: {says}", "weight", style="d-bold")
+    sheet.text(half, 296 + 2 * more, "as if all four keys had been in one place", style="d-muted")
     return sheet
 
 

@@ -42,14 +42,15 @@ def sharing() -> None:
                         color="white" if inside else INK, fontsize=9,
                     )  # fmt: skip
                 ax.vlines(lines, [y - 0.18 for y in places], [y + 0.18 for y in places],
-                          color=INK, linewidth=2)  # fmt: skip
+                          color=INK, linewidth=2, zorder=3)  # fmt: skip
         axes[0].set_title("times as fast as one process", fontsize=10)
         axes[1].set_title("of the time waiting, %, mean of all processes", fontsize=10)
         axes[1].legend(fontsize=9, loc="upper right")
         for ax in axes:
             ax.set_yticks(range(1, len(counts)), [f"{n} processes" for n in counts[1:]])
             ax.invert_yaxis()
-        axes[1].set_xlim(0, 70)
+        axes[1].spines.left.set_visible(False)  # zigzag's lines are at 0
+        axes[1].set_xlim(-1, 70)
         figure.suptitle("Zigzag hardly waits, and gains more (lines: worked out)", fontsize=11)
         plt.show()
 
@@ -72,9 +73,9 @@ def ways(devices: int = 8, link: float = 12.5) -> Table:
         ["way", "each sends", "waits for it", "what to watch"],
         [
             row("ring", now["sent"], now["total"] - work,
-                f"{now['passing'] / 1e9:.2f} GB pass through each"),
+                f"holds two parts at a time, {now['passing'] / 1e9:.2f} GB"),
             row("collect first", now["sent"], now["sent"] / link / 1e9,
-                f"{whole / 1e9:.2f} GB lie on each"),
+                f"holds all of them, {whole / 1e9:.2f} GB"),
             row("heads for positions", moved, moved / link / 1e9,
                 f"at most {shape['heads']} devices; KV heads copied beyond {ring.kv_heads}"),
         ],

@@ -2,7 +2,7 @@
 
 const CHUNKS = 16, CELL = 16, LEFT = 36, TOP = 34, OUT = LEFT + CHUNKS * CELL + 12, WIDE = 390, LONG = WIDE - OUT - 4;
 const ROUND = 156, RX = 105, RY = 58, CY = 78, TAG = 34, PILL = 66; // the ring, its tags of keys and pills of queries
-const START = 66, HEAD = ROUND + 22, ROW = 25, SPAN = WIDE - START, SLIDE = 700, middle = { text_anchor: "middle" };
+const START = 66, HEAD = ROUND + 22, ROW = 25, SPAN = WIDE - START, LIMIT = START + 0.7 * SPAN, SLIDE = 700, STEP = 1600, middle = { text_anchor: "middle" };
 const list = (n, f) => Array.from({ length: n }, (_, at) => f(at)), sum = (values) => values.reduce((a, b) => a + b, 0);
 
 // ---- What is computed.
@@ -43,12 +43,16 @@ function compute(data, { devices, tokens, link, kv_heads: groups, zigzag, causal
 const stage = `<div class="ring-whole"><div><svg class="ring-devices" aria-hidden="true"></svg>
 <p class="ring-legend">${["computes now", "before", "later", "sends", "waits", "the end, if nobody waited"].map((words) => `<span><i></i> ${words}</span>`).join(" ")}</p>
 <p class="ring-memory">On a card: <span><i></i> <b class="ring-weights"></b></span> <span><i></i> <b class="ring-cache"></b></span> <span><i></i> <b class="ring-passing"></b></span></p></div>
-<svg class="ring-map" viewBox="0 0 ${WIDE} ${TOP + CHUNKS * CELL + 4}" aria-hidden="true"></svg></div>`;
+<div><svg class="ring-map" viewBox="0 0 ${WIDE} ${TOP + CHUNKS * CELL + 4}" aria-hidden="true"></svg>
+<p class="ring-ends">16 by 16 chunks of the text. <span><i></i> output so far</span> <span><i></i> where it must end</span></p></div></div>`;
 
 /** A button that says what its next press does. */
 const next = () => {
   const made = button("Next step", (s) => ({ step: (s.at + 1) % s.devices }));
-  return { ...made, show: ({ at, devices }) => say(made.element, at && at === devices - 1 ? "Start again" : "Next step") };
+  return { ...made, show: ({ at, devices }) => {
+    made.element.disabled = devices === 1;
+    say(made.element, at && at === devices - 1 ? "Start again" : "Next step");
+  } };
 };
 
 const controls = ({ counts, lengths, links, groups }) => [
@@ -57,8 +61,8 @@ const controls = ({ counts, lengths, links, groups }) => [
   chooser("Link", "link", links), chooser("KV heads", "kv_heads", groups),
   slider("Step", "step", { max: (s) => s.devices - 1, text: (_, s) => `${s.at + 1} of ${s.devices}` }),
   toggle("Causal", "causal"),
-  button("One stretch each", () => ({ zigzag: false }), (s) => !s.zigzag),
-  button("Zigzag", () => ({ zigzag: true }), (s) => s.zigzag),
+  button("One stretch each", () => ({ zigzag: false, step: 0 }), (s) => !s.zigzag),
+  button("Zigzag", () => ({ zigzag: true, step: 0 }), (s) => s.zigzag),
   next(),
 ];
 
@@ -69,22 +73,26 @@ const size = (bytes) => (bytes >= 1e9 ? `${significant(bytes / 1e9, 3)} GB` : `$
 
 function why({ bound, idle, send, busy, devices }) {
   if (bound === "uneven") return `Bound by device ${devices - 1}, which always computes; device 0 waits ${Math.round(100 * idle[0])}% of the time.`;
-  return `Bound by the ${bound}${devices > 1 ? `: a part takes ${seconds(send)} to arrive, and ${seconds(Math.max(...busy.at(-1)))} to use` : ""}.`;
+  const takes = devices > 1 ? `: a part takes ${seconds(send)} to arrive, and ${seconds(Math.max(...busy.at(-1)))} to use` : "";
+  if (bound !== "link") return `Bound by the ${bound}${takes}.`;
+  const least = Math.min(...idle), who = Math.max(...idle) - least < 0.005 ? "all wait" : "even the busiest waits";
+  return `Bound by the link${takes}; ${who} ${Math.round(100 * least)}% of the time.`;
 }
 
 function show(now, { page, data }) {
   const { devices, total, speed, need, kept, passing } = now, { weights, memory } = data.shape, many = devices > 1;
-  say(page.big, now.fits ? `${many ? `${fixed(speed, 2)} times as fast as one` : "One device"}: ${seconds(total)} a layer`
+  const pace = `${many ? `${fixed(speed, 2)} times as fast as one` : "One device"}: ${seconds(total)} a layer`;
+  say(page.big, now.fits ? pace
     : `Does not fit: ${size(need)} on a card of ${size(memory)}`);
-  say(page.say, why(now));
+  say(page.say, now.fits ? why(now) : `With more memory it would be ${many ? pace : `${seconds(total)} a layer`}.`);
   say(page.weights, `weights ${size(weights)}`);
   say(page.cache, `cache ${size(kept)}`);
   say(page.passing, `passing ${many ? size(passing) : "nothing"}`);
   page.map.replaceChildren(...tiles(now, data));
-  const before = page.before;
+  const moves = follows(now, page.before) && !matchMedia("(prefers-reduced-motion: reduce)").matches;
   page.before = now;
-  page.devices.setAttribute("viewBox", `0 0 ${WIDE} ${HEAD + devices * ROW + 40}`);
-  page.devices.replaceChildren(...round(now, before), ...timeline(now, data.shape));
+  page.devices.setAttribute("viewBox", `0 0 ${WIDE} ${HEAD + devices * ROW + 58}`);
+  page.devices.replaceChildren(...round(now, moves), ...timeline(now, data.shape, moves));
   // On a telephone a link leads below the controls, to what it changes.
   page.root.style.scrollMarginTop = innerWidth < 480 ? `${80 - page.big.offsetTop}px` : "";
 }
@@ -116,15 +124,17 @@ function place(d, devices, by = 0) {
   return [WIDE / 2 + far * RX * Math.cos(angle), CY + far * RY * Math.sin(angle)];
 }
 
-/** The devices in a circle, with their queries and the keys in their hands, which slide there if the step is the next one. */
-function round({ devices, at, busy, zigzag }, before) {
+/** Whether this is the next step of what was on show. */
+const follows = ({ devices, zigzag, at }, before) => before && before.devices === devices && before.zigzag === zigzag && at === before.at + 1;
+
+/** The devices in a circle, with their queries and the keys in their hands, which slide there if it moves. */
+function round({ devices, at, busy, times }, moves) {
   const idle = list(devices, (d) => d).filter((d) => !busy[at][d]), many = devices > 1, inner = [WIDE / 2, CY];
-  const slides = before && before.devices === devices && before.zigzag === zigzag && at === before.at + 1;
   const parts = list(devices, (d) => {
     const [x, y] = place(d, devices), left = many && x < WIDE / 2, px = left ? x - TAG / 2 - PILL - 2 : x + TAG / 2 + 2;
     const tag = svg("g", { class: "ring-part" }, rect("ring-tag", x - TAG / 2, y - 11, TAG, 22),
       text("ring-key", x, y + 4, (d - at + devices) % devices, middle));
-    if (slides && !matchMedia("(prefers-reduced-motion: reduce)").matches) {
+    if (moves) {
       tag.animate(list(17, (k) => place(d, devices, 1 - k / 16)).map(([from, top]) => ({ transform: `translate(${from - x}px, ${top - y}px)` })),
         { duration: SLIDE, easing: "ease-in-out" });
     }
@@ -133,29 +143,39 @@ function round({ devices, at, busy, zigzag }, before) {
     return [pill, tag];
   });
   const heads = many ? list(devices, (d) => arrow("ring-go", place(d, devices, 0.51), place(d, devices, 0.42), 1)).flat() : [];
-  const says = idle.length ? `${idle.length > 1 ? "devices" : "device"} ${idle.join(", ")} waiting` : "everyone computes";
+  const says = times[at] > 1.000001 * Math.max(...busy[at]) ? "all wait for the link" : idle.length ? `${idle.length > 1 ? "devices" : "device"} ${idle.join(", ")} waiting` : "everyone computes";
   return [...many ? [svg("ellipse", { class: "ring-path", cx: inner[0], cy: CY, rx: RX, ry: RY })] : [], ...heads,
     ...many ? [name(inner[0], CY - 3, `step ${at + 1} of ${devices}`, middle), name(inner[0], CY + 14, says, middle)] : [],
     ...parts.map(([pill]) => pill), ...parts.map(([, tag]) => tag)];
 }
 
-/** A row a device with its time; below, its memory. */
-function timeline({ devices, at, busy, times, total, speed, send, kept, passing }, { weights, memory }) {
-  const alone = total * speed / devices, scale = SPAN / Math.max(total, 2 * alone), ideal = START + scale * alone;
-  const foot = HEAD + devices * ROW, bytes = SPAN / 2 / memory, limit = START + SPAN / 2, rest = SPAN - weights * bytes;
+/** A bar that grows, if it moves, at the pace of the step: what is done sooner is there sooner. */
+function grown(moves, part, ...shape) {
+  const bar = rect(...shape);
+  if (moves && part) bar.animate([{ transform: "scaleX(0)" }, { transform: "scaleX(1)" }], { duration: STEP * part });
+  return bar;
+}
+
+/** A row a device with its time; below, when all are done, and the memory of each. */
+function timeline({ devices, at, busy, times, total, speed, send, need, kept, passing, fits: holds }, { weights, memory }, moves) {
+  const alone = total * speed / devices, scale = SPAN / Math.max(total, 2 * alone), ideal = START + scale * alone, end = START + scale * total;
+  const under = HEAD + devices * ROW, foot = under + 18, bytes = (LIMIT - START) / memory, rest = SPAN - weights * bytes;
   const cache = Math.min(kept * bytes, rest);
   return [name(START, HEAD - 8, "time of one layer"),
     ...list(devices, (d) => {
       const y = HEAD + d * ROW, when = (s) => START + scale * sum(times.slice(0, s));
       return [text("ring-query", 0, y + 12, `device ${d}`), rect("ring-wait", START, y, scale * total, 21),
-        ...times.flatMap((_, s) => [rect(kind(s, at), when(s), y, busy[s][d] && Math.max(scale * busy[s][d] - 1, 1), 14),
-          ...s < devices - 1 ? [rect("ring-send", when(s), y + 15, Math.max(scale * send - 1, 2), 5)] : []])];
+        ...times.flatMap((long, s) => [
+          grown(moves && s === at, busy[s][d] / long, kind(s, at), when(s), y, busy[s][d] && Math.max(scale * busy[s][d] - 1, 1), 14),
+          ...s < devices - 1 ? [grown(moves && s === at, send / long, "ring-send", when(s), y + 15, Math.max(scale * send - 1, 2), 5)] : []])];
     }).flat(),
-    rule("ring-ideal", ideal, HEAD - 4, ideal, foot - 2),
+    name(end, under + 12, seconds(total), { text_anchor: end > WIDE - 60 ? "end" : "start" }),
+    ...total > 1.01 * alone ? [rule("ring-ideal", ideal, HEAD - 4, ideal, under + 14), name(ideal - 4, under + 12, seconds(alone), { text_anchor: "end" })] : [],
     name(0, foot + 19, "memory"), rect("ring-weights", START, foot + 8, weights * bytes, 14),
     rect("ring-cache", START + weights * bytes, foot + 8, cache, 14),
     rect("ring-send", START + weights * bytes + cache, foot + 8, Math.min(passing * bytes, rest - cache), 14),
-    rule("ring-true", limit, foot + 4, limit, foot + 26), name(limit, foot + 38, size(memory), middle)];
+    rule("ring-true", LIMIT, foot + 4, LIMIT, foot + 26), name(LIMIT, foot + 38, size(memory), middle),
+    ...holds ? [] : [name(WIDE, foot + 38, size(need), { text_anchor: "end" })]];
 }
 
 export default machine({ name: "ring", label: "One text on several devices", data: ["shape", "query", "key", "value", "places", "counts", "lengths", "links", "groups"],
