@@ -91,6 +91,7 @@ DRAWINGS: dict[str, Drawing] = {
         latent.KEPT,
         latent.DRAWING,
         latent.VALUES,
+        latent.PLACES,
         phases.DRAWING,
         beams.DRAWING,
         masks.PATTERNS,

@@ -164,6 +164,87 @@ VALUES = Drawing(
 )
 
 
+# -- places --------------------------------------------------------------------------------------
+
+OLD = ((3, 1), (1, 3), (2, 1))
+"""Latents of a token two places back, of the last one, and of the one that asks."""
+QUARTERS = (2, 1, 0)
+"""How many quarter turns lie between each and the query: one a place."""
+
+
+def turned_on(query: tuple, quarters: int) -> tuple:
+    """The query, turned on by so many quarters, as it lies ahead of a key."""
+    for _ in range(quarters):
+        query = (-query[1], query[0])
+    return query
+
+
+def brought_from(quarters: int) -> tuple:
+    """Head 0's query, brought to a latent whose key would be turned so far from it."""
+    query = turned_on(QUERIES[0], quarters)
+    return tuple(dot(column, query) for column in turned(KEY_UP[0]))
+
+
+def places(narrow: bool) -> Sheet:
+    """One query brought once for all latents, or brought afresh for each; and what is done."""
+    sheet = Sheet(NARROW, 336, 13.5) if narrow else Sheet(WIDE, 158, 14.5)
+    w, h, step, small = 62, 24, 31, sheet.size - 1
+    for turns, title in enumerate(("no places: brought once", "turned keys: brought afresh")):
+        x, y = (0, 134 * turns) if narrow else (BESIDE * turns, 0)
+        sheet.text(x, y + 10, title, anchor="start", style="d-bold")
+        middle = y + 28 + step + h / 2
+        sheet.item("query", x, middle - h / 2, w, h, vector(QUERIES[0]))
+        if not turns:
+            sheet.arrow([(x + w, middle), (x + 92, middle)], "query")
+            sheet.text(x + 76, middle - 13, "W0ᵀ", style="d-muted", size=small)
+            sheet.item(
+                "query", x + 95, middle - h / 2, w, h, vector(brought_from(0)), style="d-new"
+            )
+        else:
+            sheet.text(x + 133, y + 26, "W0ᵀ", style="d-muted", size=small)
+        for row, (latent, quarters) in enumerate(zip(OLD, QUARTERS, strict=True)):
+            top = y + 28 + step * row
+            at = top + h / 2
+            sheet.item("state", x + 240, top, 50, h, vector(latent))
+            if turns:
+                made = brought_from(quarters)
+                sheet.arrow([(x + w, middle), (x + 84, at)], "query")
+                sheet.text(x + 104, at, f"{90 * quarters}°", "key", size=small)
+                sheet.arrow([(x + 123, at), (x + 141, at)], "query")
+                sheet.item("query", x + 144, top, w, h, vector(made), style="d-new")
+                sheet.arrow([(x + 144 + w, at), (x + 237, at)], "query")
+            else:
+                made = brought_from(0)
+                sheet.arrow([(x + 95 + w, middle), (x + 237, at)], "query")
+            words = f"= {number(dot(made, latent))}"
+            sheet.text(x + NARROW, at, words, "weight", anchor="end", style="d-bold")
+    y = 272 if narrow else 125
+    kept = "so a token keeps"
+    sheet.text(0, y + 15, kept, anchor="start", style="d-bold")
+    x = 130 if narrow else 168
+    sheet.item("state", x, y, 92, 30, "latent")
+    sheet.item("key", x + 96, y, 110, 30, "turned key")
+    words, at = "the short key is turned once, for all heads", (0, 46) if narrow else (x + 222, 15)
+    sheet.text(at[0], y + at[1], words, anchor="start", style="d-muted")
+    return sheet
+
+
+PLACES = Drawing(
+    name="latent-places",
+    title="One brought query serves all latents, until keys are turned by their places.",
+    description=(
+        "Three tokens have the latents 3, 1 and 1, 3 and 2, 1. Without places the query 2, minus "
+        "1 goes through the transposed matrix of head 0 once, is 1, minus 1, and gives the scores "
+        "2, minus 2 and 1. With keys that are turned by a quarter for each place, the query is "
+        "turned by 180, 90 and 0 degrees first: once brought it is minus 1, 1, then 3, 2, then 1, "
+        "minus 1, another for each token, and the scores are minus 2, 9 and 1. "
+        "So each token keeps its latent, without a place, and one short turned key for all heads."
+    ),
+    draw=places,
+    two_layouts=True,
+)
+
+
 # -- what is kept --------------------------------------------------------------------------------
 
 HEAD, WHOLE_BITS = 128, 16
@@ -197,8 +278,8 @@ WAYS = (
 
 def kept(narrow: bool) -> Sheet:
     """A tile for each 128 numbers, as high as their bits: keys above values, or the latent."""
-    wide, step, deep = (10.0, 104.0, 20.0) if narrow else (18.0, 86.0, 22.0)
-    sheet = Sheet(NARROW, 402, 13) if narrow else Sheet(WIDE, 340, 14.5)
+    wide, step, deep = (10.0, 104.0, 20.0) if narrow else (18.0, 75.0, 22.0)
+    sheet = Sheet(NARROW, 402, 13) if narrow else Sheet(WIDE, 296, 14.5)
     left = 4.0 if narrow else 72.0
     for place, way in enumerate(WAYS):
         y = 8 + place * step

@@ -43,7 +43,7 @@ const controls = ({ models, forms, widths, lengths }) => {
   return [
     model,
     chooser("Keeps", "form", forms),
-    chooser("Bits a number", "bits", widths.map((n) => [n, String(n)])),
+    chooser("Bits", "bits", widths.map((n) => [n, String(n)])),
     slider("Text", "tokens", { values: lengths, text: (n) => plural(n, "token") }),
     slider("Latent", "latent", { values: sizes, text: (n) => `${n} numbers`, shown: ({ form }) => form === "latent" }),
     button("Hold this to compare", (s) => ({ held: chosen(s) }), (s) => alike(chosen(s), s.held)),
@@ -71,12 +71,12 @@ function show(now, { page, data }) {
   const { model: at, form, bytes, less, found, rise, numbers, tokens, latent, bits, held, beside } = now, model = data.models[at], { name, heads, groups, layers, own } = model;
   say(page.big, `${size(bytes)} a token${rise.length ? `, perplexity ${risen(rise[0])}` : ""}`);
   const rest = less === 1 ? "all of the dashed frame" : `a key and a value of 16 bits for every head would take ${significant(less, 3)} times as much`;
-  say(page.say, `${whole(numbers)} numbers in each of ${layers} layers: ${rest}.`);
-  const shared = { heads: "a key and a value of its own", groups: `a key and a value that ${plural(Math.round(heads / groups), "head")} share`, one: "the one key and value of all" };
-  const made = form === "groups" && own === "latent" ? ` (${name} has no groups: these are made up.)` : form !== "latent" ? ""
+  say(page.say, `${size(now.text)} for ${plural(tokens, "token")}. ${whole(numbers)} numbers in each of ${layers} layers: ${rest}.`);
+  const shared = { heads: ", each with a key and a value of its own", groups: `; each key and value serves ${Math.round(heads / groups)} of them`, one: ", and one key and value for all of them" };
+  const made = form === "one" && found.length ? " (The plain mean of its groups, untrained.)" : form === "groups" && own === "latent" ? ` (${name} has no groups: these are made up.)` : form !== "latent" ? ""
     : own !== "latent" ? found.length ? "" : ` (${name} has no latent: this one is made up.)` : latent === model.latents[0] ? "" : ` (${name}’s own has ${model.latents[0]} numbers.)`;
-  say(page.asks, (form === "latent" && !model.rotary ? "At every step all keys are made again from the latent, and turned: a smaller cache, not a faster one." : form === "latent"
-    ? `Each of ${heads} queries is brought to the latent, and compares itself with the same ${whole(numbers)} numbers: one key for all heads.` : `Each of ${heads} queries has ${shared[form]}.`) + made);
+  say(page.asks, (form === "latent" && !model.rotary ? `${name} never trained for this: its keys must be rebuilt at every step.` : form === "latent"
+    ? `Each of ${heads} queries is brought to the latent, and compares itself with the same ${whole(numbers)} numbers: one key for all heads.` : `${heads} queries${shared[form]}.`) + made);
   const [one] = found, trained = alike(chosen(now).slice(1), [...ownOf(model), 16]);
   say(page.loss, one ? trained ? `This is how ${name} was trained: ${fixed(one.loss, 2)} nats a token.` : `Keys are off by ${fixed(100 * one.keys, 1)}%, values by ${fixed(100 * one.values, 1)}%; the next token costs ${fixed(one.loss, 2)} nats.`
     : trained ? `This is how ${name} was trained; what it cost, only a twin trained otherwise could say. SmolLM2 has measured prices.` : `${name} was not run like this, so there is no price to show.`);
@@ -84,23 +84,26 @@ function show(now, { page, data }) {
   const row = (label, settings, cost) => make("tr", {}, make("th", { scope: "row", textContent: `${label}: ${named(data, settings)}` }), ...[size(cost.bytes), size(cost.bytes * tokens),
     cost.rise.length ? risen(cost.rise[0]) : "not measured"].map((textContent) => make("td", { textContent })));
   page.beside.tBodies[0].replaceChildren(row("now", chosen(now), now), row("held", held, beside));
-  draw(page.picture, now, model);
+  draw(page.picture, now, model, held[0] === at ? partsOf(model, held[1], held[2]) : []);
 }
 
 /** A tile for each key, value or latent, as wide as its numbers and as high as their bits; behind them what
- *  a key and a value for every head would take. */
-function draw(picture, { parts, bits }, { heads, dim, rotary }) {
-  const scale = WIDE / (heads * dim), rows = [parts.filter(([role]) => role !== "value"), parts.filter(([role]) => role === "value")];
-  const nodes = [];
+ *  a key and a value for every head would take, and around them what is held of the same model. */
+function draw(picture, { parts, bits, held }, { heads, dim }, outlined) {
+  const scale = WIDE / (heads * dim), halves = (all) => [all.filter(([role]) => role !== "value"), all.filter(([role]) => role === "value")];
+  const rows = halves(parts), around = halves(outlined), nodes = [];
   rows.forEach((row, r) => {
-    const top = TOP + r * ROW, high = HIGH * bits / 16;
+    const top = TOP + r * ROW, high = HIGH * bits / 16, wide = scale * around[r].reduce((sum, [, n]) => sum + n, 0), tall = HIGH * held[3] / 16;
+    const beside = r ? outlined.length ? "outline: held" : "" : "dashed: every head, 16 bits";
     let x = 0;
-    nodes.push(text(`tiles-name`, 0, top - 7, r ? "values" : parts[0][0] === "state" ? rows[0].length > 1 ? "latent and rotary key" : "latent" : "keys"), rect("tiles-whole", 0, top, WIDE, HIGH));
+    nodes.push(text(`tiles-name`, 0, top - 7, r ? "values" : parts[0][0] === "state" ? rows[0].length > 1 ? "latent and rotary key" : "latent" : "keys"),
+      text("tiles-none", WIDE, top - 7, beside, { text_anchor: "end" }), rect("tiles-whole", 0, top, WIDE, HIGH));
     for (const [role, n] of row) {
       nodes.push(rect(`tiles-${role}`, x, top + HIGH - high, Math.max(n * scale - (row.length > 40 ? 0.4 : 1.5), 0.8), high));
       x += n * scale;
     }
-    if (!row.length) nodes.push(text("tiles-none", WIDE / 2, top + HIGH / 2 + 4, rotary ? "never made while the model writes" : "made again from the latent at every step", { text_anchor: "middle" }));
+    if (wide) nodes.push(rect("tiles-held", 0, top + HIGH - tall, wide, tall));
+    if (!row.length) nodes.push(text("tiles-none", WIDE - 10, top + HIGH / 2 + 4, "not kept: latents are averaged first", { text_anchor: "end" }));
   });
   picture.setAttribute("viewBox", `0 0 ${WIDE} ${TOP + 2 * ROW - 30}`);
   picture.replaceChildren(...nodes);

@@ -554,6 +554,21 @@ def test_averaged_latents_give_the_average_of_the_values():
     assert words(DRAWINGS["latent-values"]).count(vector(first)) == 2
 
 
+def test_a_turn_makes_another_query_for_each_place():
+    turn, up = torch.tensor([[0.0, 1], [-1, 0]]), torch.tensor(latent.KEY_UP[0], dtype=torch.float)
+    query, scores = torch.tensor(latent.QUERIES[0], dtype=torch.float), []
+    for kept, quarters in zip(latent.OLD, latent.QUARTERS, strict=True):
+        turned = torch.linalg.matrix_power(turn, quarters)
+        made = (up.T @ turned.T @ query).tolist()
+        assert made == list(latent.brought_from(quarters))
+        scores.append((query @ turned @ up @ torch.tensor(kept, dtype=torch.float)).item())
+        assert scores[-1] == latent.dot(latent.brought_from(quarters), kept)
+    drawn = words(DRAWINGS["latent-places"])
+    for kept, score in zip(latent.OLD, scores, strict=True):
+        assert f"= {number(score)}" in drawn
+        assert f"= {number(latent.dot(latent.brought_from(0), kept))}" in drawn
+
+
 def test_a_token_leaves_what_the_machine_counts():
     """Of Llama's sizes, in 16 and in 4 bits, and of DeepSeek-V3's; LLaMA 7B has a head for each."""
     llama = {"model": 0, "form": "groups"}
