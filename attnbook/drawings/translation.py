@@ -106,9 +106,10 @@ def _way(narrow: bool) -> Sheet:
         style = "d-new" if row else "d-box"
         sheet.item("value", 98, y - 15, 164, 30, words, style=style)
         sheet.text(272, y, number(score), anchor="start", size=12.5)
-        sheet.text(4 + 150 * row, top + 152, f"{name}:", anchor="start", size=12.5)
-        right = 60 if not row else 86
-        sheet.text(4 + 150 * row + right, top + 152, f"BLEU {bleu}", anchor="start", style="d-bold")
+        left, right = (184, 86) if row else (4, 60)
+        sheet.text(left, top + 152, f"{name}:", anchor="start", size=12.5)
+        sheet.text(left + right, top + 152, f"BLEU {bleu}", anchor="start", style="d-bold")
+    sheet.text(124, top + 152, "smoothed", anchor="start", style="d-muted", size=11)
     return sheet
 
 
@@ -120,7 +121,7 @@ WAY = Drawing(
         "question mark. Then a search chooses among sentences: greedy decoding finds “où était le "
         "princes?”, with a log-probability of -2.66, and a beam of five “où était la princesse?”, "
         "with -2.56, which is likelier. Compared with a person’s “où était la princesse?” the "
-        "first gets a BLEU of 24 and the second 100."
+        "first gets a BLEU of 24, smoothed, and the second 100."
     ),
     draw=_way,
 )

@@ -378,24 +378,47 @@ def beam_tree(**options: Any) -> BeamTree:
         'son âge est encore en vie.'
     """
     given = {"sentences": [*SEARCHED], "people": [*SEARCHED.values()], "meanings": BEAM_MEANINGS}
-    return BeamTree(models()["Transformer"], **given | options)
+    tree = BeamTree(models()["Transformer"], **given | options)
+    if "box" not in options:
+        nodes = tree.trees[0]
+        tree.box = next(
+            at for at, node in enumerate(nodes) if node[1] == "▁vie" and nodes[node[0]][1] == "▁sa"
+        )
+    return tree
 
 
-def searches() -> None:
-    """Print BLEU of both searches for each model, and by how much the choice of sentences moves
-    their difference."""
-    found = recorded.results("resampled")
-    print(f"{'':25}greedy   beam of 5   difference   95% interval")
-    for row in found["rows"]:
-        penalty = f", penalty {row['length_penalty']}" if row["model"] == "transformer" else ""
-        both = f"{row['greedy']:6.1f}{row['beam']:12.1f}"
-        print(f"{NAMES[row['model']] + penalty:25}{both}{_moved(row)}")
-    print(f"{'Transformer − Bahdanau, greedy':43}{_moved(found['transformer_over_additive'][0])}")
+def searches(ahead: Sequence[float]) -> None:
+    """Draw what a beam gains for each model, with how far the choice of sentences moves it.
+
+    Args:
+        ahead: by how much the Transformer is ahead of Bahdanau's model, greedily, and the lowest
+            and the highest of its interval.
+    """
+    found = recorded.results("resampled")["rows"]
+    bars = [(row["difference"], *row["interval_95"]) for row in found] + [tuple(ahead)]
+    names = [f"{_searched(row)}\n{row['greedy']:.1f} → {row['beam']:.1f}" for row in found]
+    names.append("Transformer, not Bahdanau,\nboth greedy")
+    with plt.style.context("attnbook.style"):
+        _, ax = plt.subplots(figsize=(5.4, 2.3), layout="constrained")
+        for at, (gain, low, high) in enumerate(bars):
+            shade = BLUE if low > 0 else VERMILION
+            ax.plot((low, high), (at, at), color=shade, lw=6, solid_capstyle="butt", alpha=0.45)
+            ax.plot(gain, at, "o", color=shade)
+            said = f"{gain:+.1f}   ({low:+.1f} to {high:+.1f})".replace("-", "−")
+            x, side = (high + 0.3, "left") if at < len(found) else (low - 0.3, "right")
+            ax.text(x, at, said, ha=side, va="center", size=10)
+        ax.axvline(0, color=INK, lw=1)
+        ax.set_yticks(range(len(bars)), names, size=9.5)
+        ax.set(xlim=(-1, 13.6), ylim=(len(bars) - 0.5, -0.5))
+        ax.set_xlabel("BLEU gained (before rounding), with its 95% interval", size=10)
+        ax.set_title("Only one interval holds 0", size=11)
+        ax.tick_params(axis="y", length=0)
+        plt.show()
 
 
-def _moved(row: dict) -> str:
-    low, high = row["interval_95"]
-    return f"{row['difference']:+13.1f}   {low:+.1f} to {high:+.1f}"
+def _searched(row: dict) -> str:
+    penalty = f", penalty {row['length_penalty']}" if row["model"] == "transformer" else ""
+    return NAMES[row["model"]] + penalty
 
 
 def searched_sentences() -> None:
@@ -440,29 +463,29 @@ def six_scores() -> None:
     cut = [pieces(text) for text in found], [[pieces(one) for one in texts] for texts in references]
     plain = {"lowercase": True}
     ways = [
-        ("as on this page", found, references, plain, ""),
-        ("case kept", found, references, {}, "the model writes no capitals"),
-        ("no tokenizer", found, references, plain | {"tokenize": "none"}, "“chat.” is no “chat”"),
-        ("one reference only", found, firsts, plain, "fewer right answers"),
-        ("  and swapped with it", firsts, found, plain, "runs counted from the other side"),
-        ("pieces, not words", *cut, plain, "half a word is a hit"),
+        ("as here", found, references, plain, ""),
+        ("case kept", found, references, {}, "no capitals in it"),
+        ("no tokenizer", found, references, plain | {"tokenize": "none"}, "“chat.” ≠ “chat”"),
+        ("one reference", found, firsts, plain, "fewer right ones"),
+        ("  and swapped", firsts, found, plain, "roles exchanged"),
+        ("pieces", *cut, plain, "half words count"),
     ]
     signature = ""
     for name, ours, theirs, options, why in ways:
         scored = metrics.bleu(hypotheses=ours, references=theirs, **options)
-        print(f"{name:21} {scored.score:5.1f}   {why}".rstrip())
+        print(f"{name:13} {scored.score:.1f}  {why}".rstrip())
         signature = signature or scored.signature
     names = signature.split("|")
-    print("\nsignature", "|".join(names[:3]) + "|\n         ", "|".join(names[3:]))
+    print("signature", "|".join(names[:3]) + "|\n         ", "|".join(names[3:]))
 
 
 def pieces_scored() -> None:
     """Print a sentence and its reference, as text and as pieces, and what BLEU makes of each."""
     vocab = models()["Transformer"].target_vocab
     for show in (str, lambda text: " ".join(vocab.pieces(tasks.tokenize(text)))):
-        said, right = map(show, ("il n'a jamais vu ces hôtels.", "il n'a jamais vu ces hôtels-là."))
+        said, right = map(show, ("il a vu ces hôtels.", "il a vu ces hôtels-là."))
         score = metrics.bleu(hypotheses=[said], references=[right]).score
-        print(f"BLEU {score:.1f}  {said}\n           {right}")
+        print(f"{score:.1f}  {said}\n      {right}")
 
 
 def lengths() -> None:

@@ -1,6 +1,6 @@
 // A beam as a tree: what is kept at each step, and the sentence that is taken; the kit stands before it.
 
-const SIZES = { wide: 640, tall: 44, box: 28, gap: 6 }, LONG = 8; // a piece of so many letters is set smaller
+const SIZES = { wide: 640, tall: 40, box: 28, gap: 6 }, LONG = 8; // a piece of so many letters is set smaller
 const NARROW = { wide: 320, tall: 58, box: 40, gap: 2 }; // the probability under the piece
 
 // ---- What is computed.
@@ -40,41 +40,64 @@ function lineage(tree, node) {
 const textOf = (tree, { node, ended }) => ended ? tree[node][3]
   : `${lineage(tree, node).map((at) => tree[at][1]).join("").replaceAll("▁", " ").trim()} …`;
 
-function compute({ trees, forests, longest }, { sentence, width, penalty }) {
+function compute({ trees, forests, longest }, { sentence, width, penalty, box }) {
   const tree = trees[sentence], children = forests[sentence], ended = (path) => path.ended;
   const { rows, beam } = search(tree, children, longest, width, penalty);
   const best = (beam.some(ended) ? beam.filter(ended) : beam).map((path) => ({ node: path.node, text: textOf(tree, path),
     total: path.total, length: path.length, score: worth(path, penalty) }));
   best.sort((a, b) => b.score - a.score);
   return { rows: rows.map((row) => row.map(({ node }) => node)), found: best,
-    greedy: textOf(tree, search(tree, children, longest, 1, 0).beam[0]) };
+    greedy: textOf(tree, search(tree, children, longest, 1, 0).beam[0]), chain: chainOf(tree, rows, box) };
+}
+
+/** What leads to a node that a row keeps, and the probability of all up to there. */
+function chainOf(tree, rows, box) {
+  let total = 0;
+  if (!rows.some((row) => row.some(({ node }) => node === box))) return [];
+  return lineage(tree, box).map((node) => ({ node, so_far: Math.exp(total += tree[node][2]) }));
 }
 
 // ---- The page.
 
-const stage = `<p class="beam-person machine-say"></p><svg class="beam-picture" aria-hidden="true"></svg>
+const stage = `<svg class="beam-picture" tabindex="0" role="slider" aria-label="Box of the tree"></svg><p class="beam-chain"></p>
 <p class="machine-head"></p><ol class="beam-found machine-side"></ol>`;
 
 const controls = ({ sentences, widest, penalties }) => [
   slider("Width", "width", { min: 1, max: widest, text: (n) => n === 1 ? "1: greedy" : `${n} kept` }),
   slider("Length penalty", "penalty", { values: penalties, text: (v) => fixed(v, 1) }),
-  ...sentences.map((words, sentence) => button(words, () => ({ sentence }), (s) => s.sentence === sentence)),
+  ...sentences.map((words, sentence) => button(words, () => ({ sentence, box: 0 }), (s) => s.sentence === sentence)),
 ];
 
-const build = (machine) => machine.sized(machine.page.picture, () => machine.narrow !== isNarrow(machine.page.picture) && machine.update());
+function build(machine) {
+  const { page: { picture }, on, sized, take, now } = machine;
+  sized(picture, () => machine.narrow !== isNarrow(picture) && machine.update());
+  on(picture, "click", ({ target }) => target.dataset.node && take({ box: Number(target.dataset.node) }));
+  arrows(on, picture, (right, up) => ({ box: beside(now(), right, up) }), take);
+}
+
+/** The box next to the chosen one; the first when none is chosen. */
+function beside({ rows, box }, right, up) {
+  const step = rows.findIndex((row) => row.includes(box));
+  if (step < 0) return rows[0][0];
+  const row = rows[clamp(step - up, 0, rows.length - 1)];
+  return row[clamp(rows[step].indexOf(box) + right, 0, row.length - 1)];
+}
 
 const isNarrow = ({ clientWidth }) => clientWidth > 0 && clientWidth < 480;
 
 function show(now, machine) {
   const { page, data } = machine;
-  const { sentence, width, penalty, found: [best], greedy } = now, tree = data.trees[sentence];
+  const { sentence, width, penalty, found: [best], greedy, rows, box, chain } = now, tree = data.trees[sentence];
   const said = (text) => data.meanings[text] ? `“${text}” (“${data.meanings[text]}”)` : `“${text}”`;
   say(page.big, best.text);
   say(page.say, `${data.meanings[best.text] ? `In English: “${data.meanings[best.text]}”. ` : ""}${width === 1 ? "Only the likeliest piece is kept at each step."
-    : greedy === best.text ? "Greedy decoding writes the same." : `Greedy decoding writes ${said(greedy)}.`}`);
-  say(page.person, `A person wrote “${data.people[sentence]}”${data.people[sentence] === best.text ? ", too" : ""}.`);
+    : greedy === best.text ? "Greedy decoding writes the same." : `Greedy decoding writes ${said(greedy)}.`} A person wrote ${
+    data.people[sentence] === best.text ? "just this" : `“${data.people[sentence]}”`}.`);
   machine.narrow = isNarrow(page.picture);
   draw(page.picture, now, tree, machine.narrow ? width : data.widest, machine.narrow ? NARROW : SIZES);
+  const worked = worksOut(tree, chain), order = rows.flat();
+  say(page.chain, worked || "Press a box: all that leads to it is multiplied.");
+  put(page.picture, { "aria-valuemin": 0, "aria-valuemax": order.length, "aria-valuenow": order.indexOf(box) + 1, "aria-valuetext": worked || "none" });
   say(page.head, penalty ? `Finished: the sum of logarithms, divided by ((5 + pieces) / 6) to the power ${fixed(penalty, 1)}`
     : "Finished: the sum of the logarithms");
   fill(page.found, now.found, bar, (item, { text, total, length, score }) => {
@@ -84,8 +107,12 @@ function show(now, machine) {
   });
 }
 
+/** The product of a chain, in words. */
+const worksOut = (tree, chain) => chain.map(({ node }) => `${tree[node][3] ? "end" : tree[node][1]} ${fixed(Math.exp(tree[node][2]), 2)}`).join(" · ")
+  + (chain.length > 1 ? ` = ${significant(chain.at(-1).so_far)}` : "");
+
 /** A row for each step, the likeliest beginning first; lines lead from what is continued. */
-function draw(picture, { rows, found: [best] }, tree, columns, { wide, tall, box, gap }) {
+function draw(picture, { rows, box: chosen, found: [best] }, tree, columns, { wide, tall, box, gap }) {
   const column = wide / columns, where = new Map(), lines = [], boxes = [], under = box > SIZES.box;
   const way = new Set(lineage(tree, best.node)), alive = new Set(rows.flat().map((node) => tree[node][0]));
   rows.forEach((row, step) => row.forEach((node, at) => where.set(node, [(at + 0.5) * column, step * tall + box / 2 + 2])));
@@ -93,7 +120,7 @@ function draw(picture, { rows, found: [best] }, tree, columns, { wide, tall, box
     const [parent, piece, nats, ends] = tree[node], kind = way.has(node) ? "beam-way" : ends || alive.has(node) ? "beam-kept" : "beam-dropped";
     const from = where.get(parent), name = `beam-piece ${kind}${piece.length >= LONG - 2 * under ? " beam-long" : ""}`, share = fixed(Math.exp(nats), 2);
     if (from) lines[way.has(node) ? "push" : "unshift"](rule(`beam-line ${kind}`, from[0], from[1] + box / 2, x, y - box / 2));
-    boxes.push(rect(`beam-box ${kind}${ends ? " beam-end" : ""}`, x - column / 2 + gap, y - box / 2, column - 2 * gap, box, { rx: ends ? 14 : 5 }));
+    boxes.push(rect(`beam-box ${kind}${ends ? " beam-end" : ""}${node === chosen ? " beam-chosen" : ""}`, x - column / 2 + gap, y - box / 2, column - 2 * gap, box, { rx: ends ? 14 : 5, data_node: node }));
     boxes.push(...(under ? [text(name, x, y - 2, ends ? "end" : piece, { text_anchor: "middle" }), text(`beam-share ${kind}`, x, y + 14, share, { text_anchor: "middle" })]
       : [text(name, x - column / 2 + 13, y + 5, ends ? "end" : piece), text(`beam-share ${kind}`, x + column / 2 - 12, y + 5, share, { text_anchor: "end" })]));
   }
@@ -104,5 +131,6 @@ function draw(picture, { rows, found: [best] }, tree, columns, { wide, tall, box
 const tell = ({ found }) => ` ${found.length} ${found.length === 1 ? "sentence" : "sentences"} finished; the best has ${fixed(found[0].score, 2)}.`;
 
 export default machine({ name: "beam", label: "A beam as a tree", data: ["sentences", "people", "meanings", "trees", "widest", "longest", "penalties"],
-  settings: ["sentence", "width", "penalty"], prepare, stage, controls, build, compute, show, tell,
-  fits: { sentence: (v, s, { sentences }) => Number.isInteger(v) && v >= 0 && v < sentences.length } });
+  settings: ["sentence", "width", "penalty", "box"], prepare, stage, controls, build, compute, show, tell,
+  fits: { box: (v, s, { trees }) => Number.isInteger(v) && v >= 0 && v < Math.max(...trees.map(({ length }) => length)),
+    sentence: (v, s, { sentences }) => Number.isInteger(v) && v >= 0 && v < sentences.length } });

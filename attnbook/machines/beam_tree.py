@@ -50,9 +50,10 @@ class BeamTree(Machine):
         people: a person's translation of each.
         meanings: what a translation says in English, where it should be said.
         widest: the largest K.
-        sentence: which one is on show; a trait, as are the next two.
+        sentence: which one is on show; a trait, as are the next three.
         width: K.
         penalty: :math:`\alpha`, one of `PENALTIES`.
+        box: the node whose probability is multiplied out; 0, or one that is not kept, for none.
         title, caption: plain text above and below.
 
     Raises:
@@ -68,6 +69,7 @@ class BeamTree(Machine):
 
     _about = "The probabilities are a real model's, computed beforehand; the search runs here."
     _limits: ClassVar = {
+        "box": lambda self: (0, max(map(len, self.trees)) - 1),
         "sentence": lambda self: (0, len(self.sentences) - 1),
         "width": lambda self: (1, self.widest),
         "penalty": lambda self: PENALTIES,
@@ -85,6 +87,7 @@ class BeamTree(Machine):
     sentence = t.Int(0).tag(sync=True)
     width = t.Int().tag(sync=True)
     penalty = t.Float(0.6).tag(sync=True)
+    box = t.Int(0).tag(sync=True)
 
     def __init__(
         self,
@@ -128,6 +131,7 @@ class BeamTree(Machine):
                 for path in best
             ],
             "greedy": _text(tree, greedy),
+            "chain": _chain(tree, rows, self.box),
         }
 
     def figure(self) -> Figure:
@@ -196,11 +200,26 @@ def _text(tree: Sequence[Sequence], path: Path) -> str:
     return "".join(_pieces(tree, path.node)).replace("▁", " ").strip() + " …"
 
 
-def _pieces(tree: Sequence[Sequence], node: int) -> list[str]:
-    found = []
-    while node:
-        found.insert(0, tree[node][1])
+def _lineage(tree: Sequence[Sequence], node: int) -> list[int]:
+    found: list[int] = []
+    while node > 0:
+        found.insert(0, node)
         node = tree[node][0]
+    return found
+
+
+def _pieces(tree: Sequence[Sequence], node: int) -> list[str]:
+    return [tree[at][1] for at in _lineage(tree, node)]
+
+
+def _chain(tree: Sequence[Sequence], rows: Sequence[Sequence[Path]], node: int) -> list[dict]:
+    """What leads to a node that a row keeps, and the probability of all up to there."""
+    if not any(path.node == node for row in rows for path in row):
+        return []
+    found, total = [], 0.0
+    for at in _lineage(tree, node):
+        total += tree[at][2]
+        found.append({"node": at, "so_far": math.exp(total)})
     return found
 
 

@@ -13,7 +13,7 @@ from attnkit.viz import arrays as inputs
 from attnlab.tasks import Subwords
 from attnlab.tasks.subwords import START
 
-LONGEST = 24
+LONGEST = 32
 """Letters that are read, and signs between words."""
 
 

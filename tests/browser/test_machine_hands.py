@@ -5,6 +5,7 @@ import pytest
 from attnkit.viz import AttentionExplorer
 from booktools.widget_page import write_page
 from tests.attnbook.machines import test_backwards as backwards
+from tests.attnbook.machines import test_beam_tree as beam
 from tests.attnbook.machines import test_decode_race as race
 from tests.attnbook.machines import test_lamp_machine as lamps
 from tests.attnbook.machines import test_lie_machine as lie
@@ -232,3 +233,22 @@ def test_without_rescaling_the_page_tells_luck_from_an_error(show):
         root.get_by_role("button", name="Start again").click()
         assert snapshot(root)["seen"] == 0
         assert root.get_by_role("button", name="Next tile").is_visible()
+
+
+# ---- The beam.
+
+
+def test_a_box_of_the_beam_is_pressed_or_reached_by_arrows(show):
+    page, root, _ = show(beam.make(width=3))
+    chain, boxes = root.locator(".beam-chain"), root.locator(".beam-box")
+    assert "Press a box" in chain.inner_text()
+    boxes.nth(4).click()
+    assert snapshot(root)["box"] == snapshot(root)["rows"][1][1]
+    assert " · " in chain.inner_text()
+    picture = root.get_by_role("slider", name="Box of the tree")
+    assert picture.get_attribute("aria-valuetext") == chain.inner_text()
+    picture.focus()
+    for key, (step, place) in (("ArrowLeft", (1, 0)), ("ArrowDown", (2, 0)), ("ArrowUp", (1, 0))):
+        page.keyboard.press(key)
+        assert snapshot(root)["box"] == snapshot(root)["rows"][step][place]
+    assert root.locator(".beam-chosen").count() == 1

@@ -1,9 +1,16 @@
 """The figures of 10 draw the results files, and what the pages say of them holds."""
 
+import math
+from types import SimpleNamespace
+
+import nbformat
+import numpy as np
 import pytest
 
 from attnbook import translators
 from attnbook.figures import ch10
+from booktools import gates
+from experiments import resampled
 
 
 def test_each_dot_is_a_run_on_equal_terms(shown):
@@ -153,3 +160,40 @@ def test_the_cat_needs_three_beginnings_and_a_penalty():
     }
     cat = {setting for setting, text in found.items() if "chat" in text}
     assert cat == {(3, 0.6), (4, 0.6), (5, 0.6)}
+
+
+def test_the_machine_opens_on_a_likely_piece_that_stands_after_a_less_likely_one():
+    tree = ch10.beam_tree()
+    nodes, now = tree.trees[0], tree.compute()
+    chain, second = now["chain"], now["rows"][1]
+    assert [nodes[at["node"]][1] for at in chain] == ["▁sa", "▁vie"]
+    place = second.index(tree.box)
+    before = nodes[second[place - 1]]
+    assert (before[1], before[2] < nodes[tree.box][2]) == ("▁vieux", True)
+    assert math.exp(before[2] + nodes[before[0]][2]) > chain[-1]["so_far"]
+    assert ch10.beam_tree(width=1).compute()["chain"] == []
+
+
+def test_the_pages_bootstrap_is_that_of_the_experiment():
+    said = {
+        "Transformer": ["le chat noir dort bien .", "elle est ici .", "il ne va pas à la maison ."],
+        "Bahdanau": ["le chat noir dort .", "elle est là .", "il va à la maison demain ."],
+    }
+    right = [["le chat noir dort bien ."], ["elle est ici ."], ["il ne va pas à la maison ."]]
+    took = {}
+    fake = SimpleNamespace(test=lambda: ([], right), said=said.get, searches=took.update)
+    (path,) = gates.CHAPTERS.glob("10b_*.ipynb")
+    (cell,) = (c for c in nbformat.read(path, 4).cells if c.id == "searches")
+    exec(cell.source, {"ch10": fake})
+    draws = np.random.default_rng(0).multinomial(3, [1 / 3] * 3, size=10_000)
+    ours, theirs = (resampled.counts(said[name], right) for name in ("Transformer", "Bahdanau"))
+    want = resampled.difference(ours, theirs, draws)
+    assert took["ahead"] == pytest.approx([want["difference"], *want["interval_95"]], abs=0.006)
+
+
+def test_a_gain_whose_interval_holds_0_is_another_colour(shown):
+    ch10.searches(ahead=(11.2, 9.4, 13.1))
+    (ax,) = shown[0].axes
+    dots = [line for line in ax.lines if len(line.get_xdata()) == 1]
+    assert [dot.get_color() == ch10.VERMILION for dot in dots] == [False, False, True, False, False]
+    assert ax.texts[2].get_text() == "+0.7   (−0.4 to +1.7)"

@@ -1,5 +1,6 @@
 """A beam as a tree: the search is the library's, at every width and penalty."""
 
+import math
 from functools import cache
 
 import pytest
@@ -31,6 +32,7 @@ SETTINGS = [
     {"width": 1},
     {"sentence": 0, "width": 3, "penalty": 0.0},
     {"sentence": 0, "penalty": 1.4},
+    {"width": 3, "box": 9},
 ]
 
 
@@ -76,3 +78,20 @@ def test_a_person_must_have_translated_each():
         BeamTree("a model", sentences=SENTENCES, people=SENTENCES)
     with pytest.raises(TraitError, match="width: expected 1 to 4, got 5"):
         make().width = 5
+
+
+def test_a_box_is_multiplied_out_and_one_that_is_not_kept_is_not():
+    machine = make(width=3)
+    tree = machine.trees[machine.sentence]
+    for row in machine.compute()["rows"]:
+        products = []
+        for node in row:
+            machine.box = node
+            chain = machine.compute()["chain"]
+            assert chain[-1]["node"] == node
+            steps = [tree[one["node"]][2] for one in chain]
+            assert chain[-1]["so_far"] == pytest.approx(math.exp(sum(steps)))
+            products.append(chain[-1]["so_far"])
+        assert products == sorted(products, reverse=True)
+    machine.box = 0
+    assert machine.compute()["chain"] == []
