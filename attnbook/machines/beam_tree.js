@@ -1,6 +1,6 @@
 // A beam as a tree: what is kept at each step, and the sentence that is taken; the kit stands before it.
 
-const SIZES = { wide: 640, tall: 40, box: 28, gap: 6 }, LONG = 8; // a piece of so many letters is set smaller
+const SIZES = { wide: 640, tall: 36, box: 28, gap: 6 }, LONG = 8; // a piece of so many letters is set smaller
 const NARROW = { wide: 320, tall: 58, box: 40, gap: 2 }; // the probability under the piece
 
 // ---- What is computed.
