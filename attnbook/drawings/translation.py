@@ -106,7 +106,7 @@ def _way(narrow: bool) -> Sheet:
         style = "d-new" if row else "d-box"
         sheet.item("value", 98, y - 15, 164, 30, words, style=style)
         sheet.text(272, y, number(score), anchor="start", size=12.5)
-        left, right = (184, 86) if row else (4, 60)
+        left, right = (184, 86) if row else (4, 54)
         sheet.text(left, top + 152, f"{name}:", anchor="start", size=12.5)
         sheet.text(left + right, top + 152, f"BLEU {bleu}", anchor="start", style="d-bold")
     sheet.text(124, top + 152, "smoothed", anchor="start", style="d-muted", size=11)

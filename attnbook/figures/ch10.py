@@ -399,19 +399,19 @@ def searches(ahead: Sequence[float]) -> None:
     names = [f"{_searched(row)}\n{row['greedy']:.1f} → {row['beam']:.1f}" for row in found]
     names.append("Transformer, not Bahdanau,\nboth greedy")
     with plt.style.context("attnbook.style"):
-        _, ax = plt.subplots(figsize=(5.4, 2.3), layout="constrained")
+        _, ax = plt.subplots(figsize=(4.4, 2.08), layout="constrained")
         for at, (gain, low, high) in enumerate(bars):
             shade = BLUE if low > 0 else VERMILION
             ax.plot((low, high), (at, at), color=shade, lw=6, solid_capstyle="butt", alpha=0.45)
             ax.plot(gain, at, "o", color=shade)
             said = f"{gain:+.1f}   ({low:+.1f} to {high:+.1f})".replace("-", "−")
             x, side = (high + 0.3, "left") if at < len(found) else (low - 0.3, "right")
-            ax.text(x, at, said, ha=side, va="center", size=10)
+            ax.text(x, at, said, ha=side, va="center", size=9.5)
         ax.axvline(0, color=INK, lw=1)
-        ax.set_yticks(range(len(bars)), names, size=9.5)
+        ax.set_yticks(range(len(bars)), names, size=8.5)
         ax.set(xlim=(-1, 13.6), ylim=(len(bars) - 0.5, -0.5))
-        ax.set_xlabel("BLEU gained (before rounding), with its 95% interval", size=10)
-        ax.set_title("Only one interval holds 0", size=11)
+        ax.set_xlabel("BLEU gained, before rounding", size=9.5)
+        ax.set_title("Only one 95% interval holds 0", size=11)
         ax.tick_params(axis="y", length=0)
         plt.show()
 
