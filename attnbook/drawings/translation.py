@@ -109,7 +109,7 @@ def _way(narrow: bool) -> Sheet:
         left, right = (184, 86) if row else (4, 54)
         sheet.text(left, top + 152, f"{name}:", anchor="start", size=12.5)
         sheet.text(left + right, top + 152, f"BLEU {bleu}", anchor="start", style="d-bold")
-    sheet.text(124, top + 152, "smoothed", anchor="start", style="d-muted", size=11)
+    sheet.text(122, top + 152, "smoothed", anchor="start", style="d-muted", size=11.5)
     return sheet
 
 
