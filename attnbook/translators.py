@@ -117,7 +117,15 @@ BY_RULE = (
 )
 """The first sentence of every tenth part of the test, in alphabetical order."""
 TWO = "I have no children. He is a jealous man."
-"""Two sentences that both attentive models translate well, one by one."""
+"""Two sentences of which both attentive models keep the meaning, one by one."""
+CHANGED = (
+    "I have a cat.",
+    "I have no cats.",
+    "The cat eats the dog.",
+    "The dog eats the cat.",
+    "My old cat is still alive.",
+)
+"""What the page asks to try: common words, in which one thing is changed; chosen by hand."""
 NOTES = (
     (BY_RULE[2], 1, 1, 1, "“vie”, life, looks at “old”: the right place, the wrong word."),
     (BY_RULE[2], 2, 2, 2, "“est” looks at “cat” most, and no cat is written."),
@@ -169,6 +177,21 @@ MEANINGS = {
     "j' ai eu un homme d' un homme .": "I had a man of a man",
     "je n' ai pas d' enfants .": "I have no children",
     "qu' as-tu fait ?": "what have you done?",
+    "j' ai un chat .": "I have a cat",
+    "je n' ai pas de voiture .": "I have no car",
+    "je n' ai pas des chats .": "I have no cats (with a slip: “des” for “de”)",
+    "je n' ai pas de moi .": "I have no me",
+    "je n' ai pas de chats .": "I have no cats",
+    "le chat est dans la maison .": "the cat is in the house",
+    "le chat mange le chien .": "the cat eats the dog",
+    "le chien est le chien de la porte .": "the dog is the dog of the door",
+    "le chien est à la maison .": "the dog is at home",
+    "le chien mange-t-elle le chat .": "the dog does she eat the cat (no sentence)",
+    "le chien mange le chat .": "the dog eats the cat",
+    "ma femme est encore en colère .": "my wife is still angry",
+    "mon vieux chat est encore en vie .": "my old cat is still alive",
+    "le monde est levé de la main .": "the world is raised from the hand",
+    "mon âge est encore en vie .": "my age is still alive",
     "qu' avez-vous fait ?": "what have you done?",
 }
 """What the three models write for these sentences, back in English, by one of the authors."""
@@ -199,7 +222,8 @@ def three_columns(**options: Any) -> ThreeColumns:
                 "a GRU; each step looks back once",
                 "three layers; each step looks back twelve times",
             ),
-            "sentences": (*BY_RULE, TWO),
+            "sentences": (*BY_RULE, TWO, *CHANGED),
+            "listed": len(BY_RULE) + 1,
             "notes": NOTES,
             "meanings": MEANINGS,
             "text": BY_RULE[2],

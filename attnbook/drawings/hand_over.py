@@ -18,7 +18,7 @@ WEIGHTS = {
 }
 """What they look at as they write the noun; of the Transformer the mean of all its looks."""
 SAYS = {
-    "One vector": ("both ends of the reading", "become its first state"),
+    "One vector": ("it reads both ways; the two last", "states start the decoder"),
     "Bahdanau": ("one look at all states,", "a new one at each step"),
     "Transformer": ("twelve looks at each step,", "four in each of three layers"),
 }
@@ -53,10 +53,21 @@ def _panel(sheet: Sheet, x: float, y: float, name: str) -> None:
             sheet.line(ends, "state", style="d-thick")
         sheet.arrow([(first, turn), (first, top + 4)], "state", style="d-thick")
         sheet.text(first + 14, turn - 16, "256 numbers, once", anchor="start", size=12.5)
+        for place, anchor, way in (
+            (READ[0] + 8, "start", "← backwards"),
+            (READ[-1] - 8, "end", "forwards →"),
+        ):
+            sheet.text(x + place, y + ENCODER - 18, way, anchor=anchor, style="d-muted", size=12)
         return
-    means = "12 means" if layered else "mean c"
-    sheet.item("value", last - 36, y + MEAN, 72, 22, means, size=12.5)
-    sheet.arrow([(last, y + MEAN - 1), (last, top + 2)], "value")
+    means = "3 × 4 means" if layered else "mean c"
+    sheet.item("value", last - 36, y + MEAN, 72, 22, means, size=12)
+    if layered:  # four means for the state of each layer
+        side = last + 28
+        for layer in (0, 18, 36):
+            level = y + DECODER + layer + 4
+            sheet.arrow([(side, y + MEAN - 1), (side, level), (last + 14, level)], "value")
+    else:
+        sheet.arrow([(last, y + MEAN - 1), (last, top + 2)], "value")
     _looks(sheet, x, y, last, WEIGHTS[name])
 
 
@@ -76,14 +87,14 @@ def _looks(sheet: Sheet, x: float, y: float, last: float, weights: tuple[float, 
 def _states(
     sheet: Sheet, x: float, y: float, places: tuple[int, ...], layered: bool, masked: bool = False
 ) -> None:
-    """A state for each word in a chain, or three layers of them in which words read words."""
+    """A state for each word in a chain, or three layers of them in which words read words: what
+    is drawn is what one word reads, the last that is written or the one most looked at."""
     rows = (y, y + 18, y + 36) if layered else (y,)
     wide, tall = (24 if masked else BOX), (8 if layered else TALL)
+    one = places[-1] if masked else places[3]
     for upper in rows[:-1]:
-        for one, here in enumerate(places):
-            for there in places[: one + 1] if masked else places:
-                ends = [(x + here, upper + tall), (x + there, upper + 18)]
-                sheet.line(ends, "state", style="d-thin d-muted")
+        for there in places:
+            sheet.line([(x + one, upper + tall), (x + there, upper + 18)], "state", style="d-thin")
     for row in rows:
         for left, right in () if layered else itertools.pairwise(places):
             start, end = (x + left + wide / 2, row + tall / 2), (x + right - wide / 2 - 1, row + 12)
@@ -114,14 +125,15 @@ DRAWING = Drawing(
     name="hand-over",
     title="One sentence handed over in three ways, at the step that writes the noun.",
     description=(
-        "Three translators have read “i have no children .” and are about to write a French noun. "
-        "The first has a state after each word; the two ends of its reading, 256 numbers, become "
-        "the decoder's first state, once, and five words later it writes “je n' ai pas de "
-        "voiture”, a car. Bahdanau's makes a mean of all five states at each step, now with "
-        "weights of 0.00, 0.00, 0.07, 0.89 and 0.04, the largest on children, and writes “je n' ai "
-        "pas des enfants”. In the Transformer every word reads every word in three layers; each of "
-        "three decoder layers takes four such means, whose weights are 0.02, 0.01, 0.00, 0.92 and "
-        "0.05 on average, and it writes “je n' ai pas d' enfants”."
+        "Three translators have read “i have no children .” and are about to write a French noun."
+        " The first reads both ways and has a state after each word; its two last states become "
+        "256 numbers, the decoder's first state, once, and five words later it writes “je n' ai "
+        "pas de voiture”, a car. Bahdanau's makes a mean of all five states at each step, now "
+        "with weights of 0.00, 0.00, 0.07, 0.89 and 0.04, the largest on children, and writes “je"
+        " n' ai pas des enfants”. In the Transformer every word reads every word in three layers,"
+        " drawn for one word; into each of three decoder layers go four such means, whose weights"
+        " are 0.02, 0.01, 0.00, 0.92 and 0.05 on average, and it writes “je n' ai pas d' "
+        "enfants”."
     ),
     draw=draw,
     two_layouts=True,

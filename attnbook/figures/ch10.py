@@ -122,7 +122,7 @@ def captions() -> None:
             ylabel="BLEU, beam of 5",
             ylim=(0, 50),
         )
-        ax.set_title("On long captions one vector loses most, after 30 epochs", size=11)
+        ax.set_title("On long captions one vector loses most, after 30 or 34 epochs", size=11)
         ax.legend(loc="lower center", ncols=3, fontsize=9)
         ax.grid(visible=True)
         plt.show()
@@ -229,6 +229,27 @@ def control() -> None:
         ax.tick_params(axis="y", length=0)
         ax.invert_yaxis()
         plt.show()
+
+
+def where() -> Table:
+    """Which model the page shows where, how long it was trained, and its BLEU."""
+    _, references = test()
+
+    def score(name: str) -> str:
+        found = metrics.bleu(hypotheses=said(name), references=references, lowercase=True)
+        return f"{found.score:.1f}"
+
+    longer = rows()["fixed"]
+    places = {
+        "One vector": "the machine, the judged hundred",
+        "Bahdanau": "the machine, the bars, the judged hundred",
+        "Transformer": "the machine, the judged hundred, the five worst",
+    }
+    lines = [(name, place, str(EPOCHS[name]), score(name)) for name, place in places.items()]
+    again = ("One vector, trained longer", "the bars", str(longer["epochs"]),
+             f"{longer['eight_bits']['bleu']:.1f}")  # fmt: skip
+    return Table(["model", "where on this page", "epochs", "BLEU, greedy"],
+                 [lines[0], again, *lines[1:]])  # fmt: skip
 
 
 GRADES = {"meaning": "Is the meaning kept?", "french": "Is the French right?"}

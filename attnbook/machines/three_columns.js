@@ -2,6 +2,7 @@
 
 const SPOKEN = 700; // ms without typing until what was written is spoken
 const LONGEST = 24, ROW = 19, NAMES = 84, HEAD = 58, WIDE = 250; // tokens that are read; units of a picture
+const SLANTED = 15, UPRIGHT = 12; // units that a column needs for its name
 const ATTENTION = 1; // the column whose choice can be taken away
 
 function compute({ sentences, runs }, { text, even }) {
@@ -38,14 +39,16 @@ function textField() {
     show: (s) => { if (input.value !== s.text) input.value = s.text; }, read: () => input.value });
 }
 
-const controls = ({ sentences }) => [textField(), toggle("Bahdanau’s must look everywhere alike", "even"),
-  ...sentences.map((text) => button(text, () => ({ text }), (s) => s.text === text))];
+const controls = ({ sentences, listed }) => [textField(), toggle("Bahdanau’s must look everywhere alike", "even"),
+  ...sentences.slice(0, listed).map((text) => button(text, () => ({ text }), (s) => s.text === text))];
 
 function build(machine) {
   const { page, data: { names, abouts, files, sizes }, on, update, close } = machine;
   page.all.append(...names.map((name, at) => make("section", {}, make("p", { className: "machine-head", textContent: name }),
     make("p", { className: "columns-about", textContent: abouts[at] }),
-    make("p", { className: "columns-written", lang: "fr" }), make("p", { className: "columns-meaning" }), svg("svg", { class: "columns-picture", aria_hidden: "true" }), make("p", { className: "columns-note" }))));
+    make("p", { className: "columns-written", lang: "fr" }), make("p", { className: "columns-meaning" }), svg("svg", { class: "columns-picture", ...(at ? { role: "img", tabindex: "0", aria_label: `Where ${name} looked: the arrow keys go from cell to cell` } : { aria_hidden: "true" }) }),
+    make("p", { className: "columns-read" }), make("p", { className: "columns-note" }))));
+  [...page.all.children].slice(1).forEach((section, at) => readable(machine, section, at + 1));
   const book = bookScript(), engines = machine.engines = [];
   page.fetch.hidden = !files.length || !book;
   page.load.textContent = `Load the three models, ${(sizes.reduce((a, b) => a + b, 0) / 1e6).toFixed(1)} MB`;
@@ -66,6 +69,39 @@ function build(machine) {
     });
   });
   machine.close = () => { machine.stop?.(); close(); };
+}
+
+/** The numbers of a map, by pointer and by keys. */
+function readable(machine, section, at) {
+  const picture = section.querySelector(".columns-picture"), { on } = machine;
+  const read = (place) => { machine.reading = place && { at, ...place }; showRead(machine, section, at); };
+  const point = ({ target }) => {
+    const place = [...picture.querySelectorAll(".columns-cell")].indexOf(target), wide = machine.columns[at]?.source.length;
+    if (place >= 0) read({ i: Math.floor(place / wide), j: place % wide });
+  };
+  on(picture, "pointermove", point);
+  on(picture, "pointerdown", point);
+  on(picture, "pointerleave", ({ pointerType }) => pointerType === "mouse" && read(null));
+  arrows(on, picture, (right, up) => [right, up], ([right, up]) => {
+    const one = machine.columns[at], from = placeOf(machine, at) ?? { i: up > 0 ? 1 : -1, j: 0 };
+    if (!one?.weights.length) return;
+    read({ i: clamp(from.i - up, 0, one.target.length - 1), j: clamp(from.j + right, 0, one.source.length - 1) });
+    machine.page.live.textContent = section.querySelector(".columns-read").textContent;
+  });
+}
+
+/** The cell that is read: the reader's, or the one with a ring. */
+function placeOf({ reading, rings }, at) {
+  const [i, j] = rings[at] ?? [];
+  return reading?.at === at ? reading : i === undefined ? null : { i, j };
+}
+
+/** Below a map the two words of a cell and its number. */
+function showRead(machine, section, at) {
+  const one = machine.columns[at], place = placeOf(machine, at), own = machine.reading?.at === at, line = section.querySelector(".columns-read");
+  const { i, j } = place ?? {}, share = one?.weights[i]?.[j];
+  say(line, !at || !one?.weights.length ? "" : share === undefined ? "Point at a cell for its number." : `${one.target[i]} → ${one.source[j]}: ${share.toFixed(2)}`);
+  [...section.querySelectorAll(".columns-cell")].forEach((cell, k) => cell.classList.toggle("columns-here", own && k === i * one.source.length + j));
 }
 
 /** A model whose scores are all alike: v is 0. */
@@ -114,16 +150,17 @@ function shownOf(now, machine) {
   return (machine.found ?? []).map((one) => ({ ...one, old: one.of !== wanted }));
 }
 
-const spoken = (columns, { names }) => columns.map((one, at) => `${names[at]}: ${detokenize(one.target) || "nothing"}.`).join(" ");
+const spoken = (columns, { names }) => columns.map((one, at) => `${names[at]}: ${(detokenize(one.target) || "nothing").replace(/[^.!?…]$/, "$&.")}`).join(" ");
 
 function show(now, machine) {
-  const { page, data } = machine, columns = shownOf(now, machine), own = !now.columns.length, asks = own && !machine.engines.length;
+  const { page, data } = machine, columns = shownOf(now, machine), own = !now.columns.length, empty = !now.text.trim(), asks = empty || (own && !machine.engines.length);
   const shades = heat(page.root);
-  say(page.say, asks ? page.fetch.hidden ? "A page of the built book reads sentences of your own." : "Load the models, and they read sentences of your own."
+  say(page.say, empty ? "Type a sentence in English." : asks ? page.fetch.hidden ? "A page of the built book reads sentences of your own." : "Load the models, and they read sentences of your own."
     : now.even ? "Bahdanau’s model still has its attention, but each word must get the same weight."
       : own ? "Your sentence, in three answers; nobody has put them back into English." : "Three answers; below each, what its French says.");
+  Object.assign(machine, { columns: asks ? [] : columns, reading: null, rings: [] });
   [...page.all.children].forEach((section, at) => {
-    const [,, written, meaning, picture, note] = section.children, one = asks ? undefined : columns[at];
+    const [,, written, meaning, picture,, note] = section.children, one = asks ? undefined : columns[at];
     const [,, i, j, seen] = own || (now.even && at === ATTENTION) ? [] : data.notes.find(([text, column]) => text === now.text && column === at) ?? [];
     section.classList.toggle("columns-old", Boolean(one?.old));
     say(written, one ? detokenize(one.target) || "(nothing)" : "…");
@@ -132,24 +169,27 @@ function show(now, machine) {
     else if (at) drawMap(picture, one, shades, [i, j]);
     else drawVector(picture, one);
     say(note, seen ?? "");
+    machine.rings[at] = [i, j];
+    showRead(machine, section, at);
   });
   [...page.legend.querySelectorAll("i")].forEach((node, at, all) => { node.style.background = shades(at / (all.length - 1)).background; });
 }
 
-const short = (word) => (word.length > 11 ? `${word.slice(0, 10)}…` : word);
+const short = (word, most = 11) => (word.length > most ? `${word.slice(0, most - 1)}…` : word);
 
 /** The English above the columns of a picture, the French beside its rows, from row `first` on. */
 function drawWords(source, target, first = 0) {
-  const pitch = Math.min(26, (WIDE - NAMES - 14) / Math.max(1, source.length)), x = (j) => NAMES + pitch * (j + 0.5);
-  return { pitch, x, names: [
-    ...source.map((word, j) => text("", 0, 0, short(word), { transform: `translate(${(x(j) + 4).toFixed(1)} ${HEAD - 5}) rotate(-52)` })),
+  const room = (WIDE - NAMES - 14) / Math.max(1, source.length), pitch = clamp(room, UPRIGHT, 26), x = (j) => NAMES + pitch * (j + 0.5);
+  const slanted = room >= SLANTED, turn = slanted ? -52 : -90; // names of many words stand upright, in a wider picture
+  return { pitch, x, wide: Math.max(WIDE, NAMES + pitch * source.length + 14), names: [
+    ...source.map((word, j) => text("", 0, 0, short(word, slanted ? 11 : 8), { transform: `translate(${(x(j) + 4).toFixed(1)} ${HEAD - 5}) rotate(${turn})` })),
     ...target.map((word, i) => text("", NAMES - 6, HEAD + ROW * (i + first) + 14, short(word), { text_anchor: "end" }))] };
 }
 
 /** A row for each word that was written: where it looked, on average over the heads; a ring is where to look. */
 function drawMap(picture, { source, target, weights }, shades, [row, place]) {
-  const { pitch, x, names } = drawWords(source, target), cell = (i, j) => [x(j) - pitch / 2, HEAD + ROW * i];
-  put(picture, { viewBox: `0 0 ${WIDE} ${HEAD + ROW * target.length + 2}` });
+  const { pitch, x, wide, names } = drawWords(source, target), cell = (i, j) => [x(j) - pitch / 2, HEAD + ROW * i];
+  put(picture, { viewBox: `0 0 ${wide} ${HEAD + ROW * target.length + 2}` });
   picture.replaceChildren(...names, ...weights.flatMap((shares, i) => shares.map((share, j) => {
     const [left, top] = cell(i, j);
     return rect("columns-cell", left + 0.5, top + 0.5, pitch - 1, ROW - 1, { fill: shades(share).background });
@@ -161,9 +201,9 @@ function drawMap(picture, { source, target, weights }, shades, [row, place]) {
 
 /** All the English into one vector, a bar for each of its numbers, and all the French out of it. */
 function drawVector(picture, { source, target, vector }) {
-  const { pitch, names } = drawWords(source, target, 1), wide = pitch * source.length, bar = wide / Math.max(1, vector.length);
+  const { pitch, wide: all, names } = drawWords(source, target, 1), wide = pitch * source.length, bar = wide / Math.max(1, vector.length);
   const middle = HEAD + ROW / 2, end = HEAD + ROW * (target.length + 0.5);
-  put(picture, { viewBox: `0 0 ${WIDE} ${HEAD + ROW * (target.length + 1) + 2}` });
+  put(picture, { viewBox: `0 0 ${all} ${HEAD + ROW * (target.length + 1) + 2}` });
   picture.replaceChildren(...names);
   if (!vector.length) return;
   picture.append(rect("columns-one", NAMES, HEAD, wide, ROW),
@@ -175,5 +215,5 @@ function drawVector(picture, { source, target, vector }) {
 
 const words = (now, data) => (now.columns.length ? spoken(now.columns, data) : `Your sentence: ${now.text}`);
 
-export default machine({ name: "columns", label: "Three translators", data: ["sentences", "runs", "names", "abouts", "meanings", "notes", "files", "sizes"],
-  settings: ["text", "even"], stage, controls, build, compute, show, words });
+export default machine({ name: "columns", label: "Three translators", data: ["sentences", "listed", "runs", "names", "abouts", "meanings", "notes", "files", "sizes"],
+  settings: ["text", "even"], lead: false, stage, controls, build, compute, show, words });

@@ -31,13 +31,15 @@ class ThreeColumns(Machine):
     models when the reader asks for it, and then translates at every key stroke. A switch takes the
     choice of where to look away from Bahdanau's model: with its v at 0 all scores are alike, and so
     are the weights. Maps have a row for each word that was written; a Transformer's is the mean
-    over all layers and heads.
+    over all layers and heads. A pointer on a cell, or the arrow keys, read its number.
 
     Args:
         translators: by the names of the columns: a GRU with a `FixedVectorDecoder`, one with
             Bahdanau's, and a `Transformer`.
         abouts: what stands below each name.
         sentences: in English, translated beforehand; the first is on show.
+        listed: how many of them have a button, from the first on; left out, all. The others are
+            for links.
         meanings: in English, what a column may write, by its words with spaces between them; each
             stands below what it says.
         notes: what to see in the maps of some sentences: each a sentence, its column, a row and a
@@ -67,6 +69,7 @@ class ThreeColumns(Machine):
     names = t.List(t.Unicode()).tag(sync=True)
     abouts = t.List(t.Unicode()).tag(sync=True)
     sentences = t.List(t.Unicode()).tag(sync=True)
+    listed = t.Int().tag(sync=True)
     # of each sentence: its words, what the three write, and the second without a choice
     runs = t.List().tag(sync=True)
     meanings = t.Dict(value_trait=t.Unicode(), key_trait=t.Unicode()).tag(sync=True)
@@ -82,6 +85,7 @@ class ThreeColumns(Machine):
         *,
         abouts: Sequence[str],
         sentences: Sequence[str],
+        listed: int | None = None,
         meanings: Mapping[str, str] | None = None,
         notes: Sequence[tuple[str, int, int, int, str]] = (),
         files: Sequence[str] = (),
@@ -99,6 +103,7 @@ class ThreeColumns(Machine):
             names=list(translators),
             abouts=inputs.strings("abouts", abouts, 3),
             sentences=sentences,
+            listed=len(sentences) if listed is None else listed,
             runs=[_run(*found, sentence) for sentence in sentences],
             meanings=dict(meanings or {}),
             notes=[list(note) for note in notes],

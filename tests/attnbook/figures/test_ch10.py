@@ -35,6 +35,12 @@ def test_what_the_page_says_of_equal_terms_holds():
     rates = {row["rate"] for row in ch10.recorded.results("equal_updates")["rows"]}
     assert last["fixed"]["rate"] == last["additive"]["rate"] == max(rates)
     assert last["transformer"]["rate"] == min(rates)
+    slow = {
+        row["model"]: row["bleu"]["median"]
+        for row in ch10.recorded.results("equal_updates")["rows"]
+        if (row["steps"], row["rate"]) == (976, min(rates))
+    }
+    assert slow["transformer"] > slow["additive"] > slow["fixed"]
     assert all(row["bleu"]["median"] < 4 for (_, steps), row in best.items() if steps == 244)
 
 
@@ -44,6 +50,9 @@ def test_the_control_is_drawn_of_models_as_rounded_as_those_of_the_page(shown):
     lost, without, choice = bars
     assert bars == list(ch10.control_scores().values())
     assert 1.5 * lost < without < 0.6 * choice
+    assert choice - without == pytest.approx(17.1, abs=0.1)  # what the question on the page asks
+    assert choice - lost == pytest.approx(28, abs=0.1)
+    assert without - lost == pytest.approx(10.9, abs=0.1)
     rows = ch10.rows()
     assert rows["fixed"]["epochs"] == rows["additive"]["epochs"] == ch10.EPOCHS["Bahdanau"]
     assert rows["transformer"]["epochs"] == ch10.EPOCHS["Transformer"]
@@ -95,6 +104,30 @@ def test_what_the_page_says_of_its_maps_and_of_two_sentences():
     )
     source, *columns, _ = runs[5]
     assert {" ".join(one["target"]) for one in columns} == {"je ne suis pas encore prêt ."}
+
+
+def test_what_changes_when_one_thing_is_changed():
+    machine = translators.three_columns()
+    assert machine.listed == len(translators.BY_RULE) + 1
+    assert machine.sentences[machine.listed :] == list(translators.CHANGED)
+    said = {
+        text: [translators.MEANINGS[" ".join(one["target"])] for one in columns[:3]]
+        for text, (_, *columns) in zip(machine.sentences, machine.runs, strict=True)
+    }
+    a_cat, no_cats, one_way, other_way, my_cat = (said[text] for text in translators.CHANGED)
+    assert a_cat == ["I have a cat"] * 3
+    assert no_cats[0] == "I have no car"
+    assert all(text.startswith("I have no cats") for text in no_cats[1:])
+    assert one_way[0] == "the cat is in the house"
+    assert one_way[1:] == ["the cat eats the dog"] * 2
+    assert other_way[::2] == ["the dog is at home", "the dog eats the cat"]
+    assert my_cat[:2] == ["my wife is still angry", "my old cat is still alive"]
+
+
+def test_the_models_of_the_page_are_listed_once_with_their_scores():
+    lines = ch10.where().rows
+    assert [row[-1][0] for row in lines] == ["18.1", "20.4", "37.5", "48.7"]
+    assert [row[-2][0] for row in lines] == ["11", "14", "14", "27"]
 
 
 def test_the_question_shows_what_the_three_wrote():
