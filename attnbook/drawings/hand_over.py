@@ -59,7 +59,7 @@ def _panel(sheet: Sheet, x: float, y: float, name: str) -> None:
         ):
             sheet.text(x + place, y + ENCODER - 18, way, anchor=anchor, style="d-muted", size=12)
         return
-    means = "3 × 4 means" if layered else "mean c"
+    means = "4 means" if layered else "mean c"
     sheet.item("value", last - 36, y + MEAN, 72, 22, means, size=12)
     if layered:  # four means for the state of each layer
         side = last + 28

@@ -32,7 +32,7 @@ def make(**settings) -> ThreeColumns:
     )
 
 
-SETTINGS = [{"even": True}, {"text": SENTENCES[1]}, {"text": "of my own", "even": True}]
+SETTINGS = [{"even": True}, {"text": "of my own", "even": True}, {"text": SENTENCES[1]}]
 
 
 @pytest.mark.parametrize("text", SENTENCES)
