@@ -121,8 +121,8 @@ def measure(setting: dict, *, device: torch.device) -> dict:
     optimizer = torch.optim.AdamW(model.parameters(), lr=rate, fused=True)
     curve = []
     for update in range(setting["steps"] + 1):
-        if _is_scored(update) or update == setting["steps"]:
-            curve.append({"update": update, **_score(model, *held_out)})
+        if is_scored(update) or update == setting["steps"]:
+            curve.append({"update": update, **score(model, *held_out)})
         symbols, answers = (part.to(device) for part in batch(BATCH, generator))
         logits, weights = model.train()(symbols)
         loss = F.cross_entropy(logits, answers)
@@ -134,14 +134,14 @@ def measure(setting: dict, *, device: torch.device) -> dict:
     return {"parameters": parameters(model), "curve": curve}
 
 
-def _is_scored(update: int) -> bool:
+def is_scored(update: int) -> bool:
     """Every tenth update of the first budget, then every 40th, then every 160th."""
     return update % next((step for step, end in zip((10, 40), BUDGETS, strict=False)
                           if update <= end), 160) == 0  # fmt: skip
 
 
 @torch.no_grad()
-def _score(model: Model, symbols: Tensor, answers: Tensor) -> dict[str, float]:
+def score(model: Model, symbols: Tensor, answers: Tensor) -> dict[str, float]:
     logits, weights = model.eval()(symbols)
     keys = collapse.entropy(weights).exp().mean()
     return {

@@ -8,6 +8,7 @@ import torch
 import attnlab
 from attnbook import recorded
 from attnbook.figures.colours import BLUE, GREEN, GREY, ORANGE, PINK, VERMILION
+from attnkit.viz import palette
 from attnlab.metrics import collapse
 
 SENTENCE = "The animal didn't cross the street because it was too tired."
@@ -19,6 +20,12 @@ WAYS = {
     "attention alone": ((False, False), COLOURS[1], (1.8, 0.06)),
 }
 """Whether residual connections and feed-forward layers are there; colour; place of the label."""
+
+RESTING = (4, 2)
+"""Layer and head of the figure: what its sinks supply is about the mean of all heads at rest."""
+
+BEFORE = (0, 2)
+"""A head whose rows are one-hot, and healthy."""
 
 
 def _trained() -> list[tuple[str, dict]]:
@@ -33,19 +40,22 @@ def _trained() -> list[tuple[str, dict]]:
 
 
 def collapse_curves() -> None:
-    """Draw effective keys and right answers over the updates, medians of the seeds."""
+    """Draw effective keys and right answers over the updates: each seed thin, the medians thick."""
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.4), layout="constrained")
+        figure, axes = plt.subplots(1, 2, figsize=(6.0, 3.6), layout="constrained")
         for (name, row), colour in zip(_trained(), COLOURS, strict=True):
             updates = [point["update"] for point in row["curves"][0]][1:]
+            style = {"color": colour, "linestyle": "--" if name == "low rate" else "-"}
             for ax, what in zip(axes, ("keys", "accuracy"), strict=True):
                 seeds = [[point[what] for point in curve][1:] for curve in row["curves"]]
-                style = {"linestyle": "--" if name == "low rate" else "-"}
-                ax.plot(updates, torch.tensor(seeds).median(0).values, color=colour,
+                for seed in seeds:
+                    ax.plot(updates, seed, linewidth=0.7, alpha=0.45, **style)
+                ax.plot(updates, torch.tensor(seeds).median(0).values,
                         label=name if ax is axes[0] else None, **style)  # fmt: skip
         for ax in axes:
             ax.set(xlabel="update", xscale="log")
             ax.set_xticks([10, 40, 160, 640, 2560], ["10", "40", "160", "640", "2,560"])
+            ax.tick_params(labelsize=9)
             ax.minorticks_off()
         axes[0].set_ylim(0.8, 9.2)
         axes[0].set_title("effective keys, of 9", fontsize=10)
@@ -53,7 +63,8 @@ def collapse_curves() -> None:
         axes[1].set_title("right answers", fontsize=10)
         figure.legend(loc="outside lower center", ncols=3, fontsize=10)
         figure.suptitle(
-            "At too high a rate rows that close learn late; rows kept open learn at once"
+            "At too high a rate rows that close learn late;\nrows kept open learn at once",
+            fontsize=11,
         )
         plt.show()
 
@@ -73,6 +84,20 @@ def collapse_table() -> None:
     print("effective keys a row, at the last of these updates:")
     for name, row in _trained():
         print(f"  {name:16}{row['at'][-1]['keys']['median']:20.1f}")
+
+
+def closed_table() -> None:
+    """Print what becomes of runs whose rows are closed at the start, at the low rate."""
+    found = recorded.results("started_closed")
+    print(recorded.origin(found).replace(" (", "\n(", 1))
+    print(f"rate {found['rate']}, queries and keys larger from the start;")
+    print("right answers, and effective keys: median of three seeds (smallest to largest)")
+    for row in found["rows"]:
+        starts = sorted(curve[0]["keys"] for curve in row["curves"])
+        print(f"× {row['factor']}, {starts[1]:.1f} effective keys before the first update")
+        for at in row["at"]:
+            right, keys = (f"{recorded.interval(at[what]):.2f}" for what in ("accuracy", "keys"))
+            print(f"  {at['steps']:5,} updates  {right:>20}{keys:>20}")
 
 
 @cache
@@ -115,6 +140,42 @@ def rank_table() -> None:
     print(f"attention alone, other sentences: 0.000 in {alike} of {len(others)}")
 
 
+@cache
+@torch.no_grad()
+def at_rest() -> tuple[torch.Tensor, torch.Tensor, list[str]]:
+    """The weights of the head `RESTING` in each word's row, and the shares of what that word
+    receives, |w v|, by key; both (words, L), with the tokens."""
+    number, head = RESTING
+    reader = attnlab.pretrained.load("all-MiniLM-L6-v2")
+    reading = reader.read(SENTENCE)
+    attention = reader.model.encoder.layers[number].attention
+    value = attention.in_proj(reading.states[number]).chunk(3, -1)[2]  # (L, E)
+    lengths = value.unflatten(-1, (attention.num_heads, -1))[:, head].norm(dim=-1)  # (L,)
+    weights = reading.weights[number, head, 1:-1]  # without the rows of [CLS] and [SEP]
+    received = weights * lengths
+    return weights, received / received.sum(-1, keepdim=True), list(reading.tokens)
+
+
+def sink() -> None:
+    """Draw a head at rest twice: what it looks at, and what reaches the words."""
+    weights, shares, tokens = at_rest()
+    with plt.style.context("attnbook.style"):
+        figure, axes = plt.subplots(1, 2, figsize=(6.0, 3.2), layout="constrained", sharey=True)
+        for ax, shown, said in zip(
+            axes,
+            (weights, shares),
+            ("weight: {} on [CLS]", "weight × value: {} from [CLS]"),
+            strict=True,
+        ):
+            ax.imshow(shown, cmap=palette.weights_map, vmin=0, vmax=1, aspect="auto")
+            ax.set_title(said.format(f"{shown[:, 0].mean():.2f}"), fontsize=10)
+            ax.set_xticks(range(len(tokens)), tokens, rotation=90, fontsize=8)
+            ax.set_yticks(range(len(shown)), tokens[1:-1], fontsize=8)
+            ax.tick_params(length=0)
+        figure.suptitle("The strongest column brings little", fontsize=11)
+        plt.show()
+
+
 def rest_table() -> None:
     """Print how much of the weight of resting heads goes to the sinks, and what these supply."""
     run = recorded.results("similar")
@@ -125,3 +186,11 @@ def rest_table() -> None:
     among = f"{len(resting)} of {len(run['rows'])} heads"
     print(f"in {among} [CLS] and [SEP] together get {weight:.2f} of the weight")
     print(f"and supply {received:.2f} of what such a head receives, by length")
+    (ours,) = (row for row in resting if (row["layer"], row["head"]) == RESTING)
+    print(f"layer {RESTING[0]}, head {RESTING[1]}: {ours['cls'] + ours['sep']:.2f} of the weight,")
+    print(f"{ours['received']:.2f} of what it receives")
+    (before,) = (row for row in run["rows"] if (row["layer"], row["head"]) == BEFORE)
+    print(f"layer {BEFORE[0]}, head {BEFORE[1]}: {before['before']:.2f} on the token before")
+    weights, shares, _ = at_rest()
+    print(f"on the sentence of the figure [CLS] has {weights[:, 0].mean():.2f} of the weight")
+    print(f"and supplies {shares[:, 0].mean():.2f}")

@@ -41,7 +41,7 @@ function show({ size, remedy, sink, weights, effective, gradients, largest, keys
   const names = [...(sink ? ["sink"] : []), ...words], x = left + cell * (n + 1) + 8;
   say(page.big, `${fixed(keys, 1)} keys of ${names.length} in use, ${onehot} of ${n} rows one-hot`);
   say(page.say, `Queries and keys × ${size}${remedy === "none" ? "" : `, ${REMEDIES[remedy]}`}: the largest score ${remedy === "norm" ? "of the normed vectors " : "before any cap "}is ${
-    fixed(largest, 1)}. Of the gradient, ${significant(gradient / MOST * 100)}% of the most that a row lets pass.`);
+    fixed(largest, 1)}. On average a row passes ${significant(gradient / MOST * 100)}% of the largest possible gradient.`);
   page.map.setAttribute("viewBox", `0 0 ${x + 130} ${cell * n + 20}`);
   page.map.replaceChildren(...names.map((name, j) => text("collapse-weight", left + cell * (j + 0.5) - 1, 12, name, middle)),
     text("collapse-weight", x, 12, "keys"), text("collapse-weight", x + 70, 12, "gradient"),
@@ -49,8 +49,8 @@ function show({ size, remedy, sink, weights, effective, gradients, largest, keys
       const y = 20 + cell * i;
       return [text("", left - 8, y + 22, words[i], end), ...row.flatMap((w, j) => {
         const { background, color } = shades(w), at = left + cell * j;
-        return [rect("collapse-cell", at, y, cell - 2, cell - 2, { fill: background }), text("collapse-weight", at + cell / 2 - 1, y + 21, fixed(w, 2).replace(/^0/, ""), { ...middle, style: `fill:${color}` })];
-      }), rect("collapse-all", x, y + 8, 62, 16), rect("collapse-keys", x, y + 8, 62 * effective[i] / (n + 1), 16), text("", x + 4, y + 21, fixed(effective[i], 1)),
+        return [rect("collapse-cell", at, y, cell - 2, cell - 2, { fill: background }), text("collapse-number", at + cell / 2 - 1, y + 21, fixed(w, 2).replace(/^0/, ""), { ...middle, style: `fill:${color}` })];
+      }), text("collapse-number", x, y + 21, fixed(effective[i], 1)), rect("collapse-all", x + 25, y + 8, 37, 16), rect("collapse-keys", x + 25, y + 8, 37 * effective[i] / names.length, 16),
       rect("collapse-all", x + 70, y + 8, 60, 16), rect("collapse-gradient", x + 70, y + 8, 60 * Math.min(gradients[i] / MOST, 1), 16)];
     }));
 }

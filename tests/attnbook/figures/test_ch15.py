@@ -1,5 +1,6 @@
 """The figures of pages 15 and 15b show what the results files hold."""
 
+import numpy as np
 import pytest
 import torch
 
@@ -34,7 +35,7 @@ def test_the_best_of_heads_that_know_nothing_is_lucky_only_where_it_was_chosen()
     assert ch15.coins(torch.zeros(72), 18) == (0.5, 0.5)  # none ever changes sides
 
 
-def test_the_curves_of_collapse_are_medians_of_the_seeds(shown):
+def test_the_curves_of_collapse_are_the_seeds_and_their_medians(shown):
     ch15b.collapse_curves()
     found = recorded.results("collapse")
     high, low = (
@@ -42,8 +43,20 @@ def test_the_curves_of_collapse_are_medians_of_the_seeds(shown):
         for name in ("high", "low")
     )
     keys, right = shown[0].axes
-    for row, *lines in zip([*high, low[0]], keys.lines, right.lines, strict=True):
-        for line, what in zip(lines, ("keys", "accuracy"), strict=True):
-            last = sorted(curve[-1][what] for curve in row["curves"])[1]
-            assert line.get_ydata()[-1] == pytest.approx(last, abs=1e-5)
-            assert line.get_xdata()[-1] == row["at"][-1]["steps"]
+    for ax, what in ((keys, "keys"), (right, "accuracy")):
+        drawn = iter(ax.lines)
+        for row in [*high, low[0]]:
+            last = [curve[-1][what] for curve in row["curves"]]
+            for value in (*last, sorted(last)[1]):
+                line = next(drawn)
+                assert line.get_ydata()[-1] == pytest.approx(value, abs=1e-5)
+                assert line.get_xdata()[-1] == row["at"][-1]["steps"]
+        assert next(drawn, None) is None
+
+
+def test_a_head_at_rest_is_drawn_by_weight_and_by_what_arrives(shown, minilm):
+    ch15b.sink()
+    weights, received = (ax.images[0].get_array() for ax in shown[0].axes)
+    assert np.allclose(weights.sum(1), 1)
+    assert np.allclose(received.sum(1), 1)
+    assert weights[:, 0].mean() > 0.7 > 0.1 > received[:, 0].mean()
