@@ -10,19 +10,29 @@ import torch.nn.functional as F
 from torch import nn
 
 from attnbook import recorded
-from attnbook.figures.colours import BLACK, BLUE, GREY, ORANGE, PINK, SKY, VERMILION
+from attnbook.figures.colours import BLACK, BLUE, GREEN, GREY, MUTED, PINK, VERMILION
 from attnbook.tables import Table
-from attnlab.transformer import EncoderLayer
+from attnlab import tasks, training
+from attnlab.transformer import EncoderLayer, Transformer
 
 PARTS = {
     "nothing": (BLACK, "-", 0.93),
-    "norms": (SKY, "--", 0.85),
+    "norms": (GREEN, "--", 0.85),
     "feed-forward": (BLUE, "-", 0.77),
     "residuals": (PINK, "-", 1.04),
-    "positions": (ORANGE, "-", 0.37),
+    "positions": (MUTED, "-", 0.37),
     "attention": (VERMILION, "-", 0.14),
 }
 """What is taken out: colour, line, and how high its label stands."""
+
+REASONS = {
+    "norms": "A norm does no sums: nothing that the task asks for is missing.",
+    "feed-forward": "Attention is not linear either: the sums can be learned without, but later.",
+    "residuals": "The digit itself can still come through attention, which has to be learned.",
+    "positions": "Which digit comes before cannot be told.",
+    "attention": "The digit before never gets here.",
+}
+"""Why it is so: said by the machine once its curve is shown."""
 
 KINDS = {
     "no norm": ("#666666", ":"),
@@ -35,6 +45,8 @@ DEEP = {
     ("post", False): ("post-norm, at once", VERMILION, "-"),
     ("post", True): ("post-norm, warm-up", VERMILION, ":"),
 }
+PLACES = {"no norm": "none", "pre-norm": "pre", "post-norm": "post"}
+"""The kinds in the words of `experiments.norms`."""
 TASKS = {"reverse": "reverse", "toy_french": "toy French", "dates": "dates"}
 
 
@@ -97,7 +109,7 @@ def parts() -> None:
             end = 1150 if max(curve) == 1000 else 3450
             ax.text(end, height, label, color=colour, va="center", fontsize=10)
         ax.set(
-            title="Two parts you cannot do without,\nothers that save you time",
+            title="Two parts you cannot do without,\ntwo that save time, and one not missed",
             xscale="log",
             xlim=(42, 14000),
             ylim=(0, 1.1),
@@ -153,31 +165,79 @@ def grown(kind: str, layers: int = 32, seeds: int = 5) -> tuple[float, ...]:
     return tuple(torch.tensor(runs).median(0).values.tolist())
 
 
+@cache
+def first_gradients(kind: str, layers: int = 18, seeds: int = 5) -> tuple[float, ...]:
+    """The norm of the gradient in each layer of the decoder before the first update, from its
+    input to its output, median of the seeds. Models and batches are those of `norms_deeper`."""
+    runs = []
+    for seed in range(seeds):
+        pairs = tasks.reverse(640, max_length=8, seed=1000 + seed)
+        vocabs = tasks.vocabs(pairs)
+        torch.manual_seed(seed)
+        model = Transformer(
+            *map(len, vocabs), num_layers=layers, embed_dim=32, num_heads=2, hidden_dim=64,
+            dropout=0.0, norm_first=kind != "post-norm",
+        )  # fmt: skip
+        if kind == "no norm":
+            for module in list(model.modules()):
+                for name, part in list(module.named_children()):
+                    if isinstance(part, nn.LayerNorm):
+                        setattr(module, name, nn.Identity())
+        batch = next(iter(tasks.Batches(pairs, *vocabs, batch_size=64, seed=seed)))
+        training.sequence_loss(model, batch).mean().backward()
+        squares = [sum(p.grad.square().sum() for p in layer.parameters())
+                   for layer in model.decoder.layers]  # fmt: skip
+        runs.append([math.sqrt(square) for square in squares])
+    return tuple(torch.tensor(runs).median(0).values.tolist())
+
+
 def depth() -> None:
-    """Draw what a norm holds in check, untrained, and what its place does, trained."""
+    """Draw what a norm holds in check in untrained stacks: features forward, gradients back."""
+    with plt.style.context("attnbook.style"):
+        figure, (left, right) = plt.subplots(1, 2, figsize=(6.2, 3.1), layout="constrained")
+        for kind, (colour, line) in KINDS.items():
+            left.plot(range(1, 33), grown(kind), line, color=colour, label=kind)
+            if kind != "no norm":
+                gradients = first_gradients(kind)
+                right.plot(range(1, len(gradients) + 1), gradients, line, color=colour)
+        left.set(xlabel="layer", ylabel="size of the features", ylim=(0, None))
+        left.set_xticks([1, 8, 16, 24, 32])
+        left.set_title("forward: the stream", loc="left", fontsize=11)
+        left.legend(fontsize=9)
+        right.set(xlabel="layer of the decoder", ylabel="size of the gradient", ylim=(0, 1.45))
+        right.set_xticks([1, 6, 12, 18])
+        right.set_title("backward: the gradient", loc="left", fontsize=11)
+        steep = sorted(first_gradients("no norm"))[9]
+        right.text(1, 1.3, f"no norm: about {steep:.0f}, off the plot", fontsize=9)
+        figure.suptitle(
+            "Untrained: without a norm everything grows;\npost-norm's largest gradients come last"
+        )
+        plt.show()
+
+
+def deep() -> None:
+    """Draw the loss after a short training against depth, by the place of the norm."""
     losses = deep_losses()
     depths = sorted({layers for *_, layers in losses})
     with plt.style.context("attnbook.style"):
-        figure, (left, right) = plt.subplots(1, 2, figsize=(7.2, 3.9), layout="constrained")
-        for kind, (colour, line) in KINDS.items():
-            left.plot(range(1, 33), grown(kind), line, color=colour, label=kind)
-        left.set(xlabel="layers, not trained", ylabel="size of the features", ylim=(0, None))
-        left.set_xticks([1, 8, 16, 24, 32])
-        left.set_title("the stream grows", loc="left", fontsize=11)
-        left.legend(fontsize=9)
+        _, ax = plt.subplots(figsize=(6.2, 3.4), layout="constrained")
         for form, (label, colour, line) in DEEP.items():
             runs = [sorted(losses[*form, n]) for n in depths]
-            right.plot(depths, [r[1] for r in runs], line, color=colour, label=label)
-            fill = "white" if form[1] else colour
+            fill = colour if form[1] else "white"
+            marks = {"marker": "o", "markersize": 4, "mfc": fill}
+            ax.plot(depths, [r[1] for r in runs], line, color=colour, label=label, **marks)
             for n, values in zip(depths, runs, strict=True):
-                right.plot([n] * 3, values, "o", color=colour, markersize=4, mfc=fill)
-        right.axhline(math.log(24), color=GREY, linestyle="--", linewidth=0.8)
-        right.text(2, math.log(24) + 0.06, "a guess among 24 symbols", size=9)
-        right.set(xlabel="layers on each side, 300 updates", ylabel="loss on unseen sources",
-                  ylim=(0, 3.6), xticks=depths)  # fmt: skip
-        right.set_title("it learns", loc="left", fontsize=11)
-        right.legend(fontsize=9, loc="upper left", bbox_to_anchor=(0, 0.88))
-        figure.suptitle("Without norms a deep stack grows; with post-norm it starts badly")
+                ax.plot([n] * 3, values, "o", color=colour, markersize=4, mfc=fill)
+        ax.axhline(math.log(24), color=GREY, linestyle="--", linewidth=0.8)
+        ax.text(2, math.log(24) + 0.06, "a guess among 24 symbols", size=9)
+        ax.set(
+            title="After 300 updates deep post-norm is behind",
+            xlabel="layers on each side (line: median; dots: three seeds)",
+            ylabel="loss on unseen sources",
+            ylim=(0, 3.6),
+            xticks=depths,
+        )
+        ax.legend(fontsize=9, loc="upper left", bbox_to_anchor=(0, 0.9))
         plt.show()
 
 
@@ -193,6 +253,10 @@ def depth_table() -> None:
     print("layer        1    4    8   16   32      (untrained, medians of five seeds)")
     for kind in KINDS:
         print(f"{kind:10}", *(f"{grown(kind)[i]:4.1f}" for i in (0, 3, 7, 15, 31)))
+    print("the gradient in layers of an untrained decoder, medians of five seeds")
+    print("layer                1     6    12    18")
+    for kind in KINDS:
+        print(f"back, {kind:10}", *(f"{first_gradients(kind)[i]:5.1f}" for i in (0, 5, 11, 17)))
     for run in (shallow, deeper):
         print(recorded.origin(run).replace(" (", "\n(", 1))
     print("18 layers a side, loss after 300 updates: three seeds")

@@ -1,6 +1,6 @@
 // Guess what is lost without a part, then uncover the curve; the kit stands before it.
 
-const LEFT = 44, WIDE = 520, TALL = 190, TOP = 14, LOW = TOP + TALL;
+const LEFT = 44, WIDE = 520, TALL = 225, TOP = 14, LOW = TOP + TALL, HIGH = LOW + 72;
 
 // ---- What is computed.
 
@@ -19,7 +19,7 @@ function compute({ curves, asked }, { part, rate, guess }) {
 
 const without = (name) => (name === "nothing" ? "The whole model" : `Without ${name}`);
 
-const stage = `<svg class="guess-plot" viewBox="0 0 ${WIDE} ${LOW + 44}" aria-hidden="true"></svg>`;
+const stage = `<svg class="guess-plot" viewBox="0 0 ${WIDE} ${HIGH}" aria-hidden="true"></svg>`;
 
 /** Another part or rate is another guess, which what was shown of the last must not give away. */
 const anew = (one) => ({ ...one, read: (now) => ({ ...one.read(now), shown: false }) });
@@ -32,26 +32,37 @@ const controls = ({ names, rates, asked }) => [
 ];
 
 const words = ({ shown, guess, right, missed }, { asked }) => (shown
-  ? `It is ${Math.round(right)}% right after ${whole(asked)} updates. You guessed ${guess}%: ${missed < 5 ? "well guessed" : `${Math.round(missed)} points off`}`
+  ? `${Math.round(right)}% right after ${whole(asked)} updates. You guessed ${guess}%${missed < 5 ? ": well guessed" : ""}`
   : `You guess ${guess}% right after ${whole(asked)} updates`);
 
-function show(now, { page, data: { names, rates, curves, asked, luck } }) {
+/** Where the middle one of several models was after each number of updates, what a dot is, and why. */
+function explained({ part, rate, medians }, { names, reasons, curves }, last) {
+  const many = Math.max(...curves[part][rate].map(([, seeds]) => seeds.length)), [ended, share] = medians.at(-1);
+  const list = medians.map(([updates, one]) => `${Math.round(one)}% after ${whole(updates)}`).join(", ");
+  return `${many > 1 ? `The middle one of ${many} models has ` : ""}${list} updates${ended < last && share > 99 ? ", so none ran longer" : ""}. Each dot is one model, trained from the start. ${reasons[names[part]] ?? ""}`.trim();
+}
+
+function show(now, { page, data }) {
+  const { names, rates, curves, asked, luck, most } = data;
   const { part, rate, guess, shown, medians, first } = now, all = curves.flat(2).map(([updates]) => updates), ticks = [...new Set(all)].sort((a, b) => a - b);
-  const [least, most] = [ticks[0], ticks.at(-1)].map(Math.log);
-  const x = (updates) => LEFT + 16 + (Math.log(updates) - least) / (most - least) * (WIDE - LEFT - 36), y = (share) => LOW - share / 100 * TALL;
+  const [least, last] = [ticks[0], ticks.at(-1)].map(Math.log);
+  const x = (updates) => LEFT + 16 + (Math.log(updates) - least) / (last - least) * (WIDE - LEFT - 36), y = (share) => LOW - share / 100 * TALL;
   const name = names[part], end = { text_anchor: "end" }, centre = { text_anchor: "middle" };
   say(page.big, words(now, { asked }));
   say(page.say, `${without(name)}, at a learning rate of ${rates[rate]}: ${shown
-    ? medians.map(([updates, share]) => `${Math.round(share)}% after ${whole(updates)}`).join(", ") + " updates. Dots are seeds."
-    : "move the slider or press in the picture, then Show."}`);
+    ? explained(now, data, ticks.at(-1)) : "move the slider or press in the picture, then Show."}`);
   const parts = [0, 50, 100].flatMap((share) => [rule("guess-grid", LEFT, y(share), WIDE, y(share)), text("", LEFT - 6, y(share) + 4, `${share}%`, end)]);
   parts.push(...ticks.flatMap((updates) => [rule("guess-grid", x(updates), TOP, x(updates), LOW), text("", x(updates), LOW + 17, whole(updates), centre)]),
-    text("guess-name", WIDE, LOW + 38, "updates, each time from the start", end), rule("guess-luck", LEFT, y(100 * luck), WIDE, y(100 * luck)),
-    text("guess-name", WIDE, y(100 * luck) + 14, "knowing only its own digit", end));
+    text("guess-name", WIDE, LOW + 40, "updates", end), rule("guess-luck", LEFT, y(100 * luck), WIDE, y(100 * luck)),
+    text("guess-name", 0, LOW + 40, "dashed: knowing only its own digit"));
   const path = (points) => `M${points.map(([updates, share]) => `${x(updates)},${y(share)}`).join("L")}`;
   if (shown) {
+    const top = most[name];
+    if (top > luck) {
+      parts.push(rule("guess-luck", LEFT, y(100 * top), WIDE, y(100 * top)), text("guess-name", 0, LOW + 64, `upper dashes: the most, ${Math.round(100 * top)}%`));
+    }
     if (part) {
-      parts.push(svg("path", { class: "guess-whole", d: path(first) }), text("guess-name", WIDE, y(84), names[0] === "nothing" ? "dotted: the whole model" : `dotted: without ${names[0]}`, end));
+      parts.push(svg("path", { class: "guess-whole", d: path(first) }), text("guess-name", WIDE, LOW + 64, names[0] === "nothing" ? "dotted: the whole model" : `dotted: without ${names[0]}`, end));
     }
     parts.push(svg("path", { class: "guess-curve", d: path(medians) }),
       ...curves[part][rate].flatMap(([updates, seeds]) => seeds.map((share) => svg("circle", { class: "guess-seed", cx: x(updates), cy: y(100 * share), r: 4 }))));
@@ -62,8 +73,8 @@ function show(now, { page, data: { names, rates, curves, asked, luck } }) {
 }
 
 function build({ on, page, take }) {
-  drag(on, page.plot, (_, down) => clamp(Math.round((LOW - down * (LOW + 44)) / TALL * 100), 0, 100), (guess) => take({ guess }));
+  drag(on, page.plot, (_, down) => clamp(Math.round((LOW - down * HIGH) / TALL * 100), 0, 100), (guess) => take({ guess }));
 }
 
-export default machine({ name: "guess", label: "What a part is worth", data: ["names", "rates", "curves", "asked", "luck"],
+export default machine({ name: "guess", label: "What a part is worth", data: ["names", "rates", "curves", "asked", "luck", "most", "reasons"],
   settings: ["part", "rate", "guess", "shown"], stage, controls, build, compute, show });

@@ -21,6 +21,8 @@ class PartGuess(Machine):
             of the first is dotted behind that of each other.
         asked: the number of updates whose median is to be guessed; every curve has it.
         luck: a share to draw as a line: that of guessing.
+        most: for parts by name, the share that is the most without it, drawn once the curve is.
+        reasons: for parts by name, a sentence said once the curve is shown: why it is so.
         part: the place of the one on show. A trait, as are the next three: set them and the page
             follows.
         rate: the place of the learning rate.
@@ -51,6 +53,8 @@ class PartGuess(Machine):
     curves = t.List().tag(sync=True)  # of a part, of a rate: [updates, [shares]], updates rising
     asked = t.Int().tag(sync=True)
     luck = t.Float(0.0).tag(sync=True)
+    most = t.Dict().tag(sync=True)
+    reasons = t.Dict().tag(sync=True)
     part = t.Int(0).tag(sync=True)
     rate = t.Int(0).tag(sync=True)
     guess = t.Int(50).tag(sync=True)

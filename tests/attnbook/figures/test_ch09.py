@@ -10,6 +10,7 @@ from attnbook import recorded
 from attnbook.figures import ch09, ch09b
 from attnbook.machines.towers import SWITCHES
 from attnlab.transformer import EncoderLayer
+from experiments import norms
 
 
 def test_every_switch_has_a_bar_as_long_as_what_is_left(shown):
@@ -74,12 +75,30 @@ def test_the_table_of_ten_has_the_medians_of_the_results(shown):
             assert int(text) == round(100 * row["by_length"][length]["exact"]["median"])
 
 
-def test_the_losses_of_deep_stacks_are_drawn(shown):
+def test_untrained_stacks_are_drawn_forward_and_back(shown):
     ch09b.depth()
     left, right = shown[0].axes
     assert [len(line.get_xdata()) for line in left.lines] == [32] * 3
-    drawn = [line.get_ydata() for line in right.lines if len(line.get_xdata()) == 4]
+    pre, post = (list(line.get_ydata()) for line in right.lines)
+    assert len(pre) == len(post) == 18
+    assert post[-1] > 1.5 * pre[-1]
+    assert max(pre + post) < right.get_ylim()[1] < min(ch09b.first_gradients("no norm"))
+
+
+@pytest.mark.parametrize("kind", ch09b.KINDS)
+def test_the_gradients_before_the_first_update_are_those_of_the_experiment(kind):
+    setting = {"norm": ch09b.PLACES[kind], "warm_up": False, "rate": 0.002, "seed": 0}
+    setting |= {"layers": 2, "steps": 10, "tested": 20}
+    shares = norms.measure(setting, device=torch.device("cpu"))["gradients"]["decoder"]
+    drawn = ch09b.first_gradients(kind, layers=2, seeds=1)
+    assert drawn[0] / drawn[1] == pytest.approx(shares[0] / shares[1], rel=1e-3)
+
+
+def test_the_losses_of_deep_stacks_are_drawn(shown):
+    ch09b.deep()
+    (ax,) = shown[0].axes
+    drawn = [line.get_ydata() for line in ax.lines if len(line.get_xdata()) == 4]
     losses = ch09b.deep_losses()
     for form, line in zip(ch09b.DEEP, drawn, strict=True):
         assert list(line) == [sorted(losses[*form, n])[1] for n in (2, 6, 12, 18)]
-    assert any(math.isclose(line.get_ydata()[0], math.log(24)) for line in right.lines)
+    assert any(math.isclose(line.get_ydata()[0], math.log(24)) for line in ax.lines)

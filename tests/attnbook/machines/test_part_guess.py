@@ -17,7 +17,8 @@ PARTS = {
 
 def make(text="norms", **settings) -> PartGuess:
     parts = {text: PARTS["norms"], "attention": PARTS["attention"]}
-    return PartGuess(parts, asked=250, luck=0.21, **{"title": "A title"} | settings)
+    more = {"most": {"attention": 0.3}, "reasons": {"attention": "It cannot look."}}
+    return PartGuess(parts, asked=250, luck=0.21, **{"title": "A title"} | more | settings)
 
 
 SETTINGS = [
