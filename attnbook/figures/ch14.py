@@ -204,6 +204,19 @@ def price_table() -> None:
             print("".join(f"{row['by_pairs'][n]['median']:6.2f}" for n in pairs))
 
 
+def larger_table() -> None:
+    """Print what four times the places do to it."""
+    run = recorded.results("porter_larger")
+    pairs = [str(n) for n in run["task"]["pairs"]]
+    print(recorded.origin(run).replace(" (", "\n(", 1))
+    print("right answers by number of pairs, medians of three seeds; over all, worst and best")
+    print(f"{'':24}updates   rate   bytes" + "".join(f"{n:>6}" for n in pairs) + "   worst  best")
+    for row in run["rows"]:
+        print(f"{row['design']:24}{row['updates']:7,}{row['rate']:7g}{row['bytes']:8,}", end="")
+        print("".join(f"{row['by_pairs'][n]['median']:6.2f}" for n in pairs), end="")
+        print(f"{row['accuracy']['low']:8.2f}{row['accuracy']['high']:6.2f}")
+
+
 def _drawn(draw: random.Random) -> str:
     return "".join(draw.choice(string.ascii_lowercase) for _ in range(6))
 
