@@ -77,6 +77,7 @@ ROWS = {
     "parts": ("without", "updates"),
     "pointing": pointing.GROUP,
     "porter": ("design", "updates", "rate"),
+    "porter_larger": ("design", "updates", "rate"),
     "positions": positions.ROW,
     "scales": scales.GROUP,
     "score_rates": ("model", "rate"),
