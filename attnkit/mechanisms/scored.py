@@ -50,16 +50,20 @@ class ScoredAttention(nn.Module):
 
         A subclass may return None for the weights when `need_weights` is False.
         """
-        query, key = widen(call.query, call.key)
-        with without_autocast(query):
+        query, key, value = widen(call.query, call.key, call.value)
+        with without_autocast(value):
             scores = self.scores(query, key)  # (..., L, S)
             pairs = (query.shape[-2], key.shape[-2])
             if scores.dim() < max(query.dim(), key.dim()) or scores.shape[-2:] != pairs:
                 # A subclass's, which would broadcast: a wrong number without an error.
                 expected = f"shape (..., L, S) = (..., {pairs[0]}, {pairs[1]})"
                 checks.fail("scores", expected, f"shape {checks.shape(scores)}")
-            weights = call.softmax(scores)
-        return call.spread(weights, 0.0, lambda: self.scores(query, key))
+            returned = weights = call.softmax(scores)
+            if weights.dtype != call.dtype:
+                returned, weights = call.shown(weights)
+            output = weights @ value  # (..., L, Ev)
+        call.record(output, weights, lambda: self.scores(query, key))
+        return output, returned
 
     def forward(
         self,

@@ -46,6 +46,5 @@ class SinkAttention(MultiHeadAttention):
             sink = self.sink.to(scores.dtype)[:, None, None].expand(*scores.shape[:-1], 1)
             mask = None if call.mask is None else F.pad(call.mask, (0, 1), value=True)
             weights = formula.masked_softmax(torch.cat((scores, sink), -1), mask, None)[..., :-1]
-        dropout_p = self.dropout if self.training else 0.0
-        output, weights = call.spread(weights, dropout_p, lambda: scores)
+        output, weights = call.spread(weights, self.dropout * self.training, lambda: scores)
         return output, weights if need_weights else None

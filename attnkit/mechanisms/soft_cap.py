@@ -40,6 +40,5 @@ class SoftCapAttention(MultiHeadAttention):
         with without_autocast(call.query):
             scores = self.cap * (call.dot_scores(self.scale) / self.cap).tanh()  # (..., H, L, S)
             weights = call.softmax(scores)
-        dropout_p = self.dropout if self.training else 0.0
-        output, weights = call.spread(weights, dropout_p, lambda: scores)
+        output, weights = call.spread(weights, self.dropout * self.training, lambda: scores)
         return output, weights if need_weights else None

@@ -109,18 +109,14 @@ def properties(dark: bool = False) -> dict[str, str]:
         >>> properties()["attn-query"], properties(dark=True)["attn-query"]
         ('#b34700', '#ffab5c')
     """
-    page, ink, muted, line = (
-        (PAGE_DARK, INK_DARK, MUTED_DARK, LINE_DARK) if dark else (PAGE, INK, MUTED, LINE)
-    )
+    light, night = (PAGE, INK, MUTED, LINE), (PAGE_DARK, INK_DARK, MUTED_DARK, LINE_DARK)
+    page, ink, muted, line = night if dark else light
     found = {"attn-page": page, "attn-ink": ink, "attn-muted": muted, "attn-line": line}
     for name, role in ROLES.items():
         found[f"attn-{name}"] = role.dark if dark else role.light
         found[f"attn-{name}-fill"] = role.dark_fill if dark else role.light_fill
-    maps = {
-        "weight": SEQUENTIAL_DARK if dark else SEQUENTIAL,
-        "score": DIVERGING_DARK if dark else DIVERGING,
-    }
-    for name, anchors in maps.items():
+    maps = (SEQUENTIAL_DARK, DIVERGING_DARK) if dark else (SEQUENTIAL, DIVERGING)
+    for name, anchors in zip(("weight", "score"), maps, strict=True):
         for step, colour in enumerate(levels(anchors)):
             found[f"attn-{name}-{step}"] = colour
             words = max(("#000000", "#ffffff"), key=lambda ink: contrast(ink, colour))

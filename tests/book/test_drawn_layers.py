@@ -146,7 +146,10 @@ def test_ring_joins_two_parts_to_what_all_keys_give():
         total, output = map(number, ring.part(device))
         assert f"sum {total}, output {output}" in shown
         assert f"sum of {total} and an output of {output}" in drawing.description
-        lists = f"keys {vector(ring.RAISED[device])}", f"values {vector(ring.VALUES[device])}"
+        lists = (
+            f"keys: e^score {vector(ring.RAISED[device])}",
+            f"values {vector(ring.VALUES[device])}",
+        )
         assert set(lists) <= set(shown)
 
 
