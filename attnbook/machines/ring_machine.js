@@ -42,7 +42,7 @@ function compute(data, { devices, tokens, link, kv_heads: groups, zigzag, causal
 
 const stage = `<div class="ring-whole"><div><svg class="ring-devices" aria-hidden="true"></svg>
 <p class="ring-legend">${["computes now", "before", "later", "sends", "waits", "the end, if nobody waited"].map((words) => `<span><i></i> ${words}</span>`).join(" ")}</p>
-<p class="ring-memory">On a card: <span><i></i> <b class="ring-weights"></b></span> <span><i></i> <b class="ring-cache"></b></span> <span><i></i> <b class="ring-passing"></b></span></p></div>
+<p class="ring-memory">On a card: <span><i></i> <span class="ring-weights"></span></span> <span><i></i> <span class="ring-cache"></span></span> <span><i></i> <span class="ring-passing"></span></span></p></div>
 <div><svg class="ring-map" viewBox="0 0 ${WIDE} ${TOP + CHUNKS * CELL + 4}" aria-hidden="true"></svg>
 <p class="ring-ends">16 by 16 chunks of the text. <span><i></i> output so far</span> <span><i></i> where it must end</span></p></div></div>`;
 
