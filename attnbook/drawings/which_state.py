@@ -77,7 +77,7 @@ def _panel(sheet: Sheet, x: float, top: float, name: str, first: bool) -> None:
 def draw(narrow: bool) -> Sheet:
     """Both decoders, side by side or one below the other."""
     if narrow:
-        sheet = Sheet(NARROW, 2 * TALL + 8, 13.5)
+        sheet = Sheet(NARROW, 2 * TALL + 12, 13.5)
         places = ((0.0, 0.0), (0.0, TALL + 12))
     else:
         sheet = Sheet(WIDE, TALL, 13.5)
