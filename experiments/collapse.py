@@ -113,16 +113,21 @@ def batch(size: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
 def measure(setting: dict, *, device: torch.device) -> dict:
     """Train one model: effective keys a row and largest score by update, loss and accuracy."""
     case = dict(CASES[setting["case"]])
-    rate, penalty = setting["rate"], case.pop("penalty", 0.0)
+    penalty = case.pop("penalty", 0.0)
     torch.manual_seed(setting["seed"])
+    return train(Model(**case), setting, device=device, penalty=penalty)
+
+
+def train(model: Model, setting: dict, *, device: torch.device, penalty: float = 0.0) -> dict:
+    """Train this model as `measure` does."""
     generator = torch.Generator().manual_seed(1000 + setting["seed"])
     held_out = [part.to(device) for part in batch(500, torch.Generator().manual_seed(7))]
-    model = Model(**case).to(device)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=rate, fused=True)
+    model.to(device)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=setting["rate"], fused=True)
     curve = []
     for update in range(setting["steps"] + 1):
-        if is_scored(update) or update == setting["steps"]:
-            curve.append({"update": update, **score(model, *held_out)})
+        if _is_scored(update) or update == setting["steps"]:
+            curve.append({"update": update, **_score(model, *held_out)})
         symbols, answers = (part.to(device) for part in batch(BATCH, generator))
         logits, weights = model.train()(symbols)
         loss = F.cross_entropy(logits, answers)
@@ -134,14 +139,14 @@ def measure(setting: dict, *, device: torch.device) -> dict:
     return {"parameters": parameters(model), "curve": curve}
 
 
-def is_scored(update: int) -> bool:
+def _is_scored(update: int) -> bool:
     """Every tenth update of the first budget, then every 40th, then every 160th."""
     return update % next((step for step, end in zip((10, 40), BUDGETS, strict=False)
                           if update <= end), 160) == 0  # fmt: skip
 
 
 @torch.no_grad()
-def score(model: Model, symbols: Tensor, answers: Tensor) -> dict[str, float]:
+def _score(model: Model, symbols: Tensor, answers: Tensor) -> dict[str, float]:
     logits, weights = model.eval()(symbols)
     keys = collapse.entropy(weights).exp().mean()
     return {

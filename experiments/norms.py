@@ -14,7 +14,6 @@ import math
 from collections.abc import Sequence
 
 import torch
-from torch import nn
 
 from attnlab import tasks, training
 from attnlab.tasks import Batches
@@ -35,10 +34,8 @@ def measure(setting: dict, *, device: torch.device) -> dict:
     vocabs = tasks.vocabs([*known, *new])
     torch.manual_seed(seed)
     model = Transformer(
-        *map(len, vocabs), num_layers=layers, norm_first=setting["norm"] != "post", **SIZES
+        *map(len, vocabs), num_layers=layers, norm_first=setting["norm"] == "pre", **SIZES
     ).to(device)
-    if setting["norm"] == "none":
-        without_norms(model)
     batches = Batches(known, *vocabs, batch_size=BATCH, seed=seed)
     gradients = _gradients(model, next(iter(batches)).to(device))
     raise_over = max(1, steps // 5) if setting["warm_up"] else 1
@@ -48,14 +45,6 @@ def measure(setting: dict, *, device: torch.device) -> dict:
     )  # fmt: skip
     loss = training.evaluate(model, Batches(new, *vocabs, batch_size=100), device=device)
     return {"loss": round(loss, 5), "gradients": gradients}
-
-
-def without_norms(model: nn.Module) -> None:
-    """Put the identity in the place of every layer norm, those at the end of a stack included."""
-    for module in list(model.modules()):
-        for name, part in list(module.named_children()):
-            if isinstance(part, nn.LayerNorm):
-                setattr(module, name, nn.Identity())
 
 
 def _gradients(model: Transformer, batch: tasks.Batch) -> dict[str, list[float]]:

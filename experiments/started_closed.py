@@ -9,11 +9,9 @@ so that scores are its square times as large and the rows closed before the firs
 """
 
 import torch
-import torch.nn.functional as F
 
 from experiments import _record as record
 from experiments import collapse
-from experiments._training import parameters
 
 FACTORS = {4: 640, 8: 2560}
 """Of queries and keys, each with its updates: the first is at its end by then."""
@@ -22,26 +20,12 @@ FACTORS = {4: 640, 8: 2560}
 def measure(setting: dict, *, device: torch.device) -> dict:
     """Train one model from larger queries and keys: effective keys a row and accuracy by update."""
     torch.manual_seed(setting["seed"])
-    generator = torch.Generator().manual_seed(1000 + setting["seed"])
-    held_out = [part.to(device) for part in collapse.batch(500, torch.Generator().manual_seed(7))]
     model = collapse.Model()
     with torch.no_grad():
         for block in model.blocks:
             for part in block.attention.project.parameters():
                 part[: 2 * collapse.WIDTH] *= setting["factor"]  # queries and keys, not values
-    model.to(device)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=collapse.LOW, fused=True)
-    curve = []
-    for update in range(setting["steps"] + 1):
-        if collapse.is_scored(update) or update == setting["steps"]:
-            curve.append({"update": update, **collapse.score(model, *held_out)})
-        symbols, answers = (part.to(device) for part in collapse.batch(collapse.BATCH, generator))
-        logits, _ = model.train()(symbols)
-        loss = F.cross_entropy(logits, answers)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    return {"parameters": parameters(model), "curve": curve}
+    return collapse.train(model, setting, device=device)
 
 
 def settings(quick: bool) -> list[dict]:

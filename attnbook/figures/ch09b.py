@@ -45,8 +45,6 @@ DEEP = {
     ("post", False): ("post-norm, at once", VERMILION, "-"),
     ("post", True): ("post-norm, warm-up", VERMILION, ":"),
 }
-PLACES = {"no norm": "none", "pre-norm": "pre", "post-norm": "post"}
-"""The kinds in the words of `experiments.norms`."""
 TASKS = {"reverse": "reverse", "toy_french": "toy French", "dates": "dates"}
 
 

@@ -8,7 +8,7 @@ import torch
 import attnlab
 from attnbook import recorded
 from attnbook.figures.colours import BLUE, GREEN, GREY, ORANGE, PINK, VERMILION
-from attnkit.viz import palette
+from attnkit.viz import heatmap
 from attnlab.metrics import collapse
 
 SENTENCE = "The animal didn't cross the street because it was too tired."
@@ -160,18 +160,21 @@ def sink() -> None:
     """Draw a head at rest twice: what it looks at, and what reaches the words."""
     weights, shares, tokens = at_rest()
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 2, figsize=(6.0, 3.2), layout="constrained", sharey=True)
+        figure, axes = plt.subplots(1, 2, figsize=(6.0, 3.4), layout="constrained", sharey=True)
         for ax, shown, said in zip(
             axes,
             (weights, shares),
             ("weight: {} on [CLS]", "weight × value: {} from [CLS]"),
             strict=True,
         ):
-            ax.imshow(shown, cmap=palette.weights_map, vmin=0, vmax=1, aspect="auto")
+            heatmap(shown, ax=ax, vmax=1.0, key_tokens=tokens, query_tokens=tokens[1:-1])
             ax.set_title(said.format(f"{shown[:, 0].mean():.2f}"), fontsize=10)
-            ax.set_xticks(range(len(tokens)), tokens, rotation=90, fontsize=8)
-            ax.set_yticks(range(len(shown)), tokens[1:-1], fontsize=8)
-            ax.tick_params(length=0)
+            ax.tick_params(labelsize=8)
+            plt.setp(
+                ax.get_xticklabels(), rotation=90, ha="center", va="bottom", rotation_mode="default"
+            )
+        axes[0].images[0].colorbar.remove()
+        axes[1].images[0].colorbar.set_label("share of a row", fontsize=9)
         figure.suptitle("The strongest column brings little", fontsize=11)
         plt.show()
 

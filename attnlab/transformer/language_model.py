@@ -159,10 +159,8 @@ class LanguageModel(nn.Module):
 
     def logits(self, state: Tensor) -> Tensor:
         """Logits (..., V) of states (..., E) that the last norm has left."""
-        logits = self.output(state)
-        return (
-            logits if self.logit_cap is None else self.logit_cap * (logits / self.logit_cap).tanh()
-        )
+        logits, cap = self.output(state), self.logit_cap
+        return logits if cap is None else cap * (logits / cap).tanh()
 
     def weights(self, tokens: Tensor) -> Tensor:
         """The attention weights (B, layers, H, L, L) behind `forward(tokens)`."""
