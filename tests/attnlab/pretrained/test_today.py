@@ -120,6 +120,22 @@ def test_the_older_words_of_a_config_say_the_same():
     assert torch.equal(pretrained.llama_model(gemma(), new)(TOKENS), old(TOKENS))
 
 
+@torch.no_grad()
+def test_gemma_2_caps_what_a_gemma_3_norms_and_has_a_window_in_every_other_layer():
+    kept = {name: x for name, x in gemma().items() if "q_norm" not in name and "k_norm" not in name}
+    config = {name: PUBLISHED[name] for name in SIZES} | {"query_pre_attn_scalar": 11}
+    config |= {"model_type": "gemma2", "sliding_window": 3, "rope_theta": 50.0}
+    plain = pretrained.llama_model(kept, config)
+    assert plain.windows == [3, None] * 3
+    found = pretrained.llama_model(kept, config | {"final_logit_softcapping": 0.7})(TOKENS)
+    torch.testing.assert_close(found, 0.7 * torch.tanh(plain(TOKENS) / 0.7))
+    capped = pretrained.llama_model(kept, config | {"attn_logit_softcapping": 0.01})
+    weights = capped.states(TOKENS).weights
+    seen = weights.masked_fill(weights == 0, 1)
+    assert (weights.amax(-1) / seen.amin(-1)).log().max() <= 0.02 + 1e-5
+    assert (plain.states(TOKENS).weights - weights).abs().max() > 1e-3
+
+
 def test_a_window_that_is_not_used_is_none():
     norms = ("pre_feedforward", "post_feedforward")
     tensors = {name: x for name, x in gemma().items() if not any(norm in name for norm in norms)}
