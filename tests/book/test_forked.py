@@ -56,9 +56,10 @@ def test_it_is_interrupted_alone_and_ends(kernel):
     manager, client, value = kernel
     process = manager.provisioner.process
     assert os.getpgid(process.pid) == process.pid  # and so nobody else is
-    asked = client.execute("while True: pass", stop_on_error=False)
-    while client.get_iopub_msg(timeout=30)["msg_type"] != "execute_input":
-        pass  # it has not begun yet
+    asked = client.execute("print('begun', flush=True)\nwhile True: pass", stop_on_error=False)
+    # A signal between the message that the code has come and its first line is IPython's, and lost.
+    while client.get_iopub_msg(timeout=30)["msg_type"] != "stream":
+        pass
     manager.interrupt_kernel()
     reply = client.get_shell_msg(timeout=30)
     while reply["parent_header"]["msg_id"] != asked:  # one that starts slowly is greeted twice
