@@ -11,10 +11,19 @@
   const article = document.querySelector("article").cloneNode(true);
   const all = (selector) => [...article.querySelectorAll(selector)];
 
-  // Widgets become pictures.
+  // A question becomes text, and its answer a fold, as that of an exercise is.
+  const ask = ({ title, options, right, because }) => {
+    const answer = options.length ? `${"ABCDEFGH"[right]}. ${options[right]}` : `${right}.`;
+    const choices = options.length ? [make("ol", { type: "A" }, ...options.map((words) => make("li", { textContent: words })))] : [];
+    return make("section", {}, make("p", { className: "question", textContent: title }), ...choices,
+      make("details", {}, make("summary", { textContent: "Answer" }), make("p", { textContent: `${answer} ${because}` })));
+  };
+
+  // Other widgets become pictures.
   all(".attnkit-view").forEach((view, place) => {
     const shot = shots[place];
     if (!shot) return view.remove();
+    if (shot.question) return view.replaceWith(ask(shot.question));
     const still = view.querySelector("img"), image = make("img", { alt: shot.alt });
     image.setAttribute("src", shot.source);
     if (still && shot.waits) image.setAttribute("src", still.src);
@@ -83,8 +92,8 @@
   for (const [place, fold] of all("details").entries()) {
     const title = fold.querySelector("summary")?.textContent.trim() ?? "";
     fold.querySelector("summary")?.remove();
-    if (/^(Hint|Solution)/.test(title)) {
-      const heading = fold.parentElement.closest("section")?.querySelector("h1, h2, h3")?.textContent.trim();
+    if (/^(Hint|Solution|Answer)/.test(title)) {
+      const heading = fold.parentElement.closest("section")?.querySelector("h1, h2, h3, .question")?.textContent.trim();
       const id = `answers-${short(name)}-${place}`, from = `${short(name)}-answer-${place}`;
       answers.append(make("section", { id, className: "answer" },
         make("p", { className: "fold-title" }, make("a", { href: `${name}#${from}`, textContent: heading }), ` · ${title}`), ...fold.childNodes));

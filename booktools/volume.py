@@ -5,7 +5,8 @@
 
 Both are made of the built pages by Chromium, so that formulas, drawings and numbers are the book's
 own. A machine is a picture of the state in which its page opens, with a link to the page where the
-book is published. Folded code stays on the page; a hint and a solution go to the end of the book.
+book is published. Folded code stays on the page; a hint, a solution and the answer to a question go
+to the end of the book.
 The reference of the package is left out: its place is beside an editor.
 """
 
@@ -71,6 +72,16 @@ _ABOUT = """(view) => ({
     anchor: view.querySelector(".machine")?.id ?? "",
     waits: !!view.querySelector("img") && !!view.querySelector("[data-asking], [data-waiting]"),
 })"""
+# A question is text: its choices are behind a button on the screen, and its answer comes after it.
+_QUESTION = """(view) => {
+    if (!view.querySelector(".machine-question")) return null;
+    const read = (node) => JSON.parse(node.textContent);
+    const kind = (name) => `script[type="application/vnd.jupyter.widget-${name}+json"]`;
+    const states = [...document.querySelectorAll(kind("state"))].map((all) => read(all).state);
+    const { model_id: id } = read(view.querySelector(kind("view")));
+    const { title, options, right, because } = Object.assign({}, ...states)[id].state;
+    return { title, options, right, because };
+}"""
 # What is wider than the sheet becomes smaller: nothing is cut.
 _FIT = """(width) => {
     for (const node of document.querySelectorAll("table, .formula.displayed")) {
@@ -138,7 +149,7 @@ def bind(
         answers += made["answers"]
     sheet.close()
     if answers:
-        title = "Hints and solutions"
+        title = "Hints, solutions and answers"
         start = f'<section xmlns="{XHTML}" id="answers" class="chapter"><h1>{title}</h1>'
         chapters.append(Chapter("answers.xhtml", "Answers", title, f"{start}{answers}</section>"))
     places = {place for one in chapters for place in re.findall(r' id="([^"]+)"', one.body)}
@@ -160,6 +171,9 @@ def _shots(sheet: Page, folder: Path, page: str, file: str) -> Iterator[dict | N
     for place, view in enumerate(sheet.locator("article .attnkit-view").all()):
         if not view.is_visible():
             yield None
+            continue
+        if question := view.evaluate(_QUESTION):
+            yield {"question": question}
             continue
         about = view.evaluate(_ABOUT)
         name = f"{Path(file).stem}-{place}.png"

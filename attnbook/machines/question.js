@@ -53,6 +53,7 @@ function remembered(root) {
 }
 
 function build({ page, on, take, data, controls: [{ input }] }) {
+  fill(page.choices, data.options, () => make("li"), say);
   on(input, "keydown", ({ key }) => key === "Enter" && input.value && take(check()));
   // The page names the machine once it stands there.
   const recall = requestAnimationFrame(() => {
@@ -78,4 +79,4 @@ const words = ({ verdict, said, hinted }, { hints }) =>
 
 export default machine({ name: "question", label: "A question", data: ["right", "options", "tolerance", "because", "replies", "hints"],
   settings: ["reply", "checked", "hinted"], fits: { reply: fitting, hinted: (n, _, { hints }) => Number.isInteger(n) && n >= 0 && n <= hints.length },
-  stage: '<ol class="question-hints"></ol>', controls, build, compute, show, words });
+  stage: '<ol class="question-choices"></ol><ol class="question-hints"></ol>', controls, build, compute, show, words });

@@ -1,9 +1,10 @@
-"""A question remembers its answer in the browser, and an address comes before what it remembers."""
+"""A question remembers its answer, an address comes before that, and paper lists the choices."""
 
 import pytest
 
 from attnbook.machines import Question
 from booktools.widget_page import write_page
+from tests.browser import paper
 from tests.browser.conftest import serving
 from tests.browser.explorer_page import follow, snapshot, start_widgets, wait_for_widgets
 
@@ -28,3 +29,14 @@ def test_an_answer_is_there_when_the_reader_comes_back(open_page, tmp_path):
         assert page.locator(".machine-big").all_inner_texts() == ["Not yet", "Not answered yet"]
         follow(page, "question=reply:%226%22;checked:true")
         assert page.locator(".machine-big").first.inner_text() == "Right"
+
+
+def test_paper_lists_what_to_choose_from(show):
+    page, root, _ = show(Question("Which?", right=1, options=["the first", "the other"]))
+    assert "the other" not in root.locator("li:visible").all_inner_texts()
+    page.emulate_media(media="print")
+    told = paper.words(page)
+    assert "A. the first" in told
+    assert "B. the other" in told
+    assert "Not answered yet" not in told
+    assert "choose one" not in told

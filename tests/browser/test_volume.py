@@ -72,12 +72,24 @@ def test_every_link_inside_leads_somewhere_and_no_name_stands_twice(trees):
 def test_machines_are_pictures_with_words(trees, bound):
     tree = trees["chapters-05-scaled-dot-product-attention.xhtml"]
     pictures = [next(box.iter(f"{H}img")) for box in named(tree, "machine-picture")]
-    assert len(pictures) >= 4  # a machine, and three questions
+    assert pictures
     for picture in pictures:
         with Image.open(bound[1] / picture.get("src")) as image:
             assert image.width > 1000
             assert len(image.getcolors(1 << 24)) > 20
         assert len(picture.get("alt")) > 20
+
+
+def test_a_question_lists_what_to_choose_from_and_its_answer_comes_later(trees):
+    questions = named(trees["chapters-05-scaled-dot-product-attention.xhtml"], "question")
+    assert len(questions) == 3
+    text = "".join(trees["chapters-05-scaled-dot-product-attention.xhtml"].itertext())
+    later = "".join(trees["answers.xhtml"].itertext())
+    assert "It vanishes." in text
+    right, because = "B. A few queries get nearly all of it", "So a learning rate that suits"
+    assert right in later
+    assert because in later
+    assert because not in text
 
 
 def test_every_picture_is_there_and_used(trees, bound):
@@ -88,7 +100,7 @@ def test_every_picture_is_there_and_used(trees, bound):
 
 
 def test_solutions_stand_at_the_end(trees, bound):
-    assert bound[0][-1].title == "Hints and solutions"
+    assert bound[0][-1].title == "Hints, solutions and answers"
     answers = named(trees["answers.xhtml"], "answer")
     places = [
         node
@@ -97,7 +109,9 @@ def test_solutions_stand_at_the_end(trees, bound):
         for node in named(tree, "to-answer")
     ]
     assert len(answers) == len(places) >= 10
-    assert "".join(answers[0].itertext()).count("·") >= 2  # exercise, title, kind
+    texts = ["".join(answer.itertext()) for answer in answers]
+    assert sum(text.count("·") >= 2 for text in texts) >= 5  # exercise, title, kind
+    assert sum("· Answer" in text for text in texts) == 3
 
 
 def test_links_to_what_is_left_out_are_words_or_lead_to_the_site(browser, site_dir, tmp_path):
