@@ -78,8 +78,8 @@ _QUESTION = """(view) => {
     const read = (node) => JSON.parse(node.textContent);
     const kind = (name) => `script[type="application/vnd.jupyter.widget-${name}+json"]`;
     const states = [...document.querySelectorAll(kind("state"))].map((all) => read(all).state);
-    const { model_id: id } = read(view.querySelector(kind("view")));
-    const { title, options, right, because } = Object.assign({}, ...states)[id].state;
+    const { model_id: id, state: own } = read(view.querySelector(kind("view")));
+    const { title, options, right, because } = (own ?? Object.assign({}, ...states)[id]).state;
     return { title, options, right, because };
 }"""
 # What is wider than the sheet becomes smaller: nothing is cut.

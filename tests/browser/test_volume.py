@@ -154,6 +154,15 @@ def test_the_epub_lists_what_it_holds_and_two_are_alike(bound, tmp_path):
                 assert ("svg" in item.get("properties", "")) == ("<svg" in text)
 
 
+def test_a_small_reader_cuts_nothing(open_page, bound):
+    chapters, folder = bound
+    for one in chapters:
+        file = folder / one.file
+        file.write_text(epub.document(one.title, one.body), "utf-8")
+        page, _ = open_page(file.as_uri(), width=280, start=False)
+        assert page.evaluate("document.scrollingElement.scrollWidth") <= 280, one.file
+
+
 def test_the_pdf_has_its_contents_and_nothing_is_cut(browser, bound, tmp_path):
     if importlib.util.find_spec("pypdfium2") is None:
         pytest.skip("pypdfium2 is missing: pip install -r requirements.txt")
