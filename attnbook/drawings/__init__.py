@@ -101,7 +101,6 @@ DRAWINGS: dict[str, Drawing] = {
         ring.DRAWING,
         surprises.DRAWING,
         reading.FAMOUS,
-        reading.ALIKE,
         bugs.BUG_MAP,
         bugs.MASK_AXES,
         bugs.VIEW_ALONE,

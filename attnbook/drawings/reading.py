@@ -1,8 +1,6 @@
-"""Chapter 15: the famous sentence, and rows of attention that become alike."""
+"""Chapter 15: the famous sentence."""
 
 import math
-from collections.abc import Sequence
-from fractions import Fraction
 
 from attnbook.drawings.drawing import Drawing
 from attnbook.drawings.sheet import NARROW, Sheet
@@ -73,55 +71,4 @@ FAMOUS = Drawing(
         "token [CLS], 0.33, and still to animal, 0.28; street gets 0.12."
     ),
     draw=famous,
-)
-
-MIXING: Sequence[Sequence[Fraction]] = tuple(
-    tuple(Fraction(part, 4) for part in row) for row in ((3, 1, 0), (1, 2, 1), (0, 1, 3))
-)
-"""Attention of one layer, the same in every layer of the example."""
-
-
-def product(one: Sequence[Sequence], other: Sequence[Sequence]) -> list[list]:
-    """The matrix product of two tables."""
-    columns = list(zip(*other, strict=True))
-    return [
-        [sum(a * b for a, b in zip(row, column, strict=True)) for column in columns] for row in one
-    ]
-
-
-def power(layers: int) -> list[list[Fraction]]:
-    """What a word gets from each other word after so many layers of attention alone."""
-    found = [list(row) for row in MIXING]
-    for _ in range(layers - 1):
-        found = product(MIXING, found)
-    return found
-
-
-def alike(narrow: bool) -> Sheet:
-    """The product of 1, 2, 4 and 8 layers; three words."""
-    sheet = Sheet(NARROW, 296, 12.5)
-    w, h = 46, 30
-    for place, layers in enumerate((1, 2, 4, 8)):
-        x, y = (place % 2) * 186, (place // 2) * 138
-        words = f"{layers} layer{'s' * (layers > 1)}"
-        sheet.text(x + 1.5 * w, y + 10, words, style="d-bold")
-        for i, row in enumerate(power(layers)):
-            for j, value in enumerate(row):
-                share = float(value)
-                sheet.cell(x + j * w, y + 26 + i * h, w, h, share, f"{share:.2f}")
-    told = "One fixed table, for the idea; real layers shrink faster."
-    sheet.text(0, 284, told, anchor="start", style="d-muted")
-    return sheet
-
-
-ALIKE = Drawing(
-    name="rows-alike",
-    title="Attention upon attention, and nothing else: the rows become alike.",
-    description=(
-        "Four tables of weights of three words. One layer: the first word gives 0.75, 0.25 and 0 "
-        "to the three. The products of 2, 4 and 8 such layers have rows that differ less and "
-        "less; after 8 no entry is more than 0.05 from a third. One fixed table, for the idea: "
-        "real layers shrink the difference faster."
-    ),
-    draw=alike,
 )

@@ -7,17 +7,23 @@ import torch
 
 import attnlab
 from attnbook import recorded
-from attnbook.figures.colours import BLUE, GREEN, GREY, ORANGE, PINK, VERMILION
+from attnbook.figures.colours import BLUE, GREEN, GREY, VERMILION
 from attnkit.viz import heatmap
 from attnlab.metrics import collapse
 
 SENTENCE = "The animal didn't cross the street because it was too tired."
-COLOURS = (BLUE, VERMILION, GREEN, PINK, ORANGE, GREY)
+CURVES = {
+    "high rate": (VERMILION, (14, 1.6), (640, 0.12)),
+    "QK-norm": (BLUE, (160, 7.1), (12, 0.86)),
+    "low rate": (GREY, (640, 3.6), (12, 0.72)),
+}
+"""What is drawn of `collapse`, where each name stands in the two panels."""
+
 WAYS = {
-    "the model as it is": ((True, True), COLOURS[0], (6, 0.85)),
-    "no feed-forward": ((True, False), COLOURS[5], (6, 0.48)),
-    "no residuals": ((False, True), COLOURS[2], (3.35, 0.34)),
-    "attention alone": ((False, False), COLOURS[1], (1.8, 0.06)),
+    "the model as it is": ((True, True), BLUE, (6, 0.88)),
+    "no feed-forward": ((True, False), GREY, (6, 0.42)),
+    "no residuals": ((False, True), GREEN, (3.35, 0.34)),
+    "attention alone": ((False, False), VERMILION, (1.8, 0.06)),
 }
 """Whether residual connections and feed-forward layers are there; colour; place of the label."""
 
@@ -29,7 +35,7 @@ BEFORE = (0, 2)
 
 
 def _trained() -> list[tuple[str, dict]]:
-    """Each run of the figure with its name: all at the high rate, and no remedy at the low one."""
+    """Each setting with its name: all at the high rate, and no remedy at the low one."""
     found = recorded.results("collapse")
     low, high = found["rates"]["low"], found["rates"]["high"]
     named = {row["case"]: row for row in found["rows"] if row["rate"] == high}
@@ -40,37 +46,35 @@ def _trained() -> list[tuple[str, dict]]:
 
 
 def collapse_curves() -> None:
-    """Draw effective keys and right answers over the updates: each seed thin, the medians thick."""
+    """Draw keys in use and right answers over the updates: each seed thin, the medians thick."""
+    rows = dict(_trained())
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 2, figsize=(6.0, 3.6), layout="constrained")
-        for (name, row), colour in zip(_trained(), COLOURS, strict=True):
-            updates = [point["update"] for point in row["curves"][0]][1:]
+        figure, axes = plt.subplots(1, 2, figsize=(5.6, 2.9), layout="constrained")
+        for name, (colour, *labels) in CURVES.items():
+            curves = rows[name]["curves"]
+            updates = [point["update"] for point in curves[0]][1:]
             style = {"color": colour, "linestyle": "--" if name == "low rate" else "-"}
-            for ax, what in zip(axes, ("keys", "accuracy"), strict=True):
-                seeds = [[point[what] for point in curve][1:] for curve in row["curves"]]
+            for ax, what, at in zip(axes, ("keys", "accuracy"), labels, strict=True):
+                seeds = [[point[what] for point in curve][1:] for curve in curves]
                 for seed in seeds:
                     ax.plot(updates, seed, linewidth=0.7, alpha=0.45, **style)
-                ax.plot(updates, torch.tensor(seeds).median(0).values,
-                        label=name if ax is axes[0] else None, **style)  # fmt: skip
+                ax.plot(updates, torch.tensor(seeds).median(0).values, **style)
+                ax.text(*at, name, color=colour, fontsize=10)
         for ax in axes:
             ax.set(xlabel="update", xscale="log")
             ax.set_xticks([10, 40, 160, 640, 2560], ["10", "40", "160", "640", "2,560"])
             ax.tick_params(labelsize=9)
             ax.minorticks_off()
         axes[0].set_ylim(0.8, 9.2)
-        axes[0].set_title("effective keys, of 9", fontsize=10)
+        axes[0].set_title("keys in use, of 9", fontsize=10)
         axes[1].set_ylim(0, 1.02)
         axes[1].set_title("right answers", fontsize=10)
-        figure.legend(loc="outside lower center", ncols=3, fontsize=10)
-        figure.suptitle(
-            "At too high a rate rows that close learn late;\nrows kept open learn at once",
-            fontsize=11,
-        )
+        figure.suptitle("At too high a rate rows close, and learn late", fontsize=11)
         plt.show()
 
 
 def collapse_table() -> None:
-    """Print the numbers of that figure."""
+    """Print the numbers of that figure, and of the settings that it leaves out."""
     found = recorded.results("collapse")
     print(recorded.origin(found).replace(" (", "\n(", 1))
     print("right answers: median of three seeds (smallest to largest)")
@@ -81,7 +85,7 @@ def collapse_table() -> None:
         told = [f"{recorded.interval(right[n]):.2f}" for n in budgets if n in right]
         print(f"  {name:16}" + "".join(f"{one:>20}" for one in told))
     print("rates: low {low}, high {high}".format(**found["rates"]))
-    print("effective keys a row, at the last of these updates:")
+    print("keys in use, at the last of these updates:")
     for name, row in _trained():
         print(f"  {name:16}{row['at'][-1]['keys']['median']:20.1f}")
 
@@ -91,10 +95,10 @@ def closed_table() -> None:
     found = recorded.results("started_closed")
     print(recorded.origin(found).replace(" (", "\n(", 1))
     print(f"rate {found['rate']}, queries and keys larger from the start;")
-    print("right answers, and effective keys: median of three seeds (smallest to largest)")
+    print("right answers, and keys in use: median of three seeds (smallest to largest)")
     for row in found["rows"]:
         starts = sorted(curve[0]["keys"] for curve in row["curves"])
-        print(f"× {row['factor']}, {starts[1]:.1f} effective keys before the first update")
+        print(f"× {row['factor']}, {starts[1]:.1f} keys in use before the first update")
         for at in row["at"]:
             right, keys = (f"{recorded.interval(at[what]):.2f}" for what in ("accuracy", "keys"))
             print(f"  {at['steps']:5,} updates  {right:>20}{keys:>20}")
@@ -121,12 +125,12 @@ def spread(residual: bool, feed_forward: bool, text: str = SENTENCE) -> tuple[fl
 def rank() -> None:
     """Draw how different the words are after each layer, with and without residuals and more."""
     with plt.style.context("attnbook.style"):
-        _, ax = plt.subplots(figsize=(5.6, 2.9), layout="constrained")
+        _, ax = plt.subplots(figsize=(5.6, 2.6), layout="constrained")
         for name, (parts, colour, at) in WAYS.items():
             ax.plot(range(7), spread(*parts), "o-", color=colour)
             ax.text(*at, name, color=colour, ha="right", fontsize=10)
         ax.set(xlabel="after layer", ylabel="difference between words", ylim=(0, 1))
-        ax.set_title("Residuals keep words apart;\nattention alone makes them one by layer 3")
+        ax.set_title("Residuals keep words apart;\nattention alone makes them the same by layer 3")
         plt.show()
 
 
@@ -164,7 +168,7 @@ def sink() -> None:
         for ax, shown, said in zip(
             axes,
             (weights, shares),
-            ("weight: {} on [CLS]", "weight × value: {} from [CLS]"),
+            ("where it looks: {} on [CLS]", "what arrives: {} from [CLS]"),
             strict=True,
         ):
             heatmap(shown, ax=ax, vmax=1.0, key_tokens=tokens, query_tokens=tokens[1:-1])
@@ -175,7 +179,7 @@ def sink() -> None:
             )
         axes[0].images[0].colorbar.remove()
         axes[1].images[0].colorbar.set_label("share of a row", fontsize=9)
-        figure.suptitle("The strongest column brings little", fontsize=11)
+        figure.suptitle("It looks at [CLS], and gets little from it", fontsize=11)
         plt.show()
 
 

@@ -39,12 +39,12 @@ const fits = { remedy: (v) => Object.keys(REMEDIES).includes(v), size: (v) => v 
 function show({ size, remedy, sink, weights, effective, gradients, largest, keys, gradient, onehot }, { page, data: { words } }) {
   const shades = heat(page.root), n = words.length, cell = 32, left = 44, end = { text_anchor: "end" }, middle = { text_anchor: "middle" };
   const names = [...(sink ? ["sink"] : []), ...words], x = left + cell * (n + 1) + 8;
-  say(page.big, `${fixed(keys, 1)} keys of ${names.length} in use, ${onehot} of ${n} rows one-hot`);
-  say(page.say, `Queries and keys × ${size}${remedy === "none" ? "" : `, ${REMEDIES[remedy]}`}: the largest score ${remedy === "norm" ? "of the normed vectors " : "before any cap "}is ${
-    fixed(largest, 1)}. On average a row passes ${significant(gradient / MOST * 100)}% of the largest possible gradient.`);
+  const score = { none: "Largest score: ", norm: "Largest score after QK-norm: ", cap: "Largest score before the cap: " }[remedy] + fixed(largest, 1);
+  say(page.big, `${fixed(keys, 1)} of ${names.length} keys in use, ${onehot} of ${n} rows one-hot`);
+  say(page.say, `${score}. On average a gradient bar is ${significant(gradient / MOST * 100)}% full.`);
   page.map.setAttribute("viewBox", `0 0 ${x + 130} ${cell * n + 20}`);
-  page.map.replaceChildren(...names.map((name, j) => text("collapse-weight", left + cell * (j + 0.5) - 1, 12, name, middle)),
-    text("collapse-weight", x, 12, "keys"), text("collapse-weight", x + 70, 12, "gradient"),
+  page.map.replaceChildren(text("collapse-weight", left - 8, 12, "looks at", end), ...names.map((name, j) => text("collapse-weight", left + cell * (j + 0.5) - 1, 12, name, middle)),
+    text("collapse-weight", x, 12, "keys in use"), text("collapse-weight", x + 70, 12, "gradient"),
     ...weights.flatMap((row, i) => {
       const y = 20 + cell * i;
       return [text("", left - 8, y + 22, words[i], end), ...row.flatMap((w, j) => {

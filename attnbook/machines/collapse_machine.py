@@ -55,7 +55,11 @@ class CollapseMachine(Machine):
     """
 
     _kits = (*Machine._kits, "layers")
-    _about = "Six made-up queries and keys of four features."
+    _about = (
+        "Keys in use: e to the power of the row's entropy. Gradient: how much its weights answer a "
+        "small change of its scores; a full bar is the most that any row can. Six made-up queries "
+        "and keys of four features."
+    )
     _limits: ClassVar = {
         "size": lambda _: [half / 2 for half in range(1, 17)],
         "remedy": lambda _: list(REMEDIES),
@@ -122,6 +126,6 @@ class CollapseMachine(Machine):
     def _words(self) -> str:
         return (
             "Attention of six words whose queries and keys can be made larger: the weights, the "
-            "effective number of keys and the gradient of each row, with QK-norm, a soft cap and "
+            "number of keys in use and the gradient of each row, with QK-norm, a soft cap and "
             "a sink to switch on."
         )

@@ -38,14 +38,15 @@ def test_the_best_of_heads_that_know_nothing_is_lucky_only_where_it_was_chosen()
 def test_the_curves_of_collapse_are_the_seeds_and_their_medians(shown):
     ch15b.collapse_curves()
     found = recorded.results("collapse")
-    high, low = (
-        [row for row in found["rows"] if row["rate"] == found["rates"][name]]
-        for name in ("high", "low")
-    )
+    settings = (("no remedy", "high"), ("QK-norm", "high"), ("no remedy", "low"))
+    drawn_rows = [
+        next(r for r in found["rows"] if (r["case"], r["rate"]) == (case, found["rates"][rate]))
+        for case, rate in settings
+    ]
     keys, right = shown[0].axes
     for ax, what in ((keys, "keys"), (right, "accuracy")):
         drawn = iter(ax.lines)
-        for row in [*high, low[0]]:
+        for row in drawn_rows:
             last = [curve[-1][what] for curve in row["curves"]]
             for value in (*last, sorted(last)[1]):
                 line = next(drawn)
