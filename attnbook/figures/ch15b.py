@@ -179,7 +179,7 @@ def sink() -> None:
             )
         axes[0].images[0].colorbar.remove()
         axes[1].images[0].colorbar.set_label("share of a row", fontsize=9)
-        figure.suptitle("It looks at [CLS], and gets little from it", fontsize=11)
+        figure.suptitle("A head at rest looks at [CLS], and gets little from it", fontsize=11)
         plt.show()
 
 
