@@ -23,21 +23,30 @@ SENTENCES = ("maria won the election", "bruno sold the mill", "maria keeps bees"
 
 def no_answer(narrow: bool) -> Sheet:
     """The question on top; of each sentence its cosine, and what the softmax makes of it."""
-    left, wide, length, top, pitch = (0, 46, 96, 62, 62) if narrow else (0, 50, 112, 60, 40)
-    sheet = Sheet(NARROW if narrow else WIDE, top + pitch * len(TEXT), 13)
+    left, wide, length, top, pitch = (0, 46, 96, 92, 62) if narrow else (0, 58, 112, 46, 38)
+    foot = top + pitch * len(TEXT)
+    sheet = Sheet(NARROW if narrow else WIDE, foot + 40, 13)
     bars = (8, 178) if narrow else (402, 566)
-    sheet.item("query", 0, 4, 250, 28, QUESTION)
-    if not narrow:
-        for x, words in zip(bars, ("cosine", "softmax of 20 cosines"), strict=True):
-            sheet.text(x - 2, 46, words, anchor="start", style="d-muted")
-    else:
-        for x, words in zip(bars, ("cosine", "softmax of 20 cosines"), strict=True):
-            sheet.text(x - 2, 48, words, anchor="start", style="d-muted")
+    sheet.item("query", 0, 4, 236, 28, QUESTION)
+    asks = "asks" if narrow else "asks six sentences:"
+    sheet.text(246, 18, asks, anchor="start", style="d-muted")
+    heads = (
+        ("cosine", "1: alike, 0: unrelated", "key", "no sentence is close:", "no answer here"),
+        ("weight", "softmax of 20 cosines", "weight", "together they are 1:", "one has to win"),
+    )
+    for x, (name, meaning, role, *seen) in zip(bars, heads, strict=True):
+        sheet.text(x - 2, top - 36, name, role, anchor="start", style="d-bold")
+        sheet.text(x - 2, top - 20, meaning, anchor="start", style="d-muted")
+        for row, words in enumerate(seen):
+            sheet.text(x - 2, foot + 14 + 17 * row, words, role, anchor="start", style="d-bold")
     for n, (sentence, cosine, weight) in enumerate(zip(TEXT, COSINES, WEIGHTS, strict=True)):
         y, most = top + pitch * n, weight == max(WEIGHTS)
-        for row, line in enumerate(textwrap.wrap(sentence, wide)):
-            sheet.text(left, y + 8 + 16 * row, line, anchor="start", style="d-bold" if most else "")
-        y += 44 if narrow else 12
+        lines = textwrap.wrap(sentence, wide - 8 * (most and not narrow))
+        first = 8 if narrow else 24 - 8 * len(lines)
+        for row, line in enumerate(lines):
+            style = "d-bold" if most else ""
+            sheet.text(left, y + first + 16 * row, line, anchor="start", style=style)
+        y += 44 if narrow else 16
         sheet.rect(bars[0], y - 6, length, 12, "d-key d-track", 1)
         if cosine > 0:
             sheet.rect(bars[0], y - 6, max(1.5, length * cosine), 12, "d-key d-solid", 1)
@@ -57,7 +66,8 @@ NO_ANSWER = Drawing(
         "The question What is the capital of France above six sentences about kettles, summaries "
         "and tea. Beside each a bar for its cosine: 0.03, 0.01, 0.10, and three below 0. Beside "
         "that a bar for its weight: 0.16, 0.09, 0.59, 0.05, 0.07 and 0.03. The third sentence, It "
-        "gives each sentence a score, gets the 0.59."
+        "gives each sentence a score, gets the 0.59. Under the cosines: no sentence is close, no "
+        "answer here. Under the weights: together they are 1, one has to win."
     ),
     draw=no_answer,
     two_layouts=True,

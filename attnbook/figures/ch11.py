@@ -98,29 +98,41 @@ def kinds() -> dict[str, dict]:
     }
 
 
+def rightly(twice: bool, name: str) -> float:
+    """How often the claim that is said has the larger cosine, or weight, than one that is not."""
+    pairs = (
+        recorded.results("company")["parted"]["said twice"]
+        if twice
+        else recorded.results("answered")["parted"]["said from not said"]
+    )
+    return pairs[name]["share"]
+
+
 def sure() -> None:
     """Draw the largest cosine and weight, said and not; once, and with that sentence twice."""
     rows, edges = kinds(), [n / 20 for n in range(21)]
-    pairs = {
-        "there once": ("said", "not said"),
-        "there twice": ("said twice", "not said, a stranger twice"),
-    }
+    pairs = (("said", "not said"), ("said twice", "not said, a stranger twice"))
     with plt.style.context("attnbook.style"):
         figure, panels = plt.subplots(
             2, 2, figsize=(5.4, 3.3), layout="constrained", sharex=True, sharey=True
         )
-        for line, (times, pair) in zip(panels, pairs.items(), strict=True):
+        for twice, (line, pair) in enumerate(zip(panels, pairs, strict=True)):
             for ax, name in zip(line, ("cosine", "weight"), strict=True):
                 for kind, like in zip(pair, ("said", "not said"), strict=True):
                     counts, _ = np.histogram(rows[kind][name], edges)
                     ax.stairs(counts / counts.max(), edges, fill=True, alpha=0.55,
-                              color=KINDS[like][0], label=like)  # fmt: skip
-                ax.set(xlim=(0, 1), xticks=[0, 0.5, 1], yticks=[])
-            line[0].set_ylabel(times)
+                              color=KINDS[like][0])  # fmt: skip
+                ax.set(xlim=(0, 1), xticks=[0, 0.5, 1], yticks=[], ylim=(0, 1.28))
+                share = round(100 * rightly(twice, name))
+                ax.set_title(f"{name}: right {share} times in 100", fontsize=10)
+            line[0].set_ylabel(("there once", "there twice")[twice])
         for ax, name in zip(panels[1], ("cosine", "weight"), strict=True):
-            ax.set_xlabel(f"largest {name} of the eight")
-        shown = panels[0, 0].get_legend_handles_labels()
-        figure.legend(*shown, fontsize=9, loc="outside lower center", ncols=2)
+            ax.set_xlabel(f"largest {name}")
+        places = (((0.25, "center"), (0.98, "right")), ((0.4, "center"), (0.98, "right")),
+                  ((0.25, "center"), (0.98, "right")), ((0.44, "right"), (0.51, "left")))  # fmt: skip
+        for ax, spots in zip(panels.flat, places, strict=True):
+            for (x, side), kind in zip(spots, ("not said", "said"), strict=True):
+                ax.text(x, 1.06, kind, ha=side, fontsize=9, color=KINDS[kind][0])
         figure.suptitle("Said once, both can tell; said twice, only the cosine")
         plt.show()
 
@@ -150,7 +162,7 @@ def first() -> None:
     """Draw the ROUGE-1 of one chosen sentence, by who chose it."""
     rows = {row["method"]: row["rouge1"] for row in recorded.results("docstrings")["rows"]}
     with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(5.4, 2.2), layout="constrained")
+        figure, ax = plt.subplots(figsize=(5.4, 1.8), layout="constrained")
         for place, name in enumerate(METHODS):
             mean, *ends = (100 * rows[name][key] for key in ("mean", "low", "high"))
             colour = BLUE if name == "MiniLM" else MUTED
@@ -158,7 +170,7 @@ def first() -> None:
             ax.plot(mean, place, "o", color=colour)
             ax.annotate(f"{mean:.1f}", (mean, place), (0, 6), textcoords="offset points",
                         ha="center", fontsize=9)  # fmt: skip
-        ax.set(xlabel="ROUGE-1 with the author's line, %", xlim=(0, 32), ylim=(3.4, -0.7))
+        ax.set(xlabel="words shared with the hidden line: ROUGE-1, %", xlim=(0, 32), ylim=(3.4, -0.7))
         ax.set_yticks(range(len(METHODS)), METHODS.values(), fontsize=9)
         figure.suptitle("Of 204 docstrings, the first sentence says it best")
         plt.show()

@@ -57,13 +57,13 @@ function field(label, name, rows, mode) {
   return made;
 }
 
-const COLUMNS = { summary: ["cosine with the whole", ""], ask: ["cosine with the question", "weight"], check: ["largest cosine", ""] };
+const COLUMNS = { summary: ["cosine with the whole", ""], ask: ["cosine", "weight"], check: ["largest cosine", ""] };
 const only = (mode) => (s) => s.mode === mode;
-const controls = ({ samples }) => [field("Text", "text", 4), field("Question", "question", 1, "ask"), field("Claims", "claims", 4, "check"),
+const controls = ({ samples }) => [field("Text", "text", 3), field("Question", "question", 1, "ask"), field("Claims", "claims", 4, "check"),
   slider("Keep", "k", { min: 1, max: 12, text: (v) => plural(v, "sentence"), shown: only("summary") }),
   slider("At least", "least", { max: 1, step: 0.05, text: (v) => fixed(v, 2), shown: only("ask") }),
   slider("Threshold", "threshold", { max: 1, step: 0.05, text: (v) => fixed(v, 2), shown: only("check") }),
-  ...[["summary", "Sum it up"], ["ask", "Ask it"], ["check", "Check claims"]].map(([mode, name]) => button(name, () => ({ mode }), only(mode))),
+  ...[["ask", "Ask it"], ["check", "Check claims"], ["summary", "Sum it up"]].map(([mode, name]) => button(name, () => ({ mode }), only(mode))),
   ...samples.map(([name, settings]) => button(name, () => settings, (s) => s.text === settings.text))];
 
 const fits = { mode: (v) => Object.keys(COLUMNS).includes(v) };
@@ -113,8 +113,8 @@ function headline({ mode, sentences, asked, missing, cosines, weights, chosen, k
   const [row] = cosines, most = Math.max(...row);
   if (mode === "ask") {
     const none = most < least, closest = quoted(sentences[chosen[0][0]]);
-    return [`${none ? "Nothing found: largest" : "Largest"} cosine ${fixed(most, 2)}, its weight ${fixed(Math.max(...weights[0]), 2)}`,
-      none ? `No sentence reaches ${fixed(least, 2)}. The closest to ${quoted(question)} is ${closest}` : `${quoted(question)} is closest to ${closest}`];
+    return [`${none ? "Nothing found" : "Found"}: cosine ${fixed(most, 2)}, weight ${fixed(Math.max(...weights[0]), 2)}`,
+      `The closest: ${closest}`];
   }
   if (mode === "check") {
     const low = cosines.filter((one) => Math.max(...one) < threshold).length;
@@ -127,7 +127,7 @@ function headline({ mode, sentences, asked, missing, cosines, weights, chosen, k
 const line = () => make("li", {}, make("span"), make("i"), make("span"), make("i"), make("span"));
 
 function show(now, machine) {
-  const { page, loader, obstacle } = machine, { mode, sentences, asked, cosines, weights, chosen, k, threshold } = now;
+  const { page, loader, obstacle } = machine, { mode, sentences, asked, cosines, weights, chosen, k, least, threshold } = now;
   loader?.show(obstacle);
   readNew(now, machine);
   if (machine.maps) page.maps.hidden = loader?.state !== "ready";
@@ -138,8 +138,10 @@ function show(now, machine) {
   // What comes without a key being pressed is told when it is there.
   if (machine.awaited && !now.missing.length) page.live.textContent = `${big}. ${words}`;
   machine.awaited = now.missing.length > 0;
-  [...page.heads.children].forEach((node, at) => say(node, COLUMNS[mode][at]));
-  const check = mode === "check", ask = mode === "ask", read = cosines.length > 0;
+  const check = mode === "check", ask = mode === "ask", read = cosines.length > 0, mark = { ask: least, check: threshold }[mode];
+  [...page.heads.children].forEach((node, at) => say(node, COLUMNS[mode][at] + (at || mark === undefined ? "" : ` (line: ${fixed(mark, 2)})`)));
+  page.list.style.setProperty("--which-line", `${100 * (mark ?? 0)}%`);
+  page.list.classList.toggle("which-lined", mark !== undefined);
   page.list.classList.toggle("which-long", sentences.length > 24);
   page.list.classList.toggle("which-alone", !ask);
   page.heads.classList.toggle("which-alone", !ask);
