@@ -213,6 +213,7 @@ def numbers() -> None:
     print(f"said in {mixed['said']} from not said in {mixed['not said']}:", _shares(mixed))
     real = recorded.results("docstrings")
     print(recorded.origin(real).replace(" (", "\n(", 1))
+    print(f"{real['documents']} docstrings")
     for row in real["rows"]:
         values = [100 * row[kind]["mean"] for kind in ("rouge1", "rouge2", "rougeL")]
         print(f"{row['method']:7} ROUGE-1, -2, -L", *(f"{value:.1f}" for value in values))

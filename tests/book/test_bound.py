@@ -55,7 +55,7 @@ ARITHMETIC = {
     },
     "11": {
         "7.4": math.exp(2),
-        "9.4": math.exp(2) + 2,
+        "18": 20 * 0.9,
         "0.79": math.exp(2) / (math.exp(2) + 2),
         "0.11": 1 / (math.exp(2) + 2),
     },
