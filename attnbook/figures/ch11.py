@@ -128,8 +128,8 @@ def sure() -> None:
             line[0].set_ylabel(("there once", "there twice")[twice])
         for ax, name in zip(panels[1], ("cosine", "weight"), strict=True):
             ax.set_xlabel(f"largest {name}")
-        places = (((0.25, "center"), (0.98, "right")), ((0.4, "center"), (0.98, "right")),
-                  ((0.25, "center"), (0.98, "right")), ((0.44, "right"), (0.51, "left")))  # fmt: skip
+        far = ((0.25, "center"), (0.98, "right"))
+        places = (far, ((0.4, "center"), far[1]), far, ((0.44, "right"), (0.51, "left")))
         for ax, spots in zip(panels.flat, places, strict=True):
             for (x, side), kind in zip(spots, ("not said", "said"), strict=True):
                 ax.text(x, 1.06, kind, ha=side, fontsize=9, color=KINDS[kind][0])
@@ -170,7 +170,9 @@ def first() -> None:
             ax.plot(mean, place, "o", color=colour)
             ax.annotate(f"{mean:.1f}", (mean, place), (0, 6), textcoords="offset points",
                         ha="center", fontsize=9)  # fmt: skip
-        ax.set(xlabel="words shared with the hidden line: ROUGE-1, %", xlim=(0, 32), ylim=(3.4, -0.7))
+        ax.set(
+            xlabel="words shared with the hidden line: ROUGE-1, %", xlim=(0, 32), ylim=(3.4, -0.7)
+        )
         ax.set_yticks(range(len(METHODS)), METHODS.values(), fontsize=9)
         figure.suptitle("Of 204 docstrings, the first sentence says it best")
         plt.show()
