@@ -24,7 +24,7 @@ ASKED = "When is the meeting?"
 def book(tmp_path_factory):
     """A folder with a page, the parts and the worker."""
     folder = tmp_path_factory.mktemp("which")
-    write_page(folder, make(folder=sm.MODEL.folder))
+    write_page(folder, make(folder=sm.MODEL.folder, mode="ask"))
     sm.MODEL.write(folder)
     return folder
 

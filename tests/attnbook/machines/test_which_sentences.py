@@ -30,7 +30,7 @@ SAMPLES = {
 
 
 def make(**settings) -> WhichSentences:
-    start = {"text": TEXT, "question": QUESTION, "claims": CLAIMS, "mode": "ask", "k": 2}
+    start = {"text": TEXT, "question": QUESTION, "claims": CLAIMS, "mode": "check", "k": 2}
     start |= {"vectors": EVERY, "samples": SAMPLES, "folder": "", "title": "A box"}
     return WhichSentences(**start | settings)
 
