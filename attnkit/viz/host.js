@@ -18,9 +18,8 @@ function host() {
 
   function decode({ state: values, buffers = [] }) {
     const traits = structuredClone(values);
-    for (const { path, data } of buffers) {
-      const bytes = Uint8Array.from(atob(data), (byte) => byte.charCodeAt(0));
-      const last = path.pop();
+    for (const { path: [...path], data } of buffers) {
+      const bytes = Uint8Array.from(atob(data), (byte) => byte.charCodeAt(0)), last = path.pop();
       path.reduce((part, at) => part[at], traits)[last] = new DataView(bytes.buffer);
     }
     return traits;
