@@ -31,10 +31,13 @@ class LiveWidgets(Preprocessor):
     """
 
     def preprocess(self, nb, resources):
-        live = {id_ for id_, model in states(nb).items() if "_esm" in model.get("state", {})}
+        models = states(nb)
+        if models:
+            nb.metadata["widgets"][STATE_MIME] = {"state": models}  # as nbconvert asks for it
+        live = {id_ for id_, model in models.items() if "_esm" in model.get("state", {})}
         if not live:
             return nb, resources
-        head, others = _head(states(nb)), False
+        head, others = _head(models), False
         for cell in nb.cells:
             for output in cell.get("outputs", []):
                 data = output.get("data", {})

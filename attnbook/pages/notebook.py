@@ -49,8 +49,8 @@ def strip_modules(notebook: dict) -> dict:
 
 def states(notebook: dict) -> dict:
     """The saved widget models by id; {} when there are none."""
-    widgets = notebook.get("metadata", {}).get("widgets", {})
-    return widgets.get(STATE_MIME, {}).get("state", {})
+    saved = notebook.get("metadata", {}).get("widgets", {}).get(STATE_MIME, {})
+    return saved.get("state", saved)  # Colab saves the models without this level
 
 
 def views(notebook: dict) -> Iterator[tuple[int, dict]]:

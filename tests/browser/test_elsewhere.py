@@ -128,6 +128,17 @@ def test_a_converted_notebook_keeps_its_pictures_without_javascript(one_file, op
     assert images.first.get_attribute("alt") == explorer.description()
 
 
+@pytest.mark.parametrize("widgets", [[], [AttentionExplorer(vectors(1, 4, 8), vectors(1, 4, 8))]])
+def test_a_notebook_that_colab_saved_is_converted_too(widgets, tmp_path, open_page):
+    """Its models lie one level higher, where nbconvert itself stops: "KeyError: 'state'"."""
+    import ipywidgets
+
+    notebook = a_notebook(*widgets, ipywidgets.IntSlider())
+    notebook.metadata["widgets"][STATE_MIME] = notebook.metadata["widgets"][STATE_MIME]["state"]
+    page, _ = open_page(converted(notebook, tmp_path).as_uri())
+    assert page.locator(".attnkit-explorer").count() == len(widgets)
+
+
 def test_a_notebook_without_widgets_is_left_alone():
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("words")])
     same, _ = LiveWidgets().preprocess(notebook, {})
