@@ -5,6 +5,8 @@ broken link in one of them, and leaves what it had not yet written as it was. So
 mark until it has ended well, and one that finds a mark forgets all that Sphinx remembers. And
 Sphinx forgets a changed page only when it comes to read it: a label or a claim that has moved to a
 page read earlier would be found twice. So all changed pages are forgotten before the first is read.
+And every page is written again when the contents beside it have changed: by a page that came or
+went, or by a new title.
 """
 
 from __future__ import annotations
@@ -34,6 +36,14 @@ def forget(app: Sphinx, env: BuildEnvironment, changed: list[str]) -> None:
         env.clear_doc(name)
 
 
+def rewrite(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """All pages, when the contents that stand beside each of them are no longer the same."""
+    titles = {name: title.astext() for name, title in env.titles.items()}
+    contents = [app.config.external_site_map.as_json(), titles]
+    before, env.contents = getattr(env, "contents", None), contents
+    return [] if before == contents else sorted(env.found_docs)
+
+
 def end(app: Sphinx, error: Exception | None) -> None:
     """Remove the mark, unless there was an error, or a warning that counts as one."""
     if error is None and not (app.keep_going and app._warncount):  # -W lets none come so far
@@ -44,5 +54,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register the steps; Sphinx calls it."""
     app.connect("config-inited", begin, priority=100)
     app.connect("env-before-read-docs", forget, priority=999)  # the others may add pages
+    app.connect("env-updated", rewrite)
     app.connect("build-finished", end, priority=999)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

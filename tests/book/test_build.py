@@ -237,12 +237,18 @@ def test_the_table_of_claims_follows_a_change(book):
 
 
 def test_a_chapters_number_becomes_a_link_when_its_chapter_comes(book):
-    """The role `{chapter}`: plain words until the chapter is there, then a link; pages follow."""
+    """The role `{chapter}`: plain words until the chapter is there, then a link; pages follow.
+
+    The contents beside a page that did not change name it too, and another page's new title.
+    """
     assert chapter_links(book) == {"chapter 01": "../chapters/01_trial.html"}
     write(book, sound_notebook(ADDRESS), "chapters/02_next")
     edit(book / "_toc.yml", "/01_trial\n", "/01_trial\n  - file: chapters/02_next\n")
+    edit(book / f"{HOW}.md", "# How\n", "# How it came\n")
     built(book)
     assert chapter_links(book)["chapter 02"] == "../chapters/02_next.html"
+    beside = [link.get_text(strip=True) for link in page(book, "plain").select("nav.bd-links a")]
+    assert beside == ["Trial book", "Trial", "Trial", "How it came", "Table of claims", "Plain"]
 
 
 def test_a_label_may_move_to_a_page_that_is_read_earlier(book):

@@ -57,8 +57,7 @@ def build(folder, notebook, builder: str = "html") -> subprocess.CompletedProces
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory):
-    """A built book with an explorer, and two views of a control that needs a kernel; the explorer.
-    """
+    """A built book with an explorer and two views of a control without a kernel; the explorer."""
     import ipywidgets
 
     folder = tmp_path_factory.mktemp("book")
