@@ -55,12 +55,17 @@ def views_without_state(nb: NotebookNode) -> Iterator[str]:
 
 
 def errors(nb: NotebookNode) -> Iterator[str]:
-    """An error is shown only where the cell says, with ``raises-exception``, that it is meant."""
+    """An error is shown where the cell says, with ``raises-exception``, that it is meant, and only
+    there."""
     for number, cell, output in _outputs(nb):
         if output.output_type == "error" and "raises-exception" not in cell.metadata.get(
             "tags", []
         ):
             yield f"cell {number}: raised {output.ename}: {output.evalue}"
+    for number, cell in _code_cells(nb):
+        raised = any(output.output_type == "error" for output in cell.outputs)
+        if "raises-exception" in cell.metadata.get("tags", []) and not raised:
+            yield f"cell {number}: is tagged raises-exception, and raised nothing"
 
 
 def missing_pictures(nb: NotebookNode) -> Iterator[str]:

@@ -6,6 +6,7 @@ from unittest.mock import patch
 
 import pytest
 from jupyter_client.manager import start_new_kernel
+from nbval.kernel import RunningKernel
 
 from booktools import forked
 
@@ -69,6 +70,14 @@ def test_it_is_interrupted_alone_and_ends(kernel):
     assert process.poll() is None
     os.killpg(process.pid, signal.SIGKILL)
     assert process.wait(timeout=10) == process.poll() == 0
+
+
+def test_a_notebook_whose_kernel_was_killed_fails_at_once():
+    """By a machine without memory for it, say; nbval alone waits for 2,000 seconds."""
+    running = RunningKernel("python3")
+    asked = running.execute_cell_input("import os; os.kill(os.getpid(), 9)", allow_stdin=False)
+    with pytest.raises(RuntimeError, match="the kernel was killed"):
+        running.await_reply(asked, timeout=30)
 
 
 def test_two_of_them_share_nothing(kernel):

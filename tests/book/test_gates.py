@@ -70,6 +70,7 @@ BREAKS = {
     "lose the state": (lambda nb: notebook.states(nb).clear(), "no stored state"),
     "empty the state": (lambda nb: model(nb).update(state={}), "no stored state"),
     "forget the tag": (lambda nb: by_id(nb, "error").metadata.clear(), "raised ZeroDivisionError"),
+    "mean an error that does not come": (add("raises-exception", to="tags"), "raised nothing"),
     "skip a count": (lambda nb: by_id(nb, "control").update(execution_count=7),
                      "execution count 7, expected 3"),
     "never run": (never_run, "execution count None, expected 2"),
