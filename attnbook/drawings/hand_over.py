@@ -5,29 +5,30 @@ import itertools
 from attnbook.drawings.drawing import Drawing
 from attnbook.drawings.sheet import NARROW, WIDE, Sheet
 
-SOURCE = ("i", "have", "no", "children", ".")
+SOURCE = ("where", "is", "my", "black", "cat", "?")
 WRITTEN = {
-    "One vector": ("je", "n'", "ai", "pas", "de", "voiture"),
-    "Bahdanau": ("je", "n'", "ai", "pas", "des", "enfants"),
-    "Transformer": ("je", "n'", "ai", "pas", "d'", "enfants"),
+    "One vector": ("où", "est", "mon", "père"),
+    "Bahdanau": ("où", "est", "mon", "chat"),
+    "Transformer": ("où", "est", "mon", "chat"),
 }
-"""What the shipped translators write up to the noun, which is a car, and twice children."""
+"""What the shipped translators write up to the noun: a father, and twice a cat."""
+ENGLISH = {"père": "father", "chat": "cat"}
 WEIGHTS = {
-    "Bahdanau": (0.00, 0.00, 0.07, 0.89, 0.04),
-    "Transformer": (0.02, 0.01, 0.00, 0.92, 0.05),
+    "Bahdanau": (0.00, 0.00, 0.02, 0.41, 0.56, 0.01),
+    "Transformer": (0.00, 0.01, 0.00, 0.04, 0.93, 0.01),
 }
 """What they look at as they write the noun; of the Transformer the mean of all its looks."""
 SAYS = {
-    "One vector": ("it reads both ways; the two last", "states start the decoder"),
-    "Bahdanau": ("one look at all states,", "a new one at each step"),
-    "Transformer": ("twelve looks at each step,", "four in each of three layers"),
+    "One vector": ("reads the English once,", "then writes from memory"),
+    "Bahdanau": ("looks at the English again", "before each French word"),
+    "Transformer": ("looks twelve times before each", "word, four in each of 3 layers"),
 }
 
-PANEL, HIGH = 224, 318
-READ, WRITE = (17, 58, 98, 151, 203), (14, 42, 68, 97, 129, 184)
+PANEL, HIGH = 224, 332
+READ, WRITE = (18, 55, 90, 129, 167, 203), (17, 54, 95, 166)
 """Where the words stand in a panel, the English and the French."""
 BOX, TALL = 30, 24
-DECODER, MEAN, LABELS, ENCODER = 104, 162, 226, 240
+DECODER, MEAN, LABELS, ENCODER = 118, 176, 240, 254
 
 
 def _panel(sheet: Sheet, x: float, y: float, name: str) -> None:
@@ -37,9 +38,10 @@ def _panel(sheet: Sheet, x: float, y: float, name: str) -> None:
         sheet.text(x + 2, y + 30 + 16 * row, line, anchor="start", style="d-muted", size=12.5)
     *so_far, word = WRITTEN[name]
     for place, said in zip(WRITE, so_far, strict=False):
-        sheet.text(x + place, y + 80, said, size=13)
+        sheet.text(x + place, y + 94, said, size=13)
     last = x + WRITE[-1]
-    sheet.item("query", last - 36, y + 67, 74, 26, word, size=13)
+    sheet.item("query", last - 36, y + 81, 72, 26, word, size=13)
+    sheet.text(last, y + 70, ENGLISH[word], style="d-muted", size=12.5)
     for place, source in zip(READ, SOURCE, strict=True):
         sheet.text(x + place, y + HIGH - 10, source, size=13)
     layered = name == "Transformer"
@@ -47,7 +49,7 @@ def _panel(sheet: Sheet, x: float, y: float, name: str) -> None:
     _states(sheet, x, y + ENCODER, READ, layered)
     top = y + DECODER + (44 if layered else TALL)
     if name == "One vector":
-        first, turn = x + WRITE[0], y + 186
+        first, turn = x + WRITE[0], y + 200
         for place in (READ[0], READ[-1]):
             ends = [(x + place, y + ENCODER - 3), (x + place, turn), (first, turn)]
             sheet.line(ends, "state", style="d-thick")
@@ -59,7 +61,7 @@ def _panel(sheet: Sheet, x: float, y: float, name: str) -> None:
         ):
             sheet.text(x + place, y + ENCODER - 18, way, anchor=anchor, style="d-muted", size=12)
         return
-    means = "4 means" if layered else "mean c"
+    means = "4 means" if layered else "one mean"
     sheet.item("value", last - 36, y + MEAN, 72, 22, means, size=12)
     if layered:  # four means for the state of each layer
         side = last + 28
@@ -75,7 +77,7 @@ def _looks(sheet: Sheet, x: float, y: float, last: float, weights: tuple[float, 
     """A beam from each state, as wide as its weight, with the weight at its foot."""
     top = y + MEAN + 24
     for place, weight in zip(READ, weights, strict=True):
-        half, foot = max(0.4, 6.5 * weight), x + place
+        half, foot = max(0.4, 9 * weight), x + place
         end = last + (foot - x - PANEL / 2) * 0.28
         low = y + LABELS - 9
         corners = [(foot - half, low), (foot + half, low), (end + half, top), (end - half, top)]
@@ -91,7 +93,7 @@ def _states(
     is drawn is what one word reads, the last that is written or the one most looked at."""
     rows = (y, y + 18, y + 36) if layered else (y,)
     wide, tall = (24 if masked else BOX), (8 if layered else TALL)
-    one = places[-1] if masked else places[3]
+    one = places[-1] if masked else places[4]
     for upper in rows[:-1]:
         for there in places:
             sheet.line([(x + one, upper + tall), (x + there, upper + 18)], "state", style="d-thin")
@@ -123,17 +125,16 @@ def draw(narrow: bool) -> Sheet:
 
 DRAWING = Drawing(
     name="hand-over",
-    title="One sentence handed over in three ways, at the step that writes the noun.",
+    title="English below, French above: three translators, about to write the noun.",
     description=(
-        "Three translators have read “i have no children .” and are about to write a French noun."
-        " The first reads both ways and has a state after each word; its two last states become "
-        "256 numbers, the decoder's first state, once, and five words later it writes “je n' ai "
-        "pas de voiture”, a car. Bahdanau's makes a mean of all five states at each step, now "
-        "with weights of 0.00, 0.00, 0.07, 0.89 and 0.04, the largest on children, and writes “je"
-        " n' ai pas des enfants”. In the Transformer every word reads every word in three layers,"
-        " drawn for one word; into each of three decoder layers go four such means, whose weights"
-        " are 0.02, 0.01, 0.00, 0.92 and 0.05 on average, and it writes “je n' ai pas d' "
-        "enfants”."
+        "Three translators have read “where is my black cat ?” and have written “où est mon”; the "
+        "noun is due. The first reads both ways and has a state after each word; its two last "
+        "states become 256 numbers, the decoder's first state, once, and it writes “père”, a "
+        "father. Bahdanau's makes one mean of all six states at each step, now with weights of "
+        "0.00, 0.00, 0.02, 0.41, 0.56 and 0.01, the largest on cat, and writes “chat”, a cat. In "
+        "the Transformer every word reads every word in three layers, drawn for one word; into "
+        "each of three decoder layers go four such means, whose weights are 0.00, 0.01, 0.00, "
+        "0.04, 0.93 and 0.01 on average, and it writes “chat”, too."
     ),
     draw=draw,
     two_layouts=True,

@@ -267,7 +267,7 @@ def judged() -> None:
     found = recorded.results("judged")["rows"]
     names = [f"{row['model']}, {EPOCHS[row['model']]} epochs" for row in found]
     with plt.style.context("attnbook.style"):
-        fig, axes = plt.subplots(2, 1, figsize=(5.2, 3.1), sharex=True, layout="constrained")
+        fig, axes = plt.subplots(2, 1, figsize=(5.2, 2.75), sharex=True, layout="constrained")
         for ax, (part, question) in zip(axes, GRADES.items(), strict=True):
             left = [0] * len(found)
             for grade, shade in zip(found[0][part][0], SHADES, strict=True):

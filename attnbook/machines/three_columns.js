@@ -30,7 +30,7 @@ BEGIN.fixed = beginFixed;
 
 // ---- The page.
 
-const stage = `<p class="columns-fetch"><button class="columns-load" type="button"></button> <span class="columns-state"></span></p>
+const stage = `<p class="columns-fetch" hidden><button class="columns-load" type="button"></button> <span class="columns-state"></span></p>
 <p class="columns-legend"><span>share of a look: 0</span><i></i><i></i><i></i><i></i><i></i><i></i><span>1</span></p><p class="machine-say"></p><div class="columns-all"></div>`;
 
 function textField() {
@@ -39,35 +39,54 @@ function textField() {
     show: (s) => { if (input.value !== s.text) input.value = s.text; }, read: () => input.value });
 }
 
-const controls = ({ sentences, listed }) => [textField(), toggle("Bahdanau’s must look everywhere alike", "even"),
+/** Sentences to choose from; another sentence than these leaves its first line. */
+function testField(sentences) {
+  const one = chooser("From the test", "text", [["", `${sentences.length} sentences`, true], ...sentences.map((text) => [text, text])]);
+  return { ...one, show: ({ text }) => { one.input.selectedIndex = 1 + sentences.indexOf(text); } };
+}
+
+const controls = ({ sentences, listed, chosen }) => [textField(), ...(chosen ? [testField(sentences.slice(listed, listed + chosen))] : []),
+  toggle("Bahdanau’s must look everywhere alike", "even"),
   ...sentences.slice(0, listed).map((text) => button(text, () => ({ text }), (s) => s.text === text))];
 
 function build(machine) {
-  const { page, data: { names, abouts, files, sizes }, on, update, close } = machine;
+  const { page, data: { names, abouts, files, sentences, sizes }, on, update, close } = machine;
   page.all.append(...names.map((name, at) => make("section", {}, make("p", { className: "machine-head", textContent: name }),
     make("p", { className: "columns-about", textContent: abouts[at] }),
     make("p", { className: "columns-written", lang: "fr" }), make("p", { className: "columns-meaning" }), svg("svg", { class: "columns-picture", ...(at ? { role: "img", tabindex: "0", aria_label: `Where ${name} looked: the arrow keys go from cell to cell` } : { aria_hidden: "true" }) }),
     make("p", { className: "columns-read" }), make("p", { className: "columns-note" }))));
   [...page.all.children].slice(1).forEach((section, at) => readable(machine, section, at + 1));
   const book = bookScript(), engines = machine.engines = [];
-  page.fetch.hidden = !files.length || !book;
-  page.load.textContent = `Load the three models, ${(sizes.reduce((a, b) => a + b, 0) / 1e6).toFixed(1)} MB`;
-  on(page.load, "click", () => {
-    page.load.disabled = true;
-    say(page.state, "They are on their way.");
+  const field = machine.controls[0].input, size = `${(sizes.reduce((a, b) => a + b, 0) / 1e6).toFixed(1)} MB`;
+  machine.fetched = files.length && book ? "not" : "never"; // then "asked", and "here" or "failed"
+  page.load.textContent = `Load the three models, ${size}`;
+  const load = () => {
+    machine.fetched = "asked";
+    page.load.hidden = true;
+    say(page.state, `The three models are on their way, ${size}.`);
+    update();
     Promise.all(files.map((file, at) => readFile(file, book.src).then((buffer) => {
       engines[at] = loadModel(buffer);
       machine.wanted = null;
       update();
     }))).then(() => {
-      page.load.hidden = true;
-      say(page.state, "The models are here, in your browser: what you type stays with you.");
-      machine.controls[0].input.focus({ preventScroll: true });
+      machine.fetched = "here";
+      update();
     }, () => {
-      page.load.disabled = false;
-      say(page.state, "They could not be loaded. Press again to try once more.");
+      machine.fetched = "failed";
+      page.load.hidden = false;
+      say(page.state, "They could not be loaded. Press to try once more.");
+      update();
     });
-  });
+  };
+  on(page.load, "click", load);
+  on(field, "input", () => machine.fetched === "not" && !sentences.includes(field.value) && load()); // who types has asked
+  machine.visit = (rest) => { // a link shows all at once
+    machine.followed = true;
+    const taken = Object.getPrototypeOf(machine).visit.call(machine, rest);
+    machine.followed = false;
+    return taken;
+  };
   machine.close = () => { machine.stop?.(); close(); };
 }
 
@@ -117,11 +136,11 @@ function work(machine, { text, even }) {
     for (const [at, engine] of engines.entries()) {
       if (!engine) continue;
       const read = readSource(engine, complete(text), LONGEST), one = even && at === ATTENTION ? alikeOf(engine) : engine;
-      const { words, steps, spans, first } = read.words.length
-        ? yield* translating(one, read, { hidden: new Set(), longest: 40 }) : { words: [], steps: [], spans: [], first: [] };
+      const { words, steps, spans } = read.words.length
+        ? yield* translating(one, read, { hidden: new Set(), longest: 40 }) : { words: [], steps: [], spans: [] };
       const weights = at ? rowsOfWords(steps.map(({ mean }) => mean), spans, read.spans) : [];
       // With its own English: until all are done, a column beside it is of another sentence.
-      machine.found[at] = { of: machine.wanted, source: read.words, target: words, weights, vector: at ? [] : [...first[0] ?? []] };
+      machine.found[at] = { of: machine.wanted, source: read.words, target: words, weights };
       machine.update();
     }
   }();
@@ -154,20 +173,26 @@ const spoken = (columns, { names }) => columns.map((one, at) => `${names[at]}: $
 
 function show(now, machine) {
   const { page, data } = machine, columns = shownOf(now, machine), own = !now.columns.length, empty = !now.text.trim(), asks = empty || (own && !machine.engines.length);
-  const shades = heat(page.root);
-  say(page.say, empty ? "Type a sentence in English." : asks ? page.fetch.hidden ? "A page of the built book reads sentences of your own." : "Load the models, and they read sentences of your own."
-    : now.even ? "Bahdanau’s model still has its attention, but each word must get the same weight."
-      : own ? "Your sentence, in three answers; nobody has put them back into English." : "Three answers; below each, what its French says.");
+  const shades = heat(page.root), key = JSON.stringify([now.text, now.even]);
+  // After a press another sentence of the record is written word by word, like one that is translated here.
+  page.all.classList.toggle("columns-live", !own && !machine.followed && (machine.before ?? key) !== key);
+  machine.before = key;
+  page.fetch.hidden = !own || empty || machine.fetched === "never" || machine.fetched === "here";
+  say(page.say, empty ? "Type a sentence in English." : asks && machine.fetched === "never" ? "A page of the built book reads sentences of your own."
+    : asks ? "A sentence of your own needs the models themselves."
+      : now.even ? "Bahdanau’s model still has its attention, but each word must get the same weight."
+        : own ? "Your sentence, translated in your browser; nobody has put the answers back into English." : "Three answers; below each, what its French says.");
   Object.assign(machine, { columns: asks ? [] : columns, reading: null, rings: [] });
   [...page.all.children].forEach((section, at) => {
-    const [,, written, meaning, picture,, note] = section.children, one = asks ? undefined : columns[at];
+    const [,, written, meaning, picture,, note] = section.children, one = asks || (own && !machine.engines[at]) ? undefined : columns[at];
     const [,, i, j, seen] = own || (now.even && at === ATTENTION) ? [] : data.notes.find(([text, column]) => text === now.text && column === at) ?? [];
     section.classList.toggle("columns-old", Boolean(one?.old));
-    say(written, one ? detokenize(one.target) || "(nothing)" : "…");
+    section.style.setProperty("--step", `${Math.min(0.3, 3 / (one?.target.length || 1))}s`);
+    written.replaceChildren(...(one ? wordByWord(one.target) : ["…"]));
     say(meaning, (one && data.meanings[one.target.join(" ")]) ?? "");
     if (!one) picture.replaceChildren();
     else if (at) drawMap(picture, one, shades, [i, j]);
-    else drawVector(picture, one);
+    else drawVector(picture, one, data.numbers);
     say(note, seen ?? "");
     machine.rings[at] = [i, j];
     showRead(machine, section, at);
@@ -175,45 +200,61 @@ function show(now, machine) {
   [...page.legend.querySelectorAll("i")].forEach((node, at, all) => { node.style.background = shades(at / (all.length - 1)).background; });
 }
 
+/** What is written, a span for each word with the space before it. */
+function wordByWord(target) {
+  const whole = detokenize(target);
+  let done = 0;
+  const parts = target.map((_, i) => {
+    const end = i + 1 < target.length ? detokenize(target.slice(0, i + 1)).length : whole.length;
+    return wordSpan(whole.slice(done, done = end), i);
+  });
+  return whole ? parts : ["(nothing)"];
+}
+
+const wordSpan = (textContent, i) => {
+  const node = make("span", { className: "columns-row", textContent });
+  node.style.setProperty("--at", i);
+  return node;
+};
+
 const short = (word, most = 11) => (word.length > most ? `${word.slice(0, most - 1)}…` : word);
 
 /** The English above the columns of a picture, the French beside its rows, from row `first` on. */
 function drawWords(source, target, first = 0) {
   const room = (WIDE - NAMES - 14) / Math.max(1, source.length), pitch = clamp(room, UPRIGHT, 26), x = (j) => NAMES + pitch * (j + 0.5);
   const slanted = room >= SLANTED, turn = slanted ? -52 : -90; // names of many words stand upright, in a wider picture
-  return { pitch, x, wide: Math.max(WIDE, NAMES + pitch * source.length + 14), names: [
-    ...source.map((word, j) => text("", 0, 0, short(word, slanted ? 11 : 8), { transform: `translate(${(x(j) + 4).toFixed(1)} ${HEAD - 5}) rotate(${turn})` })),
-    ...target.map((word, i) => text("", NAMES - 6, HEAD + ROW * (i + first) + 14, short(word), { text_anchor: "end" }))] };
+  return { pitch, x, wide: Math.max(WIDE, NAMES + pitch * source.length + 14),
+    names: source.map((word, j) => text("", 0, 0, short(word, slanted ? 11 : 8), { transform: `translate(${(x(j) + 4).toFixed(1)} ${HEAD - 5}) rotate(${turn})` })),
+    row: (i, ...more) => svg("g", { class: "columns-row", style: `--at:${i}` },
+      text("", NAMES - 6, HEAD + ROW * (i + first) + 14, short(target[i]), { text_anchor: "end" }), ...more) };
 }
 
 /** A row for each word that was written: where it looked, on average over the heads; a ring is where to look. */
 function drawMap(picture, { source, target, weights }, shades, [row, place]) {
-  const { pitch, x, wide, names } = drawWords(source, target), cell = (i, j) => [x(j) - pitch / 2, HEAD + ROW * i];
+  const { pitch, x, wide, names, row: written } = drawWords(source, target), cell = (i, j) => [x(j) - pitch / 2, HEAD + ROW * i];
   put(picture, { viewBox: `0 0 ${wide} ${HEAD + ROW * target.length + 2}` });
-  picture.replaceChildren(...names, ...weights.flatMap((shares, i) => shares.map((share, j) => {
+  picture.replaceChildren(...names, ...weights.map((shares, i) => written(i, ...shares.map((share, j) => {
     const [left, top] = cell(i, j);
     return rect("columns-cell", left + 0.5, top + 0.5, pitch - 1, ROW - 1, { fill: shades(share).background });
-  })));
+  }))));
   if (row === undefined) return;
   const [left, top] = cell(row, place);
-  picture.append(rect("columns-ring", left - 0.5, top - 0.5, pitch + 1, ROW + 1));
+  picture.append(svg("g", { class: "columns-row", style: `--at:${row}` }, rect("columns-ring", left - 0.5, top - 0.5, pitch + 1, ROW + 1)));
 }
 
-/** All the English into one vector, a bar for each of its numbers, and all the French out of it. */
-function drawVector(picture, { source, target, vector }) {
-  const { pitch, wide: all, names } = drawWords(source, target, 1), wide = pitch * source.length, bar = wide / Math.max(1, vector.length);
-  const middle = HEAD + ROW / 2, end = HEAD + ROW * (target.length + 0.5);
+/** All the English into one vector, and all the French out of it. */
+function drawVector(picture, { source, target }, numbers) {
+  const { pitch, wide: all, names, row: written } = drawWords(source, target, 1), wide = Math.max(pitch * source.length, 86);
   put(picture, { viewBox: `0 0 ${all} ${HEAD + ROW * (target.length + 1) + 2}` });
   picture.replaceChildren(...names);
-  if (!vector.length) return;
-  picture.append(rect("columns-one", NAMES, HEAD, wide, ROW),
-    ...vector.map((v, i) => rect("columns-bar", NAMES + i * bar, v > 0 ? middle - 8 * v : middle, bar * 0.8, Math.max(8 * Math.abs(v), 0.3))),
-    rule("columns-from", NAMES + 5, HEAD + ROW, NAMES + 5, end),
-    ...target.map((_, i) => rule("columns-from", NAMES - 2, HEAD + ROW * (i + 1.5), NAMES + 5, HEAD + ROW * (i + 1.5))),
-    text("", NAMES + 14, HEAD + ROW * 2 - 5, `${vector.length} numbers, once;`), text("", NAMES + 14, HEAD + ROW * 3 - 8, "no look back"));
+  if (!source.length) return;
+  const middle = (i) => HEAD + ROW * (i + 1.5);
+  picture.append(rect("columns-one", NAMES, HEAD, wide, ROW), text("", NAMES + 6, HEAD + 14, `${numbers} numbers`),
+    ...target.map((_, i) => written(i, rule("columns-from", NAMES + 5, i ? middle(i - 1) : HEAD + ROW, NAMES + 5, middle(i)),
+      rule("columns-from", NAMES - 2, middle(i), NAMES + 5, middle(i)))));
 }
 
 const words = (now, data) => (now.columns.length ? spoken(now.columns, data) : `Your sentence: ${now.text}`);
 
-export default machine({ name: "columns", label: "Three translators", data: ["sentences", "listed", "runs", "names", "abouts", "meanings", "notes", "files", "sizes"],
+export default machine({ name: "columns", label: "Three translators", data: ["sentences", "listed", "chosen", "numbers", "runs", "names", "abouts", "meanings", "notes", "files", "sizes"],
   settings: ["text", "even"], lead: false, stage, controls, build, compute, show, words });

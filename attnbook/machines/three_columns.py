@@ -1,7 +1,7 @@
 """One sentence and three translators: what each writes, and where it looked."""
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,18 +28,18 @@ class ThreeColumns(Machine):
     """Three translators side by side: one vector, Bahdanau's attention, a Transformer.
 
     The sentences that come with it were translated by torch beforehand; a built page fetches the
-    models when the reader asks for it, and then translates at every key stroke. A switch takes the
-    choice of where to look away from Bahdanau's model: with its v at 0 all scores are alike, and so
-    are the weights. Maps have a row for each word that was written; a Transformer's is the mean
-    over all layers and heads. A pointer on a cell, or the arrow keys, read its number.
+    models when the reader begins to type, and then translates at every key stroke. A switch takes
+    the choice of where to look away from Bahdanau's model: with its v at 0 all scores are alike,
+    and so are the weights. Maps have a row for each word that was written; a Transformer's is the
+    mean over all layers and heads. A pointer on a cell, or the arrow keys, read its number.
 
     Args:
         translators: by the names of the columns: a GRU with a `FixedVectorDecoder`, one with
             Bahdanau's, and a `Transformer`.
         abouts: what stands below each name.
         sentences: in English, translated beforehand; the first is on show.
-        listed: how many of them have a button, from the first on; left out, all. The others are
-            for links.
+        listed: how many of them have a button, from the first on; left out, all.
+        chosen: how many after those are in a list to choose from. The others are for links.
         meanings: in English, what a column may write, by its words with spaces between them; each
             stands below what it says.
         notes: what to see in the maps of some sentences: each a sentence, its column, a row and a
@@ -61,8 +61,8 @@ class ThreeColumns(Machine):
 
     _kits = (*Machine._kits, "translator")
     _about = (
-        "Sentences of the list were translated beforehand; your own are translated here, by the "
-        "same models. The map of a Transformer is the mean of all its heads."
+        "All these were translated beforehand; your own is translated here. A Transformer's map is "
+        "the mean of its heads."
     )
     _limits: ClassVar = {"text": None, "even": None}
 
@@ -70,6 +70,8 @@ class ThreeColumns(Machine):
     abouts = t.List(t.Unicode()).tag(sync=True)
     sentences = t.List(t.Unicode()).tag(sync=True)
     listed = t.Int().tag(sync=True)
+    chosen = t.Int().tag(sync=True)
+    numbers = t.Int().tag(sync=True)  # of the one vector
     # of each sentence: its words, what the three write, and the second without a choice
     runs = t.List().tag(sync=True)
     meanings = t.Dict(value_trait=t.Unicode(), key_trait=t.Unicode()).tag(sync=True)
@@ -86,6 +88,7 @@ class ThreeColumns(Machine):
         abouts: Sequence[str],
         sentences: Sequence[str],
         listed: int | None = None,
+        chosen: int = 0,
         meanings: Mapping[str, str] | None = None,
         notes: Sequence[tuple[str, int, int, int, str]] = (),
         files: Sequence[str] = (),
@@ -104,6 +107,8 @@ class ThreeColumns(Machine):
             abouts=inputs.strings("abouts", abouts, 3),
             sentences=sentences,
             listed=len(sentences) if listed is None else listed,
+            chosen=chosen,
+            numbers=found[0].model.decoder.rnn.hidden_size,
             runs=[_run(*found, sentence) for sentence in sentences],
             meanings=dict(meanings or {}),
             notes=[list(note) for note in notes],
@@ -130,7 +135,7 @@ class ThreeColumns(Machine):
                 ax.set_xticks(range(len(source)), source, rotation=60, fontsize=7)
                 ax.set_yticks(range(len(one["target"])), one["target"], fontsize=7)
             else:
-                ax.bar(range(len(one["vector"])), one["vector"], width=1)
+                ax.text(0.5, 0.5, f"{self.numbers} numbers, once", ha="center", fontsize=9)
                 ax.set_axis_off()
         return figure
 
@@ -159,19 +164,10 @@ def _run(fixed: Translator, additive: Translator, transformer: Translator, text:
 
 def _looking(translator: Translator, source: list[str]) -> dict:
     _, target, weights = shown.translate(translator, source).by_word()
-    return {"target": target, "weights": list(_rounded(weights)), "vector": []}
+    return {"target": target, "weights": [[round(v, 3) for v in row] for row in weights.tolist()]}
 
 
-@torch.no_grad()
 def _by_vector(translator: Translator, source: list[str]) -> dict:
     (said,) = translator.translate([" ".join(source)], max_len=40)
     target = whole_words(said.target, translator.target_vocab.spans(said.target))
-    ids = translator.source_vocab.encode(source)
-    read = translator.model.encoder(torch.tensor([ids]))
-    (vector,) = _rounded(translator.model.decoder.start(read).hidden[:, 0])
-    return {"target": target, "weights": [], "vector": vector}
-
-
-def _rounded(rows: Any) -> Iterator[list[float]]:
-    for row in rows.tolist():
-        yield [round(v, 3) for v in row]
+    return {"target": target, "weights": []}

@@ -778,7 +778,7 @@ def test_the_three_ways_are_those_of_the_shipped_translators():
         translator = Translator.load(folder)
         (found,) = translator.translate([" ".join(hand_over.SOURCE)])
         _, source, target, _, weights, *_ = found.by_word()
-        assert (tuple(source), tuple(target)) == (hand_over.SOURCE, (*words_, "."))
+        assert (tuple(source), tuple(target[: len(words_)])) == (hand_over.SOURCE, words_)
         assert {*words_, *source} <= set(words(DRAWINGS["hand-over"]))
         if name in hand_over.WEIGHTS:
             drawn = hand_over.WEIGHTS[name]

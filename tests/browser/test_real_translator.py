@@ -27,7 +27,7 @@ pytestmark = pytest.mark.browser
 ORIGIN = {"tatoeba": "attnbook.translators:real_translator"}
 FIRST = translators.REAL_SENTENCES[0]
 TRANSFORMER, RECURRENT = translators.REAL_MODELS
-LENGTH_PAGE, SECTION = "chapters/10_machine_translation.html", "#two-sentences-at-once"
+LENGTH_PAGE, SECTION = "chapters/10_machine_translation.html", "#what-still-goes-wrong"
 
 
 @pytest.fixture(scope="module")

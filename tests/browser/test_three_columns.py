@@ -23,7 +23,9 @@ OWN = ("My brother does not eat meat.", "I have a red car.")
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
     folder = tmp_path_factory.mktemp("columns")
-    write_page(folder, translators.three_columns(sentences=translators.BY_RULE[2:4]))
+    write_page(
+        folder, translators.three_columns(sentences=translators.BY_RULE[2:4], anchor="three")
+    )
     book_page.write_models(folder, ORIGINS)
     with serving(folder) as url:
         yield f"{url}index.html"
@@ -62,23 +64,50 @@ def test_what_is_written_is_said_in_english_where_somebody_has(opened):
     page.get_by_label("look everywhere alike").check()
     assert said.all_inner_texts() == [want[0], "her beautiful is the air of life", want[2]]
     page.get_by_label("A sentence in English").fill("Something else")
-    assert said.all_inner_texts() == [""] * 3
+    page.wait_for_function(
+        "[...document.querySelectorAll('.columns-meaning')].every(e => !e.textContent)"
+    )
 
 
-def test_nothing_is_fetched_before_it_is_asked_for(opened):
+def test_nothing_is_fetched_before_somebody_types(opened):
     page, record = opened
+    page.get_by_role("button", name="I had my reasons.").click()
     page.wait_for_timeout(300)
     assert not any("live-translator" in url for url in record.requests)
     page.get_by_label("A sentence in English").fill("Something else")
+    page.locator(".columns-fetch").wait_for(state="hidden")
+    assert any("live-translator" in url for url in record.requests)
+
+
+def test_a_link_with_another_sentence_asks_first(browser, address):
+    page, record = browser.new_page(), Record()
+    listen(page, record)
+    page.goto(f'{address}#three=text:"{OWN[0]}"')
+    page.get_by_role("button", name="Load the three models").wait_for()
     assert page.evaluate(COLUMNS) == ["…"] * 3
-    assert "Load the models" in page.locator(".machine-say").inner_text()
     assert not any("live-translator" in url for url in record.requests)
+    page.get_by_role("button", name="Load the three models").click()
+    page.wait_for_function(f"want => {COLUMNS}.join() === want.join()", arg=written(OWN[0]))
+    page.close()
+
+
+def test_another_sentence_of_the_record_is_written_word_by_word(opened):
+    page, _ = opened
+    live = page.locator(".columns-live")
+    assert live.count() == 0
+    page.get_by_role("button", name="I had my reasons.").click()
+    assert live.count() == 1
+    words = live.locator(".columns-written").first.locator("span")
+    assert "".join(words.all_inner_texts()) == page.evaluate(COLUMNS)[0]
+    assert words.evaluate_all("all => all.map(one => one.style.getPropertyValue('--at'))") == [
+        str(at) for at in range(words.count())
+    ]
+    page.emulate_media(reduced_motion="reduce")
+    assert words.last.evaluate("one => getComputedStyle(one).animationName") == "none"
 
 
 def test_each_column_writes_what_torch_writes(opened):
     page, _ = opened
-    page.get_by_role("button", name="Load the three models").click()
-    page.wait_for_function("document.querySelector('.columns-state').textContent.includes('here')")
     for text in OWN:
         page.get_by_label("A sentence in English").fill(text.removesuffix("."))  # it is ended
         want = written(text)
@@ -92,8 +121,6 @@ def test_each_column_writes_what_torch_writes(opened):
 @pytest.mark.parametrize("even", [False, True], ids=["choice", "even"])
 def test_typed_key_by_key_each_sentence_is_translated_to_its_end(opened, even):
     page, record = opened
-    page.get_by_role("button", name="Load the three models").click()
-    page.wait_for_function("document.querySelector('.columns-state').textContent.includes('here')")
     page.get_by_label("look everywhere alike").set_checked(even)
     field, want = page.get_by_label("A sentence in English"), {}
     # Typed from nothing, pasted over a shorter one, shortened again key by key
@@ -128,7 +155,7 @@ def test_without_its_files_it_says_so(browser, address):
     page = browser.new_page()
     page.route("**/live-translator/**", lambda route: route.abort())
     page.goto(address, wait_until="load")
-    page.get_by_role("button", name="Load the three models").click()
+    page.get_by_label("A sentence in English").fill("Something else")
     page.wait_for_function(
         "document.querySelector('.columns-state').textContent.includes('not be')"
     )

@@ -9,6 +9,7 @@ import pytest
 
 from attnbook import translators
 from attnbook.figures import ch10
+from attnlab import tasks
 from booktools import gates
 from experiments import resampled
 
@@ -96,32 +97,39 @@ def test_what_the_page_says_of_its_maps_and_of_two_sentences():
         assert both[1] == "c'est un homme jaloux."
     assert models["Transformer"](translators.TWO) == "je n'ai pas d'enfants."
     runs = translators.three_columns().runs
-    source, _, _, transformer, _ = runs[2]
-    assert (
-        0.32
-        < transformer["weights"][transformer["target"].index("est")][source.index("cat")]
-        < 0.35
-    )
-    source, *columns, _ = runs[5]
-    assert {" ".join(one["target"]) for one in columns} == {"je ne suis pas encore prêt ."}
+    runs = dict(zip(translators.three_columns().sentences, runs, strict=True))
+    source, _, _, transformer, _ = runs["Her old cat is still alive."]
+    shares = transformer["weights"][transformer["target"].index("est")]
+    assert shares[source.index("cat")] == max(shares)
+    assert "chat" not in transformer["target"]
 
 
-def test_what_changes_when_one_thing_is_changed():
+def test_the_buttons_are_unseen_and_right_by_both_that_look():
     machine = translators.three_columns()
-    assert machine.listed == len(translators.BY_RULE) + 1
-    assert machine.sentences[machine.listed :] == list(translators.CHANGED)
+    assert machine.sentences[: machine.listed] == list(translators.PICKED)
+    chosen = machine.sentences[machine.listed : machine.listed + machine.chosen]
+    assert chosen == list(translators.BY_RULE)
+    assert not {*translators.PICKED} & {english for english, _ in tasks.tatoeba("train")}
     said = {
-        text: [translators.MEANINGS[" ".join(one["target"])] for one in columns[:3]]
+        text: [translators.MEANINGS[" ".join(one["target"])] for one in columns]
         for text, (_, *columns) in zip(machine.sentences, machine.runs, strict=True)
     }
-    a_cat, no_cats, one_way, other_way, my_cat = (said[text] for text in translators.CHANGED)
-    assert a_cat == ["I have a cat"] * 3
+    for text in translators.PICKED:
+        right = text.rstrip(".").lower()
+        assert right not in (said[text][0], said[text][3])
+        assert said[text][1:3] == [right] * 2
+    black, coffee, house, brother = (said[text] for text in translators.PICKED)
+    assert [one[0] for one in (black, coffee, house, brother)] == [
+        "where is my father?",
+        "my cat is dead",
+        "the house is angry",
+        "my father is a dog",
+    ]
+    assert (black[3], house[3]) == ("which is the dog, it is the dog?", "the door is the house")
+    a_cat, no_cats = (said[text] for text in translators.CATS)
+    assert a_cat[:3] == ["I have a cat"] * 3
     assert no_cats[0] == "I have no car"
-    assert all(text.startswith("I have no cats") for text in no_cats[1:])
-    assert one_way[0] == "the cat is in the house"
-    assert one_way[1:] == ["the cat eats the dog"] * 2
-    assert other_way[::2] == ["the dog is at home", "the dog eats the cat"]
-    assert my_cat[:2] == ["my wife is still angry", "my old cat is still alive"]
+    assert all(text.startswith("I have no cats") for text in no_cats[1:3])
 
 
 def test_the_models_of_the_page_are_listed_once_with_their_scores():
