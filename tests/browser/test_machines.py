@@ -282,6 +282,7 @@ def unlike(drawn: Image.Image, seen: Image.Image) -> float:
     return ImageStat.Stat(ImageChops.difference(*pair)).mean[0]
 
 
+@of_the_kit
 def test_its_picture_has_its_words_its_caption_and_its_source(shown):
     page, root = shown.page, shown.root
     shown.visit(shown.case.SETTINGS[0])
@@ -322,6 +323,8 @@ def test_text_is_text(show):
         names = root.locator(":is(th, td, li span, text, button, option)").all_text_contents()
         assert any(EVERY_ATTACK in text for text in names) or name not in named, name
         assert root.locator("img, b, script, iframe").count() == 0, name
+        if name not in SIX:
+            continue
         texts = ElementTree.fromstring(saved(page, root, "SVG")).itertext()
         assert "".join(EVERY_ATTACK.split()) in "".join("".join(texts).split()), name
     assert not record.console

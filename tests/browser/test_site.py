@@ -341,6 +341,22 @@ def test_is_readable_without_javascript(open_page, site_url, name):
     assert len(page.locator("main").inner_text()) > 40
 
 
+SMALL = """() => [...document.querySelectorAll(
+        "main :is(button, select, summary, input:not([type=checkbox]))")]
+    .filter((hand) => hand.checkVisibility() && !hand.closest("svg"))
+    .filter((hand) => {
+        const { width, height } = hand.getBoundingClientRect();
+        return Math.min(width, height) < 44;
+    })
+    .map((hand) => hand.outerHTML.slice(0, 100))"""
+
+
+@pytest.mark.parametrize("name", THREE)
+def test_a_finger_can_press_everything(open_page, site_url, name):
+    page, _ = open_page(site_url + name, width=360, has_touch=True, is_mobile=True)
+    assert page.evaluate(SMALL) == []
+
+
 def test_search_finds_a_page(open_page, site_url, site_dir):
     for url in (site_url + "search.html", (site_dir / "search.html").as_uri()):
         page, _ = open_page(url + "?q=numbers")
