@@ -241,7 +241,7 @@ def cost(
     }
 
 
-UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "GB": 1e9, "ms": 1e-3}
+UNITS = {"kB": 1e3, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "GB": 1e9, "ms": 1e-3}
 
 
 def checked() -> list[dict]:

@@ -40,22 +40,41 @@ def boxes(tokens: int = LONG) -> list[tuple[str, str, float, float]]:
     ]
 
 
+BYTES = 2
+"""Of a number in 16 bits."""
+
+
 def five_layers() -> None:
     """One layer of each kind to scale: the area is what it keeps of one text."""
-    found = boxes()
+    shapes = dict.fromkeys(EXAMPLES, "{wide:,.0f} × {tall:,.0f}")
+    shapes["full"] = "{wide:,.0f} tokens × {tall:,.0f} numbers"
+    shapes["latent"] += "; one thin vector a token"
+    shapes["chosen"] += "; a step uses the marked end"
+    shapes["state"] = "{kept:,.0f} numbers"
+    inside = {
+        "full": "a key and a value for every token",
+        "window": "the same, for the last tokens only",
+        "state": "one table, however long the text",
+    }
     with plt.style.context("attnbook.style"):
-        _, ax = plt.subplots(figsize=(5.6, 3.6), layout="constrained")
+        _, ax = plt.subplots(figsize=(5.9, 3.5), layout="constrained")
         low, gap = 0.0, 1900
-        for kind, name, wide, tall in found:
+        for kind, name, wide, tall in boxes():
             low -= tall + gap
             ax.add_patch(plt.Rectangle((0, low), wide, tall, color=COLOURS[kind], linewidth=0.8))
             if kind == "chosen":
                 (layer,) = MODELS[EXAMPLES[kind]]["layers"]  # what a step attends to
                 ax.add_patch(plt.Rectangle((0, low), layer["top"], tall, color=INK))
-            size = "" if kind == "state" else f"{wide:,.0f} × {tall:,.0f} = "
-            ax.text(0, low + tall + 250, f"{kind}: {name}, {size}{wide * tall / 1e6:,.1f} million",
-                    fontsize=10, va="bottom")  # fmt: skip
-        ax.set(xlim=(0, LONG), ylim=(low - 300, 300), yticks=[], xlabel="tokens")
+            said = shapes[kind].format(wide=wide, tall=tall, kept=wide * tall)
+            high = low + tall + 250
+            ax.text(0, high, f"{kind}: {name}, {said}", fontsize=10, va="bottom")
+            size = BYTES * wide * tall / 1e6
+            ax.text(LONG, high, f"{size:,.{0 if size > 10 else 1}f} MB", fontsize=10, va="bottom",
+                    ha="right", weight="bold")  # fmt: skip
+            ax.text(min(wide, LONG / 40) + LONG / 90, low + tall / 2, inside.get(kind, ""),
+                    fontsize=9, va="center", color="white" if wide == LONG else INK)  # fmt: skip
+        ax.set(xlim=(0, LONG), ylim=(low - 300, 300), yticks=[],
+               xlabel="tokens; each number takes 2 bytes")  # fmt: skip
         ax.set_xticks([0, LONG // 2, LONG])
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         ax.spines["left"].set_visible(False)
@@ -84,7 +103,7 @@ def growth() -> None:
     """The cache of one reader against the length of the text."""
     styles = ("-", "--", "-.", "-", "--", ":")
     with plt.style.context("attnbook.style"):
-        _, ax = plt.subplots(figsize=(5.8, 3.2), layout="constrained")
+        _, ax = plt.subplots(figsize=(5.8, 3.05), layout="constrained")
         aside = {"llama-3.1-8b": 4, "gemma-3-27b": -3}  # two labels that would touch
         for name, style in zip(GROWN, styles, strict=True):
             model = MODELS[name]
@@ -116,25 +135,41 @@ WHAT = {
 }
 
 
-def checked(every: bool = False) -> Table:
-    """Published figures, and how far the calculator is from each.
-
-    Args:
-        every: all of them, each with the number that the calculator gives; else the first of each
-            publisher and kind.
-    """
-    rows, seen = [], set()
+def checked() -> Table:
+    """All published figures as they were published, and how far the calculator is from each."""
+    rows = []
     for row in releases.checked():
-        what = WHAT[row["what"]].format(**{"weight_bits": 16, "context": 0, "readers": 1} | row)
         digits = len(str(row["value"]).partition(".")[2])
         published, ours = f"{row['value']:g} {row['unit']}", f"{row['ours']:.{digits}f}"
-        error = f"{100 * (row['ours'] / row['value'] - 1):+.1f}%".replace("-0.0", "+0.0")
-        if every or (row["by"], row["what"]) not in seen:
-            seen.add((row["by"], row["what"]))
-            here = [ours] if every else []
-            rows.append([row["name"], what, row["by"], published, *here, error])
-    here = ["here"] if every else []
-    return Table(["model", "what", "published by", "published", *here, "error"], rows)
+        rows.append([row["name"], _what(row), row["by"], published, ours, _error(row)])
+    return Table(["model", "what", "published by", "published", "here", "error"], rows)
+
+
+def worst() -> Table:
+    """Of each publisher the figure that the calculator is farthest from, bytes in thousands."""
+    found: dict[str, dict] = {}
+    for row in releases.checked():
+        if row["by"] not in found or _off(row) > _off(found[row["by"]]):
+            found[row["by"]] = row
+    rows = []
+    for row in found.values():
+        what = f"{row['context']:,} tokens" if row["what"] == "cache" else _what(row)
+        unit = {"token": "kB", "step": "ms"}.get(row["what"], "GB")
+        value = row["value"] * releases.UNITS[row["unit"]] / releases.UNITS[unit]
+        rows.append([row["name"], what, row["by"], f"{value:.3g} {unit}", _error(row)])
+    return Table(["model", "what", "published by", "published", "error"], rows)
+
+
+def _what(row: dict) -> str:
+    return WHAT[row["what"]].format(**{"weight_bits": 16, "context": 0, "readers": 1} | row)
+
+
+def _off(row: dict) -> float:
+    return abs(row["ours"] / row["value"] - 1)
+
+
+def _error(row: dict) -> str:
+    return f"{100 * (row['ours'] / row['value'] - 1):+.1f}%".replace("-0.0", "+0.0")
 
 
 def _written(value: float | None, unit: float) -> str:
@@ -172,9 +207,8 @@ STEPS = (
     ("deepseek-v3", "a100", LONG, 256),
     ("llama-3.1-8b", "h100", 1024, 1),
     ("kimi-k3", "h100", 1024, 1),
-    ("llama-3.1-8b", "h100", 4096, 1),
-    ("kimi-k3", "h100", 4096, 1),
-    ("smollm2-135m", "h100", 8192, 1),
+    ("llama-3.1-8b", "h100", 2048, 1),
+    ("kimi-k3", "h100", 2048, 1),
 )
 
 
@@ -191,11 +225,7 @@ def steps() -> None:
             f"{1e3 * found['load']:.3g} ms, caches {1e3 * found['fetch']:.3g} ms, compute "
             f"{1e3 * found['compute']:.3g} ms; {1e3 * found['step']:.3g} ms, {found['bound']}"
         )
-    errors = [
-        abs(row["ours"] / row["value"] - 1)
-        for row in releases.checked()
-        if row["what"] in ("token", "cache")
-    ]
+    errors = [_off(row) for row in releases.checked() if row["what"] in ("token", "cache")]
     print(f"largest error of a cache: {max(errors):.2%}")
 
 

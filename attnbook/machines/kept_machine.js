@@ -1,7 +1,7 @@
 // A strip for each released model, and what one of them costs; the kit stands before it. Null is unknown.
 
-const WIDE = 340, ROW = 19, NAME = 118, SLOT = 1.37, TALL = 14, LINE = 253, LONG = 38, BOX = 150, END = { text_anchor: "end" };
-const KINDS = [["full", 0], ["window", 46], ["latent", 112], ["chosen", 168], ["state", 230]], LETTERS = 300;
+const WIDE = 340, TOP = 18, ROW = 19, NAME = 118, SLOT = 1.37, TALL = 14, LINE = 253, LONG = 46, BOX = 150, END = { text_anchor: "end" };
+const KINDS = [["full", 0], ["window", 56], ["latent", 132], ["chosen", 198], ["state", 270]], LETTERS = 300, BYTES = 2;
 /** Numbers for a token that fill the height of the box: those of Llama 2 7B. */
 const THICK = 262144;
 
@@ -59,39 +59,39 @@ function wordsOf(text) {
 const bitsOf = ({ bits }, heavy) => heavy || bits || 16;
 
 /** The most tokens of which one reader's cache fits into so many bytes. */
-function longest(model, room, light) {
+function longest(model, room) {
   let low = 0, high = 2 ** 30;
   while (low < high) {
     const middle = Math.floor((low + high + 1) / 2);
-    if (ofLayers(model, middle)[0] * light / 8 <= room) low = middle; else high = middle - 1;
+    if (BYTES * ofLayers(model, middle)[0] <= room) low = middle; else high = middle - 1;
   }
   return low;
 }
 
-function compute({ models, chips }, { model: id, own: words, chip: place, context, readers, weight_bits: asked, cache_bits: light }) {
+function compute({ models, chips }, { model: id, own: words, chip: place, context, readers, weight_bits: asked }) {
   const by = (list, one) => list.find((it) => it.id === one), rows = [...models, own(words)], model = by(rows, id);
   const { memory: size, bandwidth, compute: power } = by(chips, place), heavy = bitsOf(model, asked);
   const { parameters, active, experts } = model, share = experts ? model.chosen / experts : 1, [kept, read, done, grown] = ofLayers(model, context);
-  const cache = kept * light / 8, weights = 1e9 * parameters * heavy / 8;
+  const cache = BYTES * kept, weights = 1e9 * parameters * heavy / 8;
   // An expert is read if any reader calls it.
   const used = share < 1 ? parameters - (parameters - active) * (1 - share) ** (readers - 1) : parameters;
   const count = Math.ceil((weights + readers * cache) / (1e9 * size)), room = 1e9 * size - weights, speed = count * 1e12 * bandwidth;
-  const load = 1e9 * used * heavy / 8 / speed, fetch = readers * read * light / 8 / speed;
+  const load = 1e9 * used * heavy / 8 / speed, fetch = readers * BYTES * read / speed;
   const work = readers * (2e9 * active + done) / (count * 1e12 * power), bound = load + fetch >= work ? "memory" : "compute";
-  const all = { token: grown * light / 8, cache, weights, chips: count, load, fetch, compute: work, step: Math.max(load + fetch, work || 0) };
+  const all = { token: BYTES * grown, cache, weights, chips: count, load, fetch, compute: work, step: Math.max(load + fetch, work || 0) };
   for (const name in all) all[name] = known(all[name]);
   const alone = all.chips === null ? { longest: null, most: null }
-    : { longest: longest(model, room, light), most: Math.max(Math.floor(room / cache), 0) };
-  return { ...all, ...alone, bound: all.compute === null ? null : bound, caches: rows.map((one) => known(ofLayers(one, context)[0] * light / 8)) };
+    : { longest: longest(model, room), most: Math.max(Math.floor(room / cache), 0) };
+  return { ...all, ...alone, bound: all.compute === null ? null : bound, caches: rows.map((one) => known(BYTES * ofLayers(one, context)[0])) };
 }
 
 // ---- The page.
 
-const stage = ({ models }) => `<div class="kept-whole"><div><p class="machine-head">one reader's cache: press a model</p>
-<svg class="kept-strips" viewBox="0 0 ${WIDE} ${(models.length + 1) * ROW + 30}" aria-hidden="true"></svg></div>
+const stage = ({ models }) => `<div class="kept-whole"><div>
+<svg class="kept-strips" viewBox="0 0 ${WIDE} ${TOP + (models.length + 1) * ROW + 26}" aria-hidden="true"></svg></div>
 <div aria-hidden="true"><p class="kept-filled machine-head"></p><svg class="kept-memory" viewBox="0 0 ${WIDE} 62"></svg>
-<p class="kept-when machine-head"></p><svg class="kept-step" viewBox="0 0 ${WIDE} 96"></svg>
-<p class="kept-drawn machine-head"></p><svg class="kept-box" viewBox="0 0 ${WIDE} ${BOX + 4}"></svg></div></div>`;
+<p class="kept-when machine-head"></p><svg class="kept-step" viewBox="0 0 ${WIDE} 84"></svg>
+<p class="kept-drawn machine-head"></p><svg class="kept-box" viewBox="0 0 ${WIDE} ${BOX + 22}"></svg></div></div>`;
 
 /** A line of words for a model, into which a configuration may be pasted. */
 function ownField() {
@@ -102,51 +102,47 @@ function ownField() {
   return { ...made, read: () => ({ own: wordsOf(input.value), model: "own" }) };
 }
 
-const named = (list) => list.map(({ id, name, date }) => [id, date ? `${name} (${date})` : name]);
+const named = (list) => list.map(({ id, name }) => [id, name]);
 const controls = ({ models, chips, choices: { contexts, readers, bits } }) => [
-  chooser("Model", "model", [...named(models), ["own", "Your model"]]), chooser("Chip", "chip", named(chips)),
+  chooser("Model", "model", [...named(models), ["own", "Your model"]]), chooser("Card", "chip", named(chips)),
   slider("Tokens", "context", { values: contexts, text: whole }), slider("Readers", "readers", { values: readers, text: whole }),
-  ...["weight", "cache"].map((part) => chooser(`Bits, ${part}s`, `${part}_bits`,
-    [...(part === "weight" ? [[0, "as published"]] : []), ...bits.map((v) => [v, String(v)])])), ownField(),
+  chooser("Weights", "weight_bits", [[0, "as published"], ...bits.map((v) => [v, `${v} bits`])]), ownField(),
 ];
 
-/** A number in the first unit, of thousands, that leaves three digits. */
-function size(v, units = ["bytes", "kB", "MB", "GB", "TB"]) {
-  if (v === null) return "unknown";
-  const at = clamp(Math.floor(Math.log10(v || 1) / 3 + 1e-9), 0, units.length - 1);
-  return `${significant(v / 1000 ** at, 3)} ${units[at]}`;
-}
+const inGB = (v) => significant(v / 1e9, 3);
+const gb = (v) => (v === null ? "unknown" : `${inGB(v)} GB`);
 const ms = (v) => (v === null ? "unknown" : `${significant(1000 * v, 3)} ms`);
 
 function show(now, { page, data: { models, chips: known } }) {
-  const { context, readers, token, cache, weights, chips, load, fetch, compute: work, step, bound, caches } = now;
+  const { context, readers, token, cache, weights, chips, step, caches } = now;
   const rows = [...models, own(now.own)], model = rows.find(({ id }) => id === now.model), chip = known.find(({ id }) => id === now.chip);
-  const most = load >= fetch ? "weights" : "caches", mine = model.id === "own", bits = significant(bitsOf(model, now.weight_bits));
-  say(page.big, `${model.name}: ${cache === null ? "unknown" : size(cache)} for one reader`);
+  const mine = model.id === "own", bits = significant(bitsOf(model, now.weight_bits)), drawn = cache !== null, count = model.layers.reduce((sum, { places }) => sum + places.length, 0);
+  say(page.big, `${model.name}: ${gb(cache)} for one reader`);
   say(page.say, (context > model.context ? `Longer than the ${whole(model.context)} tokens its publisher supports. ` : "") + (chips === null
-    ? mine ? `${cache === null ? "layers, kv_heads and head_dim give its cache, with a window where not all layers are full" :
-      "billions gives its weights"}: say them in its line.`
-    : `A number that its cache needs is not published. Its weights: ${size(weights)}.`
-    : `${size(token)} for each further token. ${alone(now, chip)} A step takes ${ms(step)} or longer, bound by ` +
-      `${bound === "compute" ? bound : `memory bandwidth, most of it for the ${most}`}` +
-      `${bound ? "" : ", if not by its arithmetic, which is unknown"}: at most ${significant(1 / step)} tokens a second for each reader` +
-      `${readers > 1 ? `, ${significant(readers / step)} for all` : ""}.`));
-  page.strips.replaceChildren(...rows.flatMap((one, at) => strip(one, caches[at] / Math.max(...caches), caches[at], at, context, one === model)),
-    ...legend(rows.length * ROW + 18));
-  const drawn = cache === null ? "" : `its layers: ${whole(context)} tokens across`;
+    ? mine ? `${drawn ? "billions gives its weights" : "layers, kv_heads and head_dim give its cache, with a window where not all layers are full"}: say them in its line.`
+    : `A number that its cache needs is not published. Its weights: ${gb(weights)}.`
+    : `Each further token adds ${token ? `${significant(token / 1000, 3)} kB` : "nothing"}. ${alone(now, chip)} A step takes at least ${ms(step)}, ${why(now)}.`));
+  page.strips.replaceChildren(text("kept-head", 2, 10, "press a model"), text("kept-name", NAME, 10, "tall layer: all tokens"), text("kept-name", WIDE - 2, 10, "cache, GB", END),
+    ...rows.flatMap((one, at) => strip(one, Math.max(...caches), caches[at], at, context, one === model)), ...legend(TOP + rows.length * ROW + 16));
   say(page.filled, chips === null ? "Not known: nothing to draw." : `memory of ${whole(chips)} × ${chip.name}`);
-  say(page.when, chips === null ? "" : "a step: one token for each reader");
-  say(page.drawn, drawn);
+  say(page.when, chips === null ? "" : `a step: at most ${significant(1 / step)} tokens/s${readers > 1 ? " each" : ""}`);
+  say(page.drawn, drawn ? `its ${whole(count)} layers: area is memory` : "");
   page.box.replaceChildren(...(drawn ? box(model, context) : []));
-  page.memory.replaceChildren(...(chips === null ? [] : memory(chips, chip, weights, readers * cache, bits)));
-  page.step.replaceChildren(...(step === null ? [] : clock(step, [load, fetch, work], bound)));
+  page.memory.replaceChildren(...(chips === null ? [] : memory(now, chip, model, bits)));
+  page.step.replaceChildren(...(step === null ? [] : clock(now, model)));
+}
+
+/** What takes the time of a step. */
+function why({ bound, load, fetch }) {
+  if (bound === "compute") return "limited by its arithmetic";
+  return `mostly to read ${load >= fetch ? "weights" : "caches"}${bound ? "" : " (its arithmetic is unknown)"}`;
 }
 
 /** What one card holds by itself. */
 function alone({ longest: far, most, context }, { name }) {
   if (!far) return `One ${name} does not hold it.`;
-  const one = far < 2 ** 30 ? `up to ${whole(far)} tokens of one reader` : "one reader with any length of text";
-  return `One ${name} holds ${one}, ${most ? `or ${plural(most, "reader")}` : "and none"} of ${whole(context)}.`;
+  const one = far < 2 ** 30 ? `a reader of ${whole(far)} tokens` : "a reader of any length";
+  return `One ${name} holds ${one}, ${most ? `or ${whole(most)}` : "and none"} of ${whole(context)}.`;
 }
 
 /** The layers of one reader, the first on top: as wide as the tokens, as thick as the numbers for each. */
@@ -163,12 +159,24 @@ function box({ layers }, context) {
     paths[kind] = `${paths[kind] ?? ""}M0 ${y.toFixed(2)}h${wide.toFixed(2)}v${(tall * unit).toFixed(3)}H0z`;
     y += tall * unit;
   }
-  return [rect("kept-room", 0, 1, WIDE, y - 1), ...Object.entries(paths).map(([kind, d]) => svg("path", { class: `kept-${kind}`, d }))];
+  return [rect("kept-room", 0, 1, WIDE, y - 1), ...Object.entries(paths).map(([kind, d]) => svg("path", { class: `kept-${kind}`, d })),
+    text("kept-name", WIDE, y + 14, `${whole(context)} tokens across`, END)];
+}
+
+/** Of each kind of layer its share of what a model keeps (0), or of what a step reads (1), side by side in so much room. */
+function shares({ layers }, context, which, x, y, wide, high) {
+  const all = layers.map((layer) => ofLayers({ layers: [layer] }, context)[which]), sum = all.reduce((a, b) => a + b, 0);
+  let left = x;
+  return layers.map(({ kind }, at) => {
+    const long = all[at] / sum * wide || 0;
+    left += long;
+    return rect(`kept-${kind}`, left - long, y, long, high);
+  });
 }
 
 /** A row: name, layers from left to right, bytes. */
-function strip({ name, date, layers }, share, cache, at, context, here) {
-  const y = at * ROW, low = y + TALL + 2;
+function strip(model, most, cache, at, context, here) {
+  const { name, date, layers } = model, y = TOP + at * ROW, low = y + TALL + 2;
   const parts = layers.map((layer) => {
     const { kind, numbers, places } = layer, [far, near] = entries(layer, context), fixed = kind === "state";
     const long = fixed ? 0.22 : (far + near || context) / context, high = Math.max(long * TALL, 1.6).toFixed(2);
@@ -177,36 +185,36 @@ function strip({ name, date, layers }, share, cache, at, context, here) {
   });
   if (!layers.length) parts.push(text("kept-none", NAME, low - 3, "unknown"));
   return [rect(here ? "kept-here" : "kept-row", 0, y, WIDE, ROW), text("kept-date", 2, low - 2, date && `’${date.slice(2, 4)}`),
-    text(here ? "kept-chosen-name" : "kept-name", 21, low - 2, name), ...parts, rect("kept-line", LINE, y + 6, cache === null ? 0 : Math.max(share * LONG, 0.8), 8),
-    text("kept-name", WIDE - 2, low - 2, cache === null ? "unknown" : size(cache), END)];
+    text(here ? "kept-chosen-name" : "kept-name", 21, low - 2, name), ...parts,
+    ...(cache === null ? [] : shares(model, context, 0, LINE, y + 6, Math.max(cache / most * LONG, 0.8), 8)),
+    text("kept-name", WIDE - 2, low - 2, cache === null ? "unknown" : inGB(cache), END)];
 }
 
-const legend = (y) => [...KINDS.flatMap(([kind, x]) => [rect(`kept-${kind}`, x, y - 8, 9, 9), text("kept-name", x + 13, y, kind)]),
-  rect("kept-line", 282, y - 8, 9, 9), text("kept-name", 295, y, "bytes")];
+const legend = (y) => KINDS.flatMap(([kind, x]) => [rect(`kept-${kind}`, x, y - 8, 9, 9), text("kept-name", x + 13, y, kind)]);
 
-function memory(chips, { memory: each }, weights, caches, bits) {
-  const room = 1e9 * each * chips, x = (v) => v / room * WIDE;
-  return [rect("kept-room", 0, 18, WIDE, 26), rect("kept-weights", 0, 18, x(weights), 26), rect("kept-caches", x(weights), 18, Math.max(x(caches), 1), 26),
+function memory({ chips, weights, cache, readers, context }, { memory: each }, model, bits) {
+  const room = 1e9 * each * chips, x = (v) => v / room * WIDE, caches = readers * cache;
+  return [rect("kept-room", 0, 18, WIDE, 26), rect("kept-weights", 0, 18, x(weights), 26), ...shares(model, context, 0, x(weights), 18, Math.max(x(caches), 1), 26),
     ...Array.from({ length: chips < 49 ? chips - 1 : 0 }, (_, at) => rect("kept-edge", (at + 1) / chips * WIDE, 18, 1, 31)),
-    text("", 0, 12, `weights ${size(weights)}, ${bits} bits`), text("kept-caches-name", WIDE, 12, `caches ${size(caches)}`, END),
-    text("kept-name", WIDE, 60, `of ${size(room)}${chips < 49 ? "" : ", too many cards to mark"}`, END)];
+    text("", 0, 12, `weights ${gb(weights)}, ${bits} bits`), text("kept-caches-name", WIDE, 12, `${readers > 1 ? "caches" : "cache"} ${gb(caches)}`, END),
+    text("kept-name", WIDE, 60, `of ${gb(room)}${chips < 49 ? "" : ", too many cards to mark"}`, END)];
 }
 
 /** Two bars on one axis: what is read, and what is done meanwhile. */
-function clock(step, [load, fetch, work], bound) {
+function clock({ step, load, fetch, compute: work, bound, context }, model) {
   const x = (v) => (v || 0) / step * (WIDE - 2), held = bound === "compute" ? 66 : 18;
-  return [rect("kept-weights", 0, 18, x(load), 16), rect("kept-caches", x(load), 18, Math.max(x(fetch), 1), 16),
+  return [rect("kept-weights", 0, 18, x(load), 16), ...shares(model, context, 1, x(load), 18, Math.max(x(fetch), 1), 16),
     rect("kept-work", 0, 66, Math.max(x(work), 1), 16), rect("kept-bound", 0, held, WIDE - 2, 16),
     text("", 0, 12, `read weights ${ms(load)}`), text("kept-caches-name", WIDE, 12, `read caches ${ms(fetch)}`, END),
-    text("", 0, 60, `compute meanwhile ${ms(work)}`), text("kept-name", WIDE, 94, `${ms(step)} in all`, END)];
+    text("", 0, 60, `arithmetic meanwhile ${ms(work)}`)];
 }
 
 function build({ on, page: { strips }, data: { models }, take }) {
   on(strips, "click", ({ clientY }) => {
-    const { top, width } = strips.getBoundingClientRect(), found = [...models, { id: "own" }][Math.floor((clientY - top) / width * WIDE / ROW)];
+    const { top, width } = strips.getBoundingClientRect(), found = [...models, { id: "own" }][Math.floor(((clientY - top) / width * WIDE - TOP) / ROW)];
     if (found) take({ model: found.id });
   });
 }
 
 export default machine({ name: "kept", label: "What a model keeps", data: ["models", "chips", "choices"],
-  settings: ["model", "own", "chip", "context", "readers", "weight_bits", "cache_bits"], stage, controls, build, compute, show });
+  settings: ["model", "own", "chip", "context", "readers", "weight_bits"], stage, controls, build, compute, show });

@@ -22,9 +22,9 @@ class KeptMachine(Machine):
     """Strips of the models of `attnbook/releases.toml`, a bar a layer, beside a calculator.
 
     A bar is as tall as the layer's share of one reader's text; a line beside them, the cache in
-    bytes. The layers of one model are drawn to scale, so that area is memory. The calculator shows
-    how the memory of one kind of chip fills, and what a step has to read and to do; see
-    `attnbook.releases.cost`. What no source says is unknown there as well.
+    GB, at 16 bits a number. The layers of one model are drawn to scale, so that area is memory. The
+    calculator shows how the memory of one kind of chip fills, and what a step has to read and to
+    do; see `attnbook.releases.cost`. What no source says is unknown there as well.
 
     Args:
         model: the id of a model, or "own". A trait, as are the others: set them, the page follows.
@@ -32,7 +32,7 @@ class KeptMachine(Machine):
         chip: the id of what it runs on, of `releases.CHIPS`.
         context: tokens of a reader's text, a power of two from 1,024 to 1,048,576.
         readers: texts written at once, a power of two from 1 to 1,024.
-        weight_bits, cache_bits: bits of a number, 16, 8 or 4; 0 for weights as they were published.
+        weight_bits: bits of a weight, 16, 8 or 4; 0 for weights as they were published.
         title, caption: plain text above and below.
 
     Raises:
@@ -48,9 +48,8 @@ class KeptMachine(Machine):
     """
 
     _about = (
-        "Worked out, not measured: as many chips as the memory asks for share everything evenly, "
-        "talk in no time and lose nothing. Speeds are ceilings that no server reaches. "
-        f"The list is of {releases.STAMP}."
+        "Worked out, not measured: cards share all evenly and talk in no time, so speeds are "
+        f"ceilings that no server reaches. List of {releases.STAMP}."
     )
     _limits: ClassVar = {
         "model": lambda _: [*releases.MODELS, "own"],
@@ -59,7 +58,6 @@ class KeptMachine(Machine):
         "context": lambda _: CONTEXTS,
         "readers": lambda _: READERS,
         "weight_bits": lambda _: [PUBLISHED, *BITS],
-        "cache_bits": lambda _: BITS,
     }
 
     models = t.List(t.Dict()).tag(sync=True)
@@ -71,7 +69,6 @@ class KeptMachine(Machine):
     context = t.Int(131072).tag(sync=True)
     readers = t.Int(1).tag(sync=True)
     weight_bits = t.Int(PUBLISHED).tag(sync=True)
-    cache_bits = t.Int(16).tag(sync=True)
 
     def __init__(
         self,
@@ -82,7 +79,6 @@ class KeptMachine(Machine):
         context: int = 131072,
         readers: int = 1,
         weight_bits: int = PUBLISHED,
-        cache_bits: int = 16,
         **texts: str,
     ):
         super().__init__(
@@ -95,7 +91,6 @@ class KeptMachine(Machine):
             context=checks.integer("context", context),
             readers=checks.integer("readers", readers),
             weight_bits=checks.integer("weight_bits", weight_bits),
-            cache_bits=checks.integer("cache_bits", cache_bits),
             **texts,
         )
 
@@ -109,13 +104,13 @@ class KeptMachine(Machine):
 
     def compute(self) -> dict:
         chip = releases.CHIPS[self.chip]
-        asked = {name: getattr(self, name) for name in ("context", "cache_bits")}
         rest = {"readers": self.readers, "weight_bits": self.weight_bits}
         # The `chip` of a snapshot is the setting: what `cost` calls chips is their number.
         rows = self.rows()
         model = next(one for one in rows if one["id"] == self.model)
-        found = releases.cost(model, chip, **asked, **rest)
-        return found | {"caches": [releases.cost(one, chip, **asked)["cache"] for one in rows]}
+        found = releases.cost(model, chip, context=self.context, **rest)
+        caches = [releases.cost(one, chip, context=self.context)["cache"] for one in rows]
+        return found | {"caches": caches}
 
     def figure(self) -> Figure:
         figure, ax = plain_axes((6.4, 5.6), self.title or "Cache of one reader")
@@ -127,7 +122,7 @@ class KeptMachine(Machine):
         ]
         ax.barh(names, [cache / 1e9 for cache in caches])
         ax.invert_yaxis()
-        ax.set_xlabel(f"GB for {self.context:,} tokens, {self.cache_bits} bits a number")
+        ax.set_xlabel(f"GB for {self.context:,} tokens, 16 bits a number")
         return figure
 
     def _words(self) -> str:

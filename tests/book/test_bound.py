@@ -11,7 +11,7 @@ from attnbook.drawings import mixture, online_softmax, which_state
 from attnbook.machines import AdditiveMachine, FastMemory, RingMachine
 from attnbook.machines.online_tiles import SHIFTS
 from attnbook.machines.ring_machine import SHAPE
-from attnbook.releases import CHIPS, MODELS
+from attnbook.releases import MODELS
 from booktools import bound, gates, normal_form
 
 
@@ -78,7 +78,7 @@ ARITHMETIC = {
         "31": 15 + 64 / 4,
     },
     "14": {"156": 12 + 4 * 36, "444": 12 * (36 + 1), "288": (12 * 36 + 4 * 36) / 2},
-    "14b": {"3.35": CHIPS["h100"]["bandwidth"], "512": THIN - 64, "576": THIN},
+    "14b": {"512": THIN - 64},
     "14c": {
         "137": 4 * RING[True]["kept"] / 1e9,
         "80": SHAPE["memory"] / 1e9,

@@ -11,7 +11,7 @@ def make(**settings) -> KeptMachine:
 
 
 SETTINGS = [
-    {"model": "gemma-3-27b", "context": 1024, "readers": 1024, "cache_bits": 8},
+    {"model": "gemma-3-27b", "context": 1024, "readers": 1024},
     {"model": "gpt-3"},
     {"model": "gpt-4", "chip": "4090"},
     {"model": "minimax-01", "context": 1048576, "weight_bits": 4, "readers": 2},
@@ -28,7 +28,7 @@ SETTINGS = [
     },
     {"model": "own", "own": "layers=10 kv_heads=2 full=0 head_dim=64 window=0"},
     {"model": "own", "own": "no model"},
-    {"model": "kimi-k3", "chip": "v5e", "context": 1048576, "readers": 1024, "cache_bits": 4},
+    {"model": "kimi-k3", "chip": "v5e", "context": 1048576, "readers": 1024},
 ]
 
 
@@ -38,8 +38,7 @@ def test_it_shows_the_cost_and_the_cache_of_all(settings):
     asked = {name: value for name, value in machine.settings().items() if name not in PLACES}
     shown = machine.compute()
     assert shown.pop("caches") == [
-        cost(model, CHIPS["h100"], context=machine.context, cache_bits=machine.cache_bits)["cache"]
-        for model in machine.rows()
+        cost(model, CHIPS["h100"], context=machine.context)["cache"] for model in machine.rows()
     ]
     (model,) = (one for one in machine.rows() if one["id"] == machine.model)
     assert shown == cost(model, CHIPS[machine.chip], **asked)
