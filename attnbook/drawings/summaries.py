@@ -32,7 +32,7 @@ def no_answer(narrow: bool) -> Sheet:
     sheet.text(246, 18, asks, anchor="start", style="d-muted")
     heads = (
         ("cosine", "1: alike, 0: unrelated", "key", "no sentence is close:", "no answer here"),
-        ("weight", "softmax of 20 cosines", "weight", "together they are 1:", "one has to win"),
+        ("weight", "softmax of 20 × cosine", "weight", "together they are 1:", "one has to win"),
     )
     for x, (name, meaning, role, *seen) in zip(bars, heads, strict=True):
         sheet.text(x - 2, top - 36, name, role, anchor="start", style="d-bold")

@@ -59,7 +59,7 @@ function field(label, name, rows, mode) {
 
 const COLUMNS = { summary: ["cosine with the whole", ""], ask: ["cosine", "weight"], check: ["largest cosine", ""] };
 const only = (mode) => (s) => s.mode === mode;
-const controls = ({ samples }) => [field("Text", "text", 3), field("Question", "question", 1, "ask"), field("Claims", "claims", 4, "check"),
+const controls = ({ samples }) => [field("Text", "text", 3), field("Question", "question", 1, "ask"), field("Claims", "claims", 3, "check"),
   slider("Keep", "k", { min: 1, max: 12, text: (v) => plural(v, "sentence"), shown: only("summary") }),
   slider("At least", "least", { max: 1, step: 0.05, text: (v) => fixed(v, 2), shown: only("ask") }),
   slider("Threshold", "threshold", { max: 1, step: 0.05, text: (v) => fixed(v, 2), shown: only("check") }),
@@ -150,7 +150,7 @@ function show(now, machine) {
     const lead = mode === "summary" && at < k;
     say(said, check && read ? `${told} → ${sentences[chosen[at][0]]}` : `${told}${lead ? " · first" : ""}`);
     first.style.setProperty("--machine-share", `${100 * Math.max(0, cosine)}%`);
-    say(one, read ? fixed(cosine, 2) : "");
+    say(one, read ? fixed(Math.abs(cosine) < 0.005 ? 0 : cosine, 2) : "");
     second.style.setProperty("--machine-share", `${100 * weight}%`);
     say(two, read && ask ? fixed(weight, 2) : "");
     classList.toggle("which-kept", read && !check && chosen[0].includes(at));
