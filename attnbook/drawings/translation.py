@@ -1,7 +1,7 @@
 """Chapter 10: words linked across languages, and a sentence on its way to a score."""
 
 from attnbook.drawings.drawing import Drawing
-from attnbook.drawings.sheet import NARROW, WIDE, Sheet, number
+from attnbook.drawings.sheet import NARROW, WIDE, Sheet
 from attnlab.tasks import Pair, tatoeba_aligned
 
 # -- links ---------------------------------------------------------------------------------------
@@ -77,39 +77,49 @@ LINKS = Drawing(
 SENTENCE = "Where was the princess?"
 READ = ("▁where", "▁was", "▁the", "▁prin", "cess", "▁?")
 FOUND = (
-    ("greedy", "où était le princes?", -2.66, 24),
-    ("beam of five", "où était la princesse?", -2.56, 100),
+    ("greedy", "où était le princes?", 0.070, 24),
+    ("beam of five", "où était la princesse?", 0.077, 100),
 )
-"""What the shipped Transformer reads and writes, what a beam makes of it, and sacreBLEU's BLEU."""
+"""What the shipped Transformer reads; what it writes greedily and by a beam, each with its
+probability and sacreBLEU's BLEU."""
 PERSON = "où était la princesse?"
 
 
 def _way(narrow: bool) -> Sheet:
-    """The sentence above, its pieces, what two searches find, and what they get below."""
-    sheet, top = Sheet(NARROW, 240, 13), 78
+    """The sentence above, its pieces, what two searches find, and what they get."""
+    sheet = Sheet(NARROW, 240, 13) if narrow else Sheet(560, 176, 13)
+
+    def muted(x: float, y: float, said: str) -> None:
+        sheet.text(x, y, said, anchor="start", style="d-muted", size=12.5)
+
+    left, top, found = (4.0, 47, 78) if narrow else (164.0, 26, 58)
     sheet.text(4, 10, SENTENCE, anchor="start", style="d-bold", size=15)
-    sheet.text(4, 36, "1. It is cut into pieces.", anchor="start", style="d-muted", size=12.5)
-    widths = [16 + 8.2 * len(piece) for piece in READ]
-    left, gap = 4.0, 6.0
-    for piece, width in zip(READ, widths, strict=True):
-        sheet.item("state", left, 47, width, 28, piece)
-        left += width + gap
-    said = "2. A search chooses among sentences."
-    sheet.text(4, top + 26, said, anchor="start", style="d-muted", size=12.5)
-    sheet.text(338, top + 18, "log-probability,", anchor="end", style="d-muted", size=11.5)
-    sheet.text(338, top + 31, "likelier near 0", anchor="end", style="d-muted", size=11.5)
-    said = f"3. Compared with a person’s “{PERSON}”:"
-    sheet.text(4, top + 130, said, anchor="start", style="d-muted", size=12.5)
-    for row, (name, words, score, bleu) in enumerate(FOUND):
-        y = top + 55 + 38 * row
+    muted(4, top - 11 if narrow else top + 19, "1. It is cut into pieces.")
+    for piece in READ:
+        width = 16 + 8.2 * len(piece)
+        sheet.item("state", left, top, width, 28, piece)
+        left += width + 6
+    muted(4, found + 26, "2. A search chooses what to write.")
+    muted(268 if narrow else 276, found + 26, "probability")
+    if narrow:
+        muted(4, found + 130, f"3. Compared with a person’s “{PERSON}”:")
+    else:
+        muted(372, found + 10, "3. It is compared with")
+        muted(386, found + 26, f"“{PERSON}”.")
+    for row, (name, words, share, bleu) in enumerate(FOUND):
+        y = found + 55 + 38 * row
         sheet.text(4, y, name, anchor="start", size=12.5)
         style = "d-new" if row else "d-box"
         sheet.item("value", 98, y - 15, 164, 30, words, style=style)
-        sheet.text(272, y, number(score), anchor="start", size=12.5)
-        left, right = (184, 86) if row else (4, 54)
-        sheet.text(left, top + 152, f"{name}:", anchor="start", size=12.5)
-        sheet.text(left + right, top + 152, f"BLEU {bleu}", anchor="start", style="d-bold")
-    sheet.text(122, top + 152, "smoothed", anchor="start", style="d-muted", size=11.5)
+        sheet.text(272 if narrow else 284, y, f"{share:.3f}", anchor="start", size=12.5)
+        x = 386.0
+        if narrow:
+            x, y = (184, found + 152) if row else (4, found + 152)
+            sheet.text(x, y, f"{name}:", anchor="start", size=12.5)
+            x += 86 if row else 50
+        sheet.text(x, y, f"BLEU {bleu}", anchor="start", style="d-bold")
+        if not row:
+            muted(x + 64, y, "smoothed")
     return sheet
 
 
@@ -118,10 +128,11 @@ WAY = Drawing(
     title="One sentence, one model, two scores.",
     description=(
         "“Where was the princess?” is cut into six pieces: where, was, the, prin, cess and the "
-        "question mark. Then a search chooses among sentences: greedy decoding finds “où était le "
-        "princes?”, with a log-probability of -2.66, and a beam of five “où était la princesse?”, "
-        "with -2.56, which is likelier. Compared with a person’s “où était la princesse?” the "
+        "question mark. Then a search chooses what to write: greedy decoding finds “où était le "
+        "princes?”, with a probability of 0.070, and a beam of five “où était la princesse?”, "
+        "with 0.077, which is likelier. Compared with a person’s “où était la princesse?” the "
         "first gets a BLEU of 24, smoothed, and the second 100."
     ),
     draw=_way,
+    two_layouts=True,
 )

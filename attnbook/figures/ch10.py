@@ -1,6 +1,7 @@
 """The figures of 10 and 10b: three translators of real sentences, and their scores."""
 
 import itertools
+import math
 import re
 import textwrap
 from collections.abc import Sequence
@@ -367,7 +368,6 @@ def _joined(texts: Sequence[str], pairs: list[tuple[int, int]]) -> list[str]:
 SEARCHED = {
     "Her old cat is still alive.": "son vieux chat est encore en vie.",
     "Where was the princess?": "où était la princesse?",
-    "I'm getting sleepy.": "je commence à avoir sommeil.",
     "Don't do anything stupid, OK?": "ne fais rien de stupide, d'accord?",
 }
 """Test sentences that a wider beam changes, each with one of its right translations."""
@@ -378,9 +378,6 @@ BEAM_MEANINGS = {
     "son vieux chat est encore en vie.": "her old cat is still alive",
     "où était le princes?": "where was the princes?",
     "où était la princesse?": "where was the princess?",
-    "je me suis endormi.": "I fell asleep",
-    "je commence à avoir sommeil.": "I am beginning to be sleepy",
-    "j'ai sommeil.": "I am sleepy",
     "ne fais rien de stupide, d'accord?": "do nothing stupid, OK?",
     "ne fais rien, d'accord?": "do nothing, OK?",
     "ne fais rien d'accord, d'accord?": "do nothing OK, OK?",
@@ -398,71 +395,68 @@ def beam_tree(**options: Any) -> BeamTree:
         >>> beam_tree(width=2).compute()["found"][0]["text"]
         'son âge est encore en vie.'
     """
-    given = {"sentences": [*SEARCHED], "people": [*SEARCHED.values()], "meanings": BEAM_MEANINGS}
+    given = {"sentences": [*SEARCHED], "people": [*SEARCHED.values()], "width": 3}
+    given["meanings"] = BEAM_MEANINGS
     tree = BeamTree(models()["Transformer"], **given | options)
     if "box" not in options:
-        nodes = tree.trees[0]
-        tree.box = next(
-            at for at, node in enumerate(nodes) if node[1] == "▁vie" and nodes[node[0]][1] == "▁sa"
-        )
+        tree.box = next(at for at, node in enumerate(tree.trees[0]) if node[1] == "▁vieux")
     return tree
 
 
 def searches(ahead: Sequence[float]) -> None:
-    """Draw what a beam gains for each model, with how far the choice of sentences moves it.
+    """Draw what a beam gains for the Transformer, and what the Transformer gains over Bahdanau's
+    model, with how far the choice of sentences moves it.
 
     Args:
         ahead: by how much the Transformer is ahead of Bahdanau's model, greedily, and the lowest
             and the highest of its interval.
     """
-    found = recorded.results("resampled")["rows"]
+    found = [row for row in recorded.results("resampled")["rows"] if row["model"] == "transformer"]
     bars = [(row["difference"], *row["interval_95"]) for row in found] + [tuple(ahead)]
-    names = [f"{_searched(row)}\n{row['greedy']:.1f} → {row['beam']:.1f}" for row in found]
-    names.append("Transformer, not Bahdanau,\nboth greedy")
+    names = [f"a beam of five,\nlength penalty {row['length_penalty']}" for row in found]
+    names.append("the Transformer\ninstead of Bahdanau’s")
     with plt.style.context("attnbook.style"):
-        _, ax = plt.subplots(figsize=(4.4, 2.08), layout="constrained")
+        _, ax = plt.subplots(figsize=(5.2, 1.95), layout="constrained")
         for at, (gain, low, high) in enumerate(bars):
             shade = BLUE if low > 0 else VERMILION
-            ax.plot((low, high), (at, at), color=shade, lw=6, solid_capstyle="butt", alpha=0.45)
+            ax.plot((low, high), (at, at), color=shade, lw=8, solid_capstyle="butt", alpha=0.45)
             ax.plot(gain, at, "o", color=shade)
             said = f"{gain:+.1f}   ({low:+.1f} to {high:+.1f})".replace("-", "−")
             x, side = (high + 0.3, "left") if at < len(found) else (low - 0.3, "right")
-            ax.text(x, at, said, ha=side, va="center", size=9.5)
+            ax.text(x, at, said, ha=side, va="center", size=10)
         ax.axvline(0, color=INK, lw=1)
-        ax.set_yticks(range(len(bars)), names, size=8.5)
-        ax.set(xlim=(-1, 13.6), ylim=(len(bars) - 0.5, -0.5))
-        ax.set_xlabel("BLEU gained, before rounding", size=9.5)
-        ax.set_title("Only one 95% interval holds 0", size=11)
+        ax.set_yticks(range(len(bars)), names, size=10)
+        ax.set(xlim=(-1, 13.6), ylim=(len(bars) - 0.4, -0.6), xticks=(0, 5, 10))
+        ax.set_xlabel("BLEU gained, with 95% intervals", size=10)
+        ax.set_title("One gain may be luck: its interval holds 0", size=11)
         ax.tick_params(axis="y", length=0)
         plt.show()
 
 
-def _searched(row: dict) -> str:
-    penalty = f", penalty {row['length_penalty']}" if row["model"] == "transformer" else ""
-    return NAMES[row["model"]] + penalty
-
-
 def searched_sentences() -> None:
-    """Print how many test sentences a beam changes, how many then are a person's, and the runs."""
+    """Print what a beam does to each model's translations of the test and to their BLEU, and the
+    runs."""
     found = recorded.results("resampled")
     print(f"{found['sentences']:,} test sentences, a beam of 5")
-    print("                 penalty   changed   a person's, word for word")
+    print("                 penalty   changed   a person's, word for word   BLEU")
     for row in found["rows"]:
+        low, high = row["interval_95"]
         print(
             f"  {NAMES[row['model']]:12} {row['length_penalty']:9} {row['changed']:9}"
             f"   {row['gained']:2} more, {row['lost']:2} no longer"
+            f"      {row['greedy']:.1f} {row['difference']:+.1f} ({low:+.1f} to {high:+.1f})"
         )
     print(f"intervals: the middle 95% of {found['draws']:,} draws of the sentences")
     print(textwrap.fill(recorded.origin(found), 76, subsequent_indent="  "))
 
 
 def cat_scores() -> None:
-    """Print the sums of the first two sentences of the beam, and what a penalty of 0.6 makes of
-    them."""
+    """Print the probabilities of the first two sentences of the beam, and what a penalty of 0.6
+    makes of their logarithms."""
     for one in beam_tree().compute()["found"][:2]:
         print(
-            f"{one['text']:34} {one['total']:.2f} / {one['total'] / one['score']:.2f}"
-            f" = {one['score']:.2f}"
+            f"{one['text']:34} {math.exp(one['total']):.3f}: {one['total']:.2f} / "
+            f"{one['total'] / one['score']:.2f} = {one['score']:.2f}"
         )
 
 
@@ -485,10 +479,10 @@ def six_scores() -> None:
     plain = {"lowercase": True}
     ways = [
         ("as here", found, references, plain, ""),
-        ("case kept", found, references, {}, "no capitals in it"),
-        ("no tokenizer", found, references, plain | {"tokenize": "none"}, "“chat.” ≠ “chat”"),
-        ("one reference", found, firsts, plain, "fewer right ones"),
-        ("  and swapped", firsts, found, plain, "roles exchanged"),
+        ("case kept", found, references, {}, "it writes no capitals"),
+        ("no tokenizer", found, references, plain | {"tokenize": "none"}, "“chat.” is not “chat”"),
+        ("one reference", found, firsts, plain, "fewer right answers"),
+        ("  and swapped", firsts, found, plain, "the two exchanged"),
         ("pieces", *cut, plain, "half words count"),
     ]
     signature = ""

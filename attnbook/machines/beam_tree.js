@@ -1,6 +1,6 @@
 // A beam as a tree: what is kept at each step, and the sentence that is taken; the kit stands before it.
 
-const SIZES = { wide: 640, tall: 36, box: 28, gap: 6 }, LONG = 8; // a piece of so many letters is set smaller
+const SIZES = { wide: 640, tall: 34, box: 27, gap: 6 }, LONG = 8, FEWEST = 3; // letters of a piece that is set smaller; columns
 const NARROW = { wide: 320, tall: 58, box: 40, gap: 2 }; // the probability under the piece
 
 // ---- What is computed.
@@ -94,31 +94,33 @@ function show(now, machine) {
     : greedy === best.text ? "Greedy decoding writes the same." : `Greedy decoding writes ${said(greedy)}.`} A person wrote ${
     data.people[sentence] === best.text ? "just this" : `“${data.people[sentence]}”`}.`);
   machine.narrow = isNarrow(page.picture);
-  draw(page.picture, now, tree, machine.narrow ? width : data.widest, machine.narrow ? NARROW : SIZES);
+  draw(page.picture, now, tree, Math.max(width, FEWEST), machine.narrow ? NARROW : SIZES);
   const worked = worksOut(tree, chain), order = rows.flat();
-  say(page.chain, worked || "Press a box: all that leads to it is multiplied.");
+  say(page.chain, worked || "Press a box to see what was multiplied.");
   put(page.picture, { "aria-valuemin": 0, "aria-valuemax": order.length, "aria-valuenow": order.indexOf(box) + 1, "aria-valuetext": worked || "none" });
-  say(page.head, penalty ? `Finished: the sum of logarithms, divided by ((5 + pieces) / 6) to the power ${fixed(penalty, 1)}`
-    : "Finished: the sum of the logarithms");
+  say(page.head, penalty ? `Finished, best first: log-probability ÷ ((5 + pieces) / 6) to the power ${fixed(penalty, 1)}`
+    : "Finished, best first: log-probability");
   fill(page.found, now.found, bar, (item, { text, total, length, score }) => {
     item.className = text === best.text ? "beam-best" : "";
-    showBar(item, `${text}${penalty ? ` (${fixed(total, 2)}, ${length} pieces)` : ""}`, Math.exp(score - best.score), 2);
+    showBar(item, `${text} (${shareOf(total)}, ${length} pieces)`, Math.exp(score - best.score), 2);
     say(item.lastChild, fixed(score, 2));
   });
 }
 
 /** The product of a chain, in words. */
 const worksOut = (tree, chain) => chain.map(({ node }) => `${tree[node][3] ? "end" : tree[node][1]} ${fixed(Math.exp(tree[node][2]), 2)}`).join(" · ")
-  + (chain.length > 1 ? ` = ${significant(chain.at(-1).so_far)}` : "");
+  + (chain.length > 1 ? ` = ${chain.at(-1).so_far.toPrecision(2)}` : "");
 
-/** A row for each step, the likeliest beginning first; lines lead from what is continued. */
+const shareOf = (total) => Math.exp(total).toPrecision(2);
+
+/** A row for each step, the likeliest beginning first, with the probability of all up to there; lines lead from what is continued. */
 function draw(picture, { rows, box: chosen, found: [best] }, tree, columns, { wide, tall, box, gap }) {
   const column = wide / columns, where = new Map(), lines = [], boxes = [], under = box > SIZES.box;
   const way = new Set(lineage(tree, best.node)), alive = new Set(rows.flat().map((node) => tree[node][0]));
   rows.forEach((row, step) => row.forEach((node, at) => where.set(node, [(at + 0.5) * column, step * tall + box / 2 + 2])));
   for (const [node, [x, y]] of where) {
-    const [parent, piece, nats, ends] = tree[node], kind = way.has(node) ? "beam-way" : ends || alive.has(node) ? "beam-kept" : "beam-dropped";
-    const from = where.get(parent), name = `beam-piece ${kind}${piece.length >= LONG - 2 * under ? " beam-long" : ""}`, share = fixed(Math.exp(nats), 2);
+    const [parent, piece, , ends] = tree[node], kind = way.has(node) ? "beam-way" : ends || alive.has(node) ? "beam-kept" : "beam-dropped";
+    const from = where.get(parent), name = `beam-piece ${kind}${piece.length >= LONG - 2 * under ? " beam-long" : ""}`, share = shareOf(lineage(tree, node).reduce((sum, at) => sum + tree[at][2], 0));
     if (from) lines[way.has(node) ? "push" : "unshift"](rule(`beam-line ${kind}`, from[0], from[1] + box / 2, x, y - box / 2));
     boxes.push(rect(`beam-box ${kind}${ends ? " beam-end" : ""}${node === chosen ? " beam-chosen" : ""}`, x - column / 2 + gap, y - box / 2, column - 2 * gap, box, { rx: ends ? 14 : 5, data_node: node }));
     boxes.push(...(under ? [text(name, x, y - 2, ends ? "end" : piece, { text_anchor: "middle" }), text(`beam-share ${kind}`, x, y + 14, share, { text_anchor: "middle" })]

@@ -42,7 +42,8 @@ class BeamTree(Machine):
 
     .. math:: \sum_t \log p(y_t) \Big/ \Big(\frac{5 + T}{6}\Big)^\alpha .
 
-    What may follow each beginning that any width up to the widest keeps was computed beforehand.
+    A box shows the probability of everything up to there, and a row is in its order. What may follow
+    each beginning that any width up to the widest keeps was computed beforehand.
 
     Args:
         translator: with any model.
@@ -141,8 +142,9 @@ class BeamTree(Machine):
         where = {node: (at, -step) for step, row in enumerate(now["rows"])
                  for at, node in enumerate(row)}  # fmt: skip
         for node, (x, y) in where.items():
-            parent, piece, nats, text = tree[node]
-            ax.text(x, y, f"{'end' if text else piece} {math.exp(nats):.2f}", ha="center")
+            parent, piece, _, text = tree[node]
+            share = math.exp(sum(tree[one][2] for one in _lineage(tree, node)))
+            ax.text(x, y, f"{'end' if text else piece} {share:.2g}", ha="center")
             if parent in where:
                 ax.plot(*zip(where[parent], (x, y), strict=True), color="0.8", zorder=0)
         ax.set_xlim(-0.5, self.widest - 0.5)

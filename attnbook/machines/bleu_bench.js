@@ -39,7 +39,7 @@ function compute(_, { said, meant }) {
 
 const stage = `<p class="machine-big"></p><p class="machine-say"></p>
 <p class="machine-head">The translation: a line under each shared run of 1, 2, 3 and 4 words</p><div class="bleu-ours"></div>
-<p class="machine-head">The reference</p><div class="bleu-theirs"></div><ol class="bleu-shares machine-side"></ol>`;
+<ol class="bleu-shares machine-side"></ol>`;
 
 function field(label, name) {
   const input = make("input", { type: "text", maxLength: 200, lang: "fr", autocomplete: "off", autocapitalize: "off", spellcheck: false });
@@ -66,11 +66,6 @@ function show({ ours, theirs, hits, runs, shares, brevity, bleu, smoothed }, { p
       const joined = starts.some((start) => start <= at && at + 1 <= start + k);
       one.children[k + 1].className = `bleu-run-${k + 1}${inside(at) ? " bleu-on" : ""}${joined ? " bleu-joined" : ""}`;
     });
-  });
-  const shared = new Set(hits[0].map((at) => ours[at]));
-  fill(page.theirs, theirs, word, (one, token) => {
-    say(one.firstChild, token);
-    one.classList.toggle("bleu-shared", shared.has(token));
   });
   const names = shares.map((_, k) => `runs of ${k + 1}: ${hits[k].length} of ${runs[k]}`);
   fill(page.shares, [...shares.map((v, k) => [names[k], v]), [`length: ${ours.length} of ${theirs.length} words`, brevity]], bar,

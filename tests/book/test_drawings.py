@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 import xml.etree.ElementTree as ElementTree
 
@@ -760,9 +761,9 @@ def test_the_way_to_a_score_is_that_of_the_shipped_translator():
     (greedy,) = translator.translate([translation.SENTENCE])
     ((beam, *_),) = translator.translate([translation.SENTENCE], beam_size=5, n_best=1)
     assert tuple(beam.source) == translation.READ
-    for (_, words_, score, bleu), found in zip(translation.FOUND, (greedy, beam), strict=True):
+    for (_, words_, share, bleu), found in zip(translation.FOUND, (greedy, beam), strict=True):
         assert found.text == words_
-        assert found.score == pytest.approx(score, abs=0.006)
+        assert math.exp(found.score) == pytest.approx(share, abs=0.0006)
         against = [[translation.PERSON]]
         got = metrics.bleu(hypotheses=[words_], references=against).score
         assert got == pytest.approx(bleu, abs=0.5)

@@ -190,16 +190,24 @@ def test_the_cat_needs_three_beginnings_and_a_penalty():
     assert cat == {(3, 0.6), (4, 0.6), (5, 0.6)}
 
 
-def test_the_machine_opens_on_a_likely_piece_that_stands_after_a_less_likely_one():
+def test_the_machine_opens_on_the_third_beginning_which_leads_to_the_best_sentence():
     tree = ch10.beam_tree()
     nodes, now = tree.trees[0], tree.compute()
-    chain, second = now["chain"], now["rows"][1]
-    assert [nodes[at["node"]][1] for at in chain] == ["▁sa", "▁vie"]
-    place = second.index(tree.box)
-    before = nodes[second[place - 1]]
-    assert (before[1], before[2] < nodes[tree.box][2]) == ("▁vieux", True)
-    assert math.exp(before[2] + nodes[before[0]][2]) > chain[-1]["so_far"]
-    assert ch10.beam_tree(width=1).compute()["chain"] == []
+    chain, node = now["chain"], now["found"][0]["node"]
+    assert [nodes[at["node"]][1] for at in chain] == ["▁son", "▁vieux"]
+    assert now["rows"][1].index(tree.box) == tree.width - 1 == 2
+    while node > tree.box:
+        node = nodes[node][0]
+    assert node == tree.box
+    assert ch10.beam_tree(width=2).compute()["chain"] == []
+
+
+def test_the_wrong_sentence_is_shorter_and_twice_as_likely():
+    tree = ch10.beam_tree(sentence=2, width=2, box=0)
+    wrong, right = tree.compute()["found"]
+    assert right["text"] == tree.people[2]
+    assert (wrong["text"], wrong["length"] < right["length"]) == ("ne fais rien, d'accord?", True)
+    assert math.exp(wrong["total"] - right["total"]) == pytest.approx(2, abs=0.1)
 
 
 def test_the_pages_bootstrap_is_that_of_the_experiment():
@@ -223,5 +231,5 @@ def test_a_gain_whose_interval_holds_0_is_another_colour(shown):
     ch10.searches(ahead=(11.2, 9.4, 13.1))
     (ax,) = shown[0].axes
     dots = [line for line in ax.lines if len(line.get_xdata()) == 1]
-    assert [dot.get_color() == ch10.VERMILION for dot in dots] == [False, False, True, False, False]
-    assert ax.texts[2].get_text() == "+0.7   (−0.4 to +1.7)"
+    assert [dot.get_color() == ch10.VERMILION for dot in dots] == [True, False, False]
+    assert ax.texts[0].get_text() == "+0.7   (−0.4 to +1.7)"
