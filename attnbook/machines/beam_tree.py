@@ -42,8 +42,8 @@ class BeamTree(Machine):
 
     .. math:: \sum_t \log p(y_t) \Big/ \Big(\frac{5 + T}{6}\Big)^\alpha .
 
-    A box shows the probability of everything up to there, and a row is in its order. What may follow
-    each beginning that any width up to the widest keeps was computed beforehand.
+    A box shows the probability of everything up to there, and a row is in its order. What may
+    follow each beginning that any width up to the widest keeps was computed beforehand.
 
     Args:
         translator: with any model.
