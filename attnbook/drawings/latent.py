@@ -248,16 +248,21 @@ PLACES = Drawing(
 # -- what is kept --------------------------------------------------------------------------------
 
 HEAD, WHOLE_BITS = 128, 16
-"""Features of a head of Llama 3.1 8B and of DeepSeek-V3, and the bits of a number."""
+"""Features of a head in all of these models, and the bits of a number."""
 ROUNDED = 4 + 32 / 64
 """Bits of a number in four bits: each 64 share two more of 16."""
 
 
 class Kept(NamedTuple):
-    """One way: its name, who keeps that, heads of keys and as many of values, or a latent."""
+    """One way: its name and what it does, who keeps that, their layers and queries, how the queries
+    of a tile are stacked (columns of dots), heads of keys and as many of values, or a latent."""
 
     name: str
+    does: str
     whose: str
+    layers: int
+    queries: int
+    columns: int
     heads: float
     bits: float = WHOLE_BITS
     latent: bool = False
@@ -267,47 +272,93 @@ class Kept(NamedTuple):
         """KiB that a token leaves in one layer."""
         return (1 if self.latent else 2) * self.heads * HEAD * self.bits / 8 / 1024
 
+    @property
+    def tiles(self) -> int:
+        """What the queries are shared out to: heads, or the whole latent."""
+        return 1 if self.latent else int(self.heads)
+
+    @property
+    def deep(self) -> int:
+        """Rows of dots above a tile, or above the latent."""
+        return -(-self.queries // self.tiles // self.columns)
+
 
 WAYS = (
-    Kept("every head its own", "LLaMA 7B, 32 heads", 32),
-    Kept("share", "Llama 3.1 8B, 8 groups", 8),
-    Kept("share, and round to 4 bits", "the same", 8, ROUNDED),
-    Kept("squeeze into a latent", "DeepSeek-V3, of 128 heads", 4.5, latent=True),
-)
+    Kept("multi-head", "", "Llama 2 7B", 32, 32, 1, 32),
+    Kept("grouped-query", "four queries share", "Llama 3.1 8B", 32, 32, 2, 8),
+    Kept("multi-query", "all 48 queries share", "StarCoder", 40, 48, 12, 1),
+    Kept("latent", "all 128 share one vector", "DeepSeek-V3", 61, 128, 16, 4.5, latent=True),
+    Kept("grouped-query, rounded", "4 bits a number", "Llama 3.1 8B", 32, 32, 2, 8, ROUNDED),
+)  # fmt: skip
+
+
+def _short(kib: float) -> str:
+    """A size as the sums have it: one decimal below 10, and none where it is 0."""
+    return (f"{kib:.1f}" if kib < 10 else f"{kib:.0f}").removesuffix(".0")
 
 
 def kept(narrow: bool) -> Sheet:
-    """A tile for each 128 numbers, as high as their bits: keys above values, or the latent."""
-    wide, step, deep = (10.0, 104.0, 20.0) if narrow else (18.0, 75.0, 22.0)
-    sheet = Sheet(NARROW, 402, 13) if narrow else Sheet(WIDE, 296, 14.5)
-    left = 4.0 if narrow else 72.0
-    for place, way in enumerate(WAYS):
-        y = 8 + place * step
+    """A tile for each 128 numbers, as high as their bits: keys above values, or the latent; above
+    them a dot for each query that reads there."""
+    wide, deep, dot, left = (10.0, 14.0, 4.2, 4.0) if narrow else (18.0, 16.0, 5.0, 72.0)
+    sheet = Sheet(NARROW, 478, 13) if narrow else Sheet(WIDE, 408, 14.5)
+    y, right = 8.0, left + 32 * wide
+    for way in WAYS:
         sheet.text(left, y, way.name, anchor="start", style="d-bold")
+        words, total = (
+            f"{way.whose}: {_short(way.kib)} KiB × {way.layers} layers",
+            way.kib * way.layers,
+        )
         if narrow:
-            sheet.text(left, y + 19, way.whose, anchor="start", style="d-muted", size=12.5)
+            sheet.text(left, y + 18, f"{words} =", anchor="start", style="d-muted", size=12.5)
         else:
-            sheet.text(left + 230, y, way.whose, anchor="start", style="d-muted", size=14)
-        words = f"{way.kib:.1f}".removesuffix(".0") + " KiB"
-        sheet.text(left + 32 * wide, y, words, anchor="end", style="d-bold")
-        top, high = y + (32 if narrow else 14), deep * way.bits / WHOLE_BITS
+            sheet.text(right - 68, y, f"{words} =", anchor="end", style="d-muted", size=14)
+        sheet.text(right, y + 18 * narrow, f"{_short(total)} KiB", anchor="end", style="d-bold")
+        dots = y + (34 if narrow else 17)
+        _dots(sheet, way, left, dots, wide, dot)
+        top, high = dots + dot * way.deep + 3, deep * way.bits / WHOLE_BITS
+        names = [("query", "queries", dots + dot * (way.deep - 1) / 2 - 2)]
         for row, role in enumerate(("state",) if way.latent else ("key", "value")):
-            at = left
+            at, upper = left, top + row * (high + 3)
+            names.append((role, "latent" if way.latent else f"{role}s", upper + high / 2))
             while at < left + way.heads * wide:
                 end = min(at + wide, left + way.heads * wide)
-                sheet.rect(at, top + row * (high + 3), end - at - 2, high, f"d-{role} d-box")
+                sheet.rect(at, upper, end - at - 2, high, f"d-{role} d-box")
                 at = end
+        sheet.text(at + 10, top + high / 2, way.does, anchor="start", style="d-muted", size=13)
+        for role, word, height in names if not narrow and way.bits == WHOLE_BITS else ():
+            sheet.text(left - 8, height, word, role, anchor="end", size=13)
+        y = upper + high + (17 if narrow else 19)
+    if narrow:
+        for x, role, word in (
+            (4, "query", "● queries"), (92, "key", "keys"), (148, "value", "values"),
+            (214, "state", "latent"),
+        ):  # fmt: skip
+            sheet.text(x, y + 2, word, role, anchor="start")
     return sheet
+
+
+def _dots(sheet: Sheet, way: Kept, left: float, top: float, wide: float, dot: float) -> None:
+    """A dot for each query, above the tile that it reads."""
+    across = wide * (way.heads if way.latent else 1) - 2
+    for tile in range(way.tiles):
+        middle = left + max(tile * wide + across / 2, dot * way.columns / 2)
+        for place in range(way.queries // way.tiles):
+            x = middle + dot * (place % way.columns - (way.columns - 1) / 2)
+            sheet.circle(x, top + dot * (place // way.columns), 1.3, "d-query d-solid")
 
 
 KEPT = Drawing(
     name="kept-per-token",
-    title="What one token leaves in one layer, to scale: a tile is 128 numbers.",
+    title="What one token leaves in one layer: a tile is 128 numbers, a dot the query of a head.",
     description=(
-        "Four rows of tiles, each tile 128 numbers, as high as their bits. Every head its own, as "
-        "in LLaMA 7B: 32 tiles of keys above 32 of values, 16 KiB. Shared by groups, as in Llama "
-        "3.1 8B: 8 and 8, 4 KiB. The same in 4 bits: a quarter as high, 1.1 KiB. A latent, as in "
-        "DeepSeek-V3: one row of four and a half tiles for all 128 heads, 1.1 KiB."
+        "Five rows of tiles, each tile 128 numbers, as high as their bits, with a dot above for "
+        "each query that reads there. Multi-head, Llama 2 7B: 32 tiles of keys above 32 of values, "
+        "a dot for each; 16 KiB in each of 32 layers, 512 KiB. Grouped-query, Llama 3.1 8B: 8 and "
+        "8 tiles, four dots for each; 4 KiB, 128 KiB in 32 layers. Multi-query, StarCoder: one "
+        "and one, with all 48 dots above; 0.5 KiB, 20 KiB in 40 layers. Latent, DeepSeek-V3: one "
+        "row of four and a half tiles with 128 dots above; 1.1 KiB, 69 KiB in 61 layers. Grouped-"
+        "query, rounded to 4 bits: the second row, a quarter as high; 1.1 KiB, 36 KiB."
     ),
     draw=kept,
     two_layouts=True,

@@ -44,7 +44,7 @@ from attnbook.drawings import (
 )
 from attnbook.drawings.drawing import HERE, Drawing, style_sheet
 from attnbook.drawings.sheet import Sheet, number, vector
-from attnbook.figures import ch13b
+from attnbook.releases import DATA as RELEASES
 from attnkit import LuongAttention
 from attnkit.viz import palette
 from attnkit.viz.palette import ROLES, contrast
@@ -570,14 +570,20 @@ def test_a_turn_makes_another_query_for_each_place():
         assert f"= {number(latent.dot(latent.brought_from(0), kept))}" in drawn
 
 
-def test_a_token_leaves_what_the_machine_counts():
-    """Of Llama's sizes, in 16 and in 4 bits, and of DeepSeek-V3's; LLaMA 7B has a head for each."""
-    llama = {"model": 0, "form": "groups"}
-    deepseek = {"model": 1, "form": "latent"}
-    settings = (llama | {"form": "heads"}, llama, llama | {"bits": 4}, deepseek)
-    for way, one in zip(latent.WAYS, settings, strict=True):
-        counted = ch13b.tiles(title="Tiles", **one).compute()["bytes"]
-        assert way.kib == counted / 1024 / ch13b.MODELS[one["model"]]["layers"]
+def test_a_token_leaves_what_the_released_models_keep():
+    """Of all that are in the table of releases; StarCoder is not."""
+    models = {one["name"]: one for one in RELEASES["models"]}
+    for way in latent.WAYS:
+        if way.whose == "StarCoder":
+            continue
+        layers, kind = models[way.whose]["order"][0]
+        layer = models[way.whose]["layers"][kind]
+        assert (way.layers, way.queries) == (layers, layer["heads"])
+        own = 2 * layer["kv_heads"] * layer["head"] if not way.latent else layer["latent"]
+        numbers = own + layer.get("rotary", 0)
+        assert way.kib == numbers * way.bits / 8 / 1024
+    drawn = words(DRAWINGS["kept-per-token"])
+    assert all(f"{size} KiB" in drawn for size in (512, 128, 20, 69, 36))
 
 
 def test_growing_cache_shows_the_example(capsys):

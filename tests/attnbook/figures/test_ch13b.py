@@ -6,7 +6,6 @@ import pytest
 
 from attnbook import recorded
 from attnbook.figures import ch13b
-from attnbook.releases import DATA
 from experiments import _smollm, smaller_caches
 
 
@@ -23,23 +22,11 @@ def test_the_rise_is_drawn_against_bytes(shown):
 
 
 def test_the_tiles_count_what_the_experiment_kept_and_show_its_loss():
-    sizes = ch13b.MODELS[2]
+    sizes = ch13b.MODEL
     assert (sizes["layers"], sizes["heads"], sizes["groups"], sizes["dim"]) == (
         _smollm.LAYERS, _smollm.HEADS, _smollm.KV_HEADS, _smollm.HEAD_DIM
     )  # fmt: skip
     for row in recorded.results("smaller_caches")["rows"]:
-        form, latent = ch13b.NAMES.get(row["form"]) or ("latent", int(row["form"].split()[1]))
-        tiles = ch13b.tiles(model=2, form=form, latent=latent or 192, bits=row["bits"])
-        now = tiles.compute()
+        now = ch13b.tiles(form=ch13b.named(row["form"]), bits=row["bits"]).compute()
         assert now["bytes"] == row["bytes"]
-        assert now["found"][0]["loss"] == row["mean_loss"]
-
-
-def test_the_table_has_the_tiles_numbers_and_those_of_the_releases():
-    rows = {row[0][0]: row for row in ch13b.models().rows}
-    tiles = ch13b.tiles(model=1, form="latent", latent=512)
-    assert f"{tiles.compute()['bytes'] / 1024:.1f}" == rows["DeepSeek-V3 (2024)"][3][0]
-    found = next(one for one in DATA["models"] if one["name"] == "Qwen3 235B")
-    layer = found["layers"]["f"]
-    counted = found["order"][0][0] * 2 * layer["kv_heads"] * layer["head"] * 2
-    assert f"{counted / 1024:.1f}" == rows["Qwen3 235B (2025)"][3][0]
+        assert now["found"]["loss"] == row["mean_loss"]
