@@ -49,7 +49,7 @@ def draw(narrow: bool) -> Sheet:
         sheet.text(x, 307, str(answer), style="d-bold" if asked else "")
     sheet.arrow([(asides[ASKED - 1], 108), (asides[ASKED], 140)], "weight", style="d-thick")
     sheet.text(4, 8, "it reads eight digits", anchor="start", size=12.5)
-    sheet.text(4, 334, "it answers eight sums, without the tens", anchor="start", size=12.5)
+    sheet.text(4, 334, "it gives eight sums, the last digit only", anchor="start", size=12.5)
     a, b = DIGITS[ASKED], DIGITS[ASKED - 1]
     total = f"{b} + {a} = {a + b}, and so {(a + b) % 10}"
     sheet.text(4, 354, total, anchor="start", style="d-bold")
@@ -62,10 +62,10 @@ def draw(narrow: bool) -> Sheet:
 
 DRAWING = Drawing(
     name="digit-sums",
-    title="Five parts, and what the task would need each of them for.",
+    title="Five parts of a layer, and what each seems to be for.",
     description=(
         "Eight digits, 3 9 4 4 0 7 5 8, and below them the answers 3 2 3 8 4 7 2 3: each is the "
-        "sum of the digit above and the one before it, without the tens. For the third, 9 + 4 = "
+        "last digit of the sum of the digit above and the one before it. For the third, 9 + 4 = "
         "13, so 3. Between them a layer. Positions, 0 to 7, would say which digit comes before. "
         "Attention would bring the digit before it, a residual connection keep the digit itself, "
         "and a feed-forward network hold a table of sums. Norms bring nothing that the task asks "

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from attnbook import recorded
-from attnbook.figures.colours import BLACK, BLUE, GREEN, GREY, MUTED, PINK, VERMILION
+from attnbook.figures.colours import BLACK, BLUE, GREEN, MUTED, PINK, VERMILION
 from attnbook.tables import Table
 from attnlab import tasks, training
 from attnlab.transformer import EncoderLayer, Transformer
@@ -27,9 +27,9 @@ PARTS = {
 
 REASONS = {
     "norms": "A norm does no sums: nothing that the task asks for is missing.",
-    "feed-forward": "Attention is not linear either: the sums can be learned without, but later.",
-    "residuals": "The digit itself can still come through attention, which has to be learned.",
-    "positions": "Which digit comes before cannot be told.",
+    "feed-forward": "Attention is not linear either: sums can be learned without it, but later.",
+    "residuals": "The digit itself can still come through attention, which must learn to bring it.",
+    "positions": "It cannot tell which digit comes before.",
     "attention": "The digit before never gets here.",
 }
 """Why it is so: said by the machine once its curve is shown."""
@@ -40,10 +40,10 @@ KINDS = {
     "post-norm": (VERMILION, "--"),
 }
 DEEP = {
-    ("pre", False): ("pre-norm, at once", BLUE, "-"),
-    ("pre", True): ("pre-norm, warm-up", BLUE, ":"),
-    ("post", False): ("post-norm, at once", VERMILION, "-"),
-    ("post", True): ("post-norm, warm-up", VERMILION, ":"),
+    ("pre", False): "pre-norm, at once",
+    ("pre", True): "pre-norm, warm-up",
+    ("post", False): "post-norm, at once",
+    ("post", True): "post-norm, warm-up",
 }
 TASKS = {"reverse": "reverse", "toy_french": "toy French", "dates": "dates"}
 
@@ -95,24 +95,27 @@ def parts() -> None:
     found = at_best()
     ticks = sorted({n for curve in found.values() for n in curve})
     with plt.style.context("attnbook.style"):
-        _, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
+        _, ax = plt.subplots(figsize=(6.2, 3.0), layout="constrained")
         for part, most in ceilings().items():
-            ax.axhline(most, ls="--", lw=1, color=PARTS[part][0], gid="ceiling")
+            ax.axhline(100 * most, ls="--", lw=1, color=PARTS[part][0], gid="ceiling")
         for part, (colour, line, height) in PARTS.items():
             curve = found[part]
-            ax.plot(list(curve), [seeds[1] for seeds in curve.values()], line, color=colour)
+            ax.plot(list(curve), [100 * seeds[1] for seeds in curve.values()], line, color=colour)
             for n, seeds in curve.items():
-                ax.plot([n] * len(seeds), seeds, ".", color=colour, markersize=5)
+                shares = [100 * share for share in seeds]
+                ax.plot([n] * len(shares), shares, ".", color=colour, markersize=5)
             label = "nothing taken out" if part == "nothing" else f"no {part}"
+            if part in ceilings():
+                label += f" (at most {100 * ceilings()[part]:.0f}%)"
             end = 1150 if max(curve) == 1000 else 3450
-            ax.text(end, height, label, color=colour, va="center", fontsize=10)
+            ax.text(end, 100 * height, label, color=colour, va="center", fontsize=10)
         ax.set(
             title="Two parts you cannot do without,\ntwo that save time, and one not missed",
             xscale="log",
-            xlim=(42, 14000),
-            ylim=(0, 1.1),
+            xlim=(42, 30000),
+            ylim=(0, 110),
             xlabel="updates (line: median; dots: three seeds)",
-            ylabel="share of right answers",
+            ylabel="right answers, %",
         )
         ax.set_xticks(ticks, [f"{n:,}" for n in ticks])
         ax.minorticks_off()
@@ -192,50 +195,30 @@ def first_gradients(kind: str, layers: int = 18, seeds: int = 5) -> tuple[float,
 def depth() -> None:
     """Draw what a norm holds in check in untrained stacks: features forward, gradients back."""
     with plt.style.context("attnbook.style"):
-        figure, (left, right) = plt.subplots(1, 2, figsize=(6.2, 3.1), layout="constrained")
+        figure, (left, right) = plt.subplots(1, 2, figsize=(6.2, 3.0), layout="constrained")
         for kind, (colour, line) in KINDS.items():
-            left.plot(range(1, 33), grown(kind), line, color=colour, label=kind)
+            left.plot(range(1, 33), grown(kind), line, color=colour)
             if kind != "no norm":
                 gradients = first_gradients(kind)
                 right.plot(range(1, len(gradients) + 1), gradients, line, color=colour)
-        left.set(xlabel="layer", ylabel="size of the features", ylim=(0, None))
+        named = [(left, "no norm", 25, 7.5), (left, "pre-norm", 32, 2.8)]
+        named += [(left, "post-norm", 32, 0.2)]
+        named += [(right, "pre-norm", 18, 0.27), (right, "post-norm", 13, 0.75)]
+        for ax, kind, layer, height in named:
+            ax.text(layer, height, kind, color=KINDS[kind][0], ha="right", fontsize=10)
+        left.set(xlabel="layer", ylim=(0, None))
         left.set_xticks([1, 8, 16, 24, 32])
-        left.set_title("forward: the stream", loc="left", fontsize=11)
-        left.legend(fontsize=9)
-        right.set(xlabel="layer of the decoder", ylabel="size of the gradient", ylim=(0, 1.45))
+        left.set_title("forward: size of the features", loc="left", fontsize=11)
+        right.set(xlabel="layer of the decoder", ylim=(0, 1.45))
         right.set_xticks([1, 6, 12, 18])
-        right.set_title("backward: the gradient", loc="left", fontsize=11)
+        right.set_title("backward: size of the gradient", loc="left", fontsize=11)
         steep = sorted(first_gradients("no norm"))[9]
-        right.text(1, 1.3, f"no norm: about {steep:.0f}, off the plot", fontsize=9)
+        grey = KINDS["no norm"][0]
+        right.text(1, 1.3, f"no norm: about {steep:.0f}, off the plot", color=grey, fontsize=10)
         figure.suptitle(
-            "Untrained: without a norm everything grows;\npost-norm's largest gradients come last"
+            "Untrained: without a norm everything is large;\n"
+            "post-norm's largest gradients come last"
         )
-        plt.show()
-
-
-def deep() -> None:
-    """Draw the loss after a short training against depth, by the place of the norm."""
-    losses = deep_losses()
-    depths = sorted({layers for *_, layers in losses})
-    with plt.style.context("attnbook.style"):
-        _, ax = plt.subplots(figsize=(6.2, 3.4), layout="constrained")
-        for form, (label, colour, line) in DEEP.items():
-            runs = [sorted(losses[*form, n]) for n in depths]
-            fill = colour if form[1] else "white"
-            marks = {"marker": "o", "markersize": 4, "mfc": fill}
-            ax.plot(depths, [r[1] for r in runs], line, color=colour, label=label, **marks)
-            for n, values in zip(depths, runs, strict=True):
-                ax.plot([n] * 3, values, "o", color=colour, markersize=4, mfc=fill)
-        ax.axhline(math.log(24), color=GREY, linestyle="--", linewidth=0.8)
-        ax.text(2, math.log(24) + 0.06, "a guess among 24 symbols", size=9)
-        ax.set(
-            title="After 300 updates deep post-norm is behind",
-            xlabel="layers on each side (line: median; dots: three seeds)",
-            ylabel="loss on unseen sources",
-            ylim=(0, 3.6),
-            xticks=depths,
-        )
-        ax.legend(fontsize=9, loc="upper left", bbox_to_anchor=(0, 0.9))
         plt.show()
 
 
@@ -258,7 +241,7 @@ def depth_table() -> None:
     for run in (shallow, deeper):
         print(recorded.origin(run).replace(" (", "\n(", 1))
     print("18 layers a side, loss after 300 updates: three seeds")
-    for form, (label, *_) in DEEP.items():
+    for form, label in DEEP.items():
         print(f"{label:19}", *(f"{loss:.2f}" for loss in sorted(deep_losses()[*form, 18])))
     print("four layers a side, five seeds: median (smallest to largest)")
     print("norm  rate     at once                warm-up")

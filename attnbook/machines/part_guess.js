@@ -1,6 +1,6 @@
 // Guess what is lost without a part, then uncover the curve; the kit stands before it.
 
-const LEFT = 44, WIDE = 520, TALL = 225, TOP = 14, LOW = TOP + TALL, HIGH = LOW + 72;
+const LEFT = 44, WIDE = 548, RIGHT = WIDE - 114, TALL = 205, TOP = 32, LOW = TOP + TALL, HIGH = LOW + 26;
 
 // ---- What is computed.
 
@@ -26,44 +26,42 @@ const anew = (one) => ({ ...one, read: (now) => ({ ...one.read(now), shown: fals
 
 const controls = ({ names, rates, asked }) => [
   anew(chooser("Take out", "part", names.map((name, place) => [place, name]))),
-  anew(chooser("Learning rate", "rate", rates.map((rate, place) => [place, String(rate)]))),
+  anew(chooser("Rate", "rate", rates.map((rate, place) => [place, String(rate)]))),
   slider(`After ${whole(asked)}`, "guess", { min: 0, max: 100, text: (v) => `${v}%` }),
   button("Show", ({ shown }) => ({ shown: !shown }), ({ shown }) => shown),
 ];
 
 const words = ({ shown, guess, right, missed }, { asked }) => (shown
-  ? `${Math.round(right)}% right after ${whole(asked)} updates. You guessed ${guess}%${missed < 5 ? ": well guessed" : ""}`
+  ? `${Math.round(right)}% are right. You guessed ${guess}%${missed < 5 ? ": well guessed" : ""}`
   : `You guess ${guess}% right after ${whole(asked)} updates`);
 
-/** Where the middle one of several models was after each number of updates, what a dot is, and why. */
+/** Why it is so, what a dot is, and where the middle one of several models was. */
 function explained({ part, rate, medians }, { names, reasons, curves }, last) {
   const many = Math.max(...curves[part][rate].map(([, seeds]) => seeds.length)), [ended, share] = medians.at(-1);
   const list = medians.map(([updates, one]) => `${Math.round(one)}% after ${whole(updates)}`).join(", ");
-  return `${many > 1 ? `The middle one of ${many} models has ` : ""}${list} updates${ended < last && share > 99 ? ", so none ran longer" : ""}. Each dot is one model, trained from the start. ${reasons[names[part]] ?? ""}`.trim();
+  return `${reasons[names[part]] ?? ""} Each dot is one model, trained from the start${many > 1 ? `; the line joins the middle ones` : ""}: ${list} updates.${ended < last && share > 99 ? " None ran longer." : ""}`.trim();
 }
 
 function show(now, { page, data }) {
   const { names, rates, curves, asked, luck, most } = data;
   const { part, rate, guess, shown, medians, first } = now, all = curves.flat(2).map(([updates]) => updates), ticks = [...new Set(all)].sort((a, b) => a - b);
   const [least, last] = [ticks[0], ticks.at(-1)].map(Math.log);
-  const x = (updates) => LEFT + 16 + (Math.log(updates) - least) / (last - least) * (WIDE - LEFT - 36), y = (share) => LOW - share / 100 * TALL;
+  const x = (updates) => LEFT + 16 + (Math.log(updates) - least) / (last - least) * (RIGHT - LEFT - 32), y = (share) => LOW - share / 100 * TALL;
   const name = names[part], end = { text_anchor: "end" }, centre = { text_anchor: "middle" };
   say(page.big, words(now, { asked }));
-  say(page.say, `${without(name)}, at a learning rate of ${rates[rate]}: ${shown
-    ? explained(now, data, ticks.at(-1)) : "move the slider or press in the picture, then Show."}`);
-  const parts = [0, 50, 100].flatMap((share) => [rule("guess-grid", LEFT, y(share), WIDE, y(share)), text("", LEFT - 6, y(share) + 4, `${share}%`, end)]);
+  say(page.say, `${without(name)}, at a learning rate of ${rates[rate]}${shown
+    ? `. ${explained(now, data, ticks.at(-1))}` : ": move the slider or press in the picture, then Show."}`);
+  const parts = [0, 50, 100].flatMap((share) => [rule("guess-grid", LEFT, y(share), RIGHT, y(share)), text("", LEFT - 6, y(share) + 4, `${share}%`, end)]);
+  const beside = (share, ...lines) => [rule("guess-luck", LEFT, y(share), RIGHT, y(share)),
+    ...lines.map((line, place) => text("guess-name", RIGHT + 6, y(share) + 5 + 20 * place, line))];
   parts.push(...ticks.flatMap((updates) => [rule("guess-grid", x(updates), TOP, x(updates), LOW), text("", x(updates), LOW + 17, whole(updates), centre)]),
-    text("guess-name", WIDE, LOW + 40, "updates", end), rule("guess-luck", LEFT, y(100 * luck), WIDE, y(100 * luck)),
-    text("guess-name", 0, LOW + 40, "dashed: knowing only its own digit"));
+    text("guess-name", RIGHT + 22, LOW + 17, "updates"), ...beside(100 * luck, "its own digit", `only: ${Math.round(100 * luck)}%`));
   const path = (points) => `M${points.map(([updates, share]) => `${x(updates)},${y(share)}`).join("L")}`;
+  if (part) { // the first is known: what is asked is how far this one falls short of it
+    parts.push(svg("path", { class: "guess-whole", d: path(first) }), text("guess-name", x(first.at(-1)[0]), TOP - 10, names[0] === "nothing" ? "the whole model" : `without ${names[0]}`, centre));
+  }
   if (shown) {
-    const top = most[name];
-    if (top > luck) {
-      parts.push(rule("guess-luck", LEFT, y(100 * top), WIDE, y(100 * top)), text("guess-name", 0, LOW + 64, `upper dashes: the most, ${Math.round(100 * top)}%`));
-    }
-    if (part) {
-      parts.push(svg("path", { class: "guess-whole", d: path(first) }), text("guess-name", WIDE, LOW + 64, names[0] === "nothing" ? "dotted: the whole model" : `dotted: without ${names[0]}`, end));
-    }
+    if (most[name] > luck) parts.push(...beside(100 * most[name], `best bet ${Math.round(100 * most[name])}%`));
     parts.push(svg("path", { class: "guess-curve", d: path(medians) }),
       ...curves[part][rate].flatMap(([updates, seeds]) => seeds.map((share) => svg("circle", { class: "guess-seed", cx: x(updates), cy: y(100 * share), r: 4 }))));
   }

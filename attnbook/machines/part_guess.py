@@ -18,7 +18,7 @@ class PartGuess(Machine):
     Args:
         parts: for each part that is taken out, for each learning rate, for each number of updates,
             the shares of the seeds. The names are shown; all parts have the same rates. The curve
-            of the first is dotted behind that of each other.
+            of the first is dotted behind that of each other, from the start.
         asked: the number of updates whose median is to be guessed; every curve has it.
         luck: a share to draw as a line: that of guessing.
         most: for parts by name, the share that is the most without it, drawn once the curve is.
@@ -101,8 +101,9 @@ class PartGuess(Machine):
             self.title
             or f"Without {self.names[self.part]}, at a rate of {self.rates[self.rate]:g}",
         )
-        if self.shown:
+        if self.part:
             ax.plot(*zip(*self.compute()["first"], strict=True), ":", color="#666666")
+        if self.shown:
             ax.plot(*zip(*self.compute()["medians"], strict=True), "o-", color="#262c33")
         ax.plot([self.asked], [self.guess], "D", color="#b34700")
         ax.set(xscale="log", ylim=(-2, 104), xlabel="updates", ylabel="right answers, %")

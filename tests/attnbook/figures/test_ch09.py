@@ -1,7 +1,5 @@
 """The figures of chapter 09 and its second page show what the results files hold."""
 
-import math
-
 import pytest
 import torch
 from torch import nn
@@ -32,11 +30,11 @@ def test_the_lines_of_the_parts_are_the_recorded_medians(shown):
     lines = [line for line in drawn if line.get_gid() != "ceiling"]
     assert len(lines) == len(ch09b.PARTS)
     flat = [line.get_ydata()[0] for line in drawn if line.get_gid() == "ceiling"]
-    assert flat == list(ch09b.ceilings().values())
+    assert flat == [100 * most for most in ch09b.ceilings().values()]
     for part, line in zip(ch09b.PARTS, lines, strict=True):
-        expected = {row["updates"]: row["interval"]["median"] for row in rows
+        expected = {row["updates"]: 100 * row["interval"]["median"] for row in rows
                     if row["without"] == part}  # fmt: skip
-        assert dict(zip(*line.get_data(), strict=True)) == pytest.approx(expected, abs=1e-5)
+        assert dict(zip(*line.get_data(), strict=True)) == pytest.approx(expected, abs=1e-3)
 
 
 def test_no_bet_on_the_digit_before_beats_the_ceilings():
@@ -92,13 +90,3 @@ def test_the_gradients_before_the_first_update_are_those_of_the_experiment(kind)
     shares = norms.measure(setting, device=torch.device("cpu"))["gradients"]["decoder"]
     drawn = ch09b.first_gradients(kind, layers=2, seeds=1)
     assert drawn[0] / drawn[1] == pytest.approx(shares[0] / shares[1], rel=1e-3)
-
-
-def test_the_losses_of_deep_stacks_are_drawn(shown):
-    ch09b.deep()
-    (ax,) = shown[0].axes
-    drawn = [line.get_ydata() for line in ax.lines if len(line.get_xdata()) == 4]
-    losses = ch09b.deep_losses()
-    for form, line in zip(ch09b.DEEP, drawn, strict=True):
-        assert list(line) == [sorted(losses[*form, n])[1] for n in (2, 6, 12, 18)]
-    assert any(math.isclose(line.get_ydata()[0], math.log(24)) for line in ax.lines)
