@@ -1,23 +1,28 @@
 """The figures and tables of page 15b: rows that close in training, and words that become alike."""
 
+from collections.abc import Callable
 from functools import cache
 
 import matplotlib.pyplot as plt
+import numpy as np
 import torch
+from matplotlib.patches import Rectangle
 
 import attnlab
 from attnbook import recorded
 from attnbook.figures.colours import BLUE, GREEN, GREY, VERMILION
-from attnkit.viz import heatmap
 from attnlab.metrics import collapse
 
 SENTENCE = "The animal didn't cross the street because it was too tired."
 CURVES = {
-    "high rate": (VERMILION, (14, 1.6), (640, 0.12)),
-    "QK-norm": (BLUE, (160, 7.1), (12, 0.86)),
-    "low rate": (GREY, (640, 3.6), (12, 0.72)),
+    "high rate": (VERMILION, (420, 0.3), (560, 0.08)),
+    "QK-norm": (BLUE, (130, 7.0), (10, 0.86)),
+    "low rate": (GREY, (420, 3.6), (10, 0.72)),
 }
 """What is drawn of `collapse`, where each name stands in the two panels."""
+
+CLOSED = {4: ("from 2", (95, 1.05)), 8: ("from 1.2", (560, 1.05))}
+"""What is drawn of `started_closed` by its factor: keys at the start, and where that stands."""
 
 WAYS = {
     "the model as it is": ((True, True), BLUE, (6, 0.88)),
@@ -33,6 +38,9 @@ RESTING = (4, 2)
 BEFORE = (0, 2)
 """A head whose rows are one-hot, and healthy."""
 
+SIGNED = {"broad": (0, 3), "sharp": BEFORE, "at rest": RESTING}
+"""The heads whose signs are printed."""
+
 
 def _trained() -> list[tuple[str, dict]]:
     """Each setting with its name: all at the high rate, and no remedy at the low one."""
@@ -46,10 +54,11 @@ def _trained() -> list[tuple[str, dict]]:
 
 
 def collapse_curves() -> None:
-    """Draw keys in use and right answers over the updates: each seed thin, the medians thick."""
+    """Draw keys in use and right answers over the updates: each seed thin, the medians thick, and
+    dotted the medians of runs that started closed."""
     rows = dict(_trained())
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 2, figsize=(5.6, 2.9), layout="constrained")
+        figure, axes = plt.subplots(1, 2, figsize=(5.0, 2.9), layout="constrained")
         for name, (colour, *labels) in CURVES.items():
             curves = rows[name]["curves"]
             updates = [point["update"] for point in curves[0]][1:]
@@ -60,14 +69,23 @@ def collapse_curves() -> None:
                     ax.plot(updates, seed, linewidth=0.7, alpha=0.45, **style)
                 ax.plot(updates, torch.tensor(seeds).median(0).values, **style)
                 ax.text(*at, name, color=colour, fontsize=10)
+        for row in recorded.results("started_closed")["rows"]:
+            updates = [point["update"] for point in row["curves"][0]][1:]
+            for ax, what in zip(axes, ("keys", "accuracy"), strict=True):
+                seeds = [[point[what] for point in curve][1:] for curve in row["curves"]]
+                ax.plot(updates, torch.tensor(seeds).median(0).values, ":", color=GREY)
+            said, at = CLOSED[row["factor"]]
+            axes[1].text(*at, said, color=GREY, fontsize=10)
+        axes[0].text(10, 0.3, "closed by hand", color=GREY, fontsize=10)
         for ax in axes:
             ax.set(xlabel="update", xscale="log")
             ax.set_xticks([10, 40, 160, 640, 2560], ["10", "40", "160", "640", "2,560"])
             ax.tick_params(labelsize=9)
             ax.minorticks_off()
-        axes[0].set_ylim(0.8, 9.2)
+        axes[0].set_ylim(0, 9.2)
         axes[0].set_title("keys in use, of 9", fontsize=10)
-        axes[1].set_ylim(0, 1.02)
+        axes[1].set_ylim(0, 1.15)
+        axes[1].set_yticks([0, 0.5, 1])
         axes[1].set_title("right answers", fontsize=10)
         figure.suptitle("At too high a rate rows close, and learn late", fontsize=11)
         plt.show()
@@ -144,41 +162,62 @@ def rank_table() -> None:
     print(f"attention alone, other sentences: 0.000 in {alike} of {len(others)}")
 
 
-@cache
 @torch.no_grad()
-def at_rest() -> tuple[torch.Tensor, torch.Tensor, list[str]]:
-    """The weights of the head `RESTING` in each word's row, and the shares of what that word
-    receives, |w v|, by key; both (words, L), with the tokens."""
-    number, head = RESTING
+def values(layer: int) -> torch.Tensor:
+    """The values of each head in that layer of the published model, (H, L, D)."""
     reader = attnlab.pretrained.load("all-MiniLM-L6-v2")
-    reading = reader.read(SENTENCE)
-    attention = reader.model.encoder.layers[number].attention
-    value = attention.in_proj(reading.states[number]).chunk(3, -1)[2]  # (L, E)
-    lengths = value.unflatten(-1, (attention.num_heads, -1))[:, head].norm(dim=-1)  # (L,)
-    weights = reading.weights[number, head, 1:-1]  # without the rows of [CLS] and [SEP]
-    received = weights * lengths
+    attention = reader.model.encoder.layers[layer].attention
+    value = attention.in_proj(reader.read(SENTENCE).states[layer]).chunk(3, -1)[2]  # (L, E)
+    return value.unflatten(-1, (attention.num_heads, -1)).transpose(0, 1)
+
+
+@cache
+def at_rest() -> tuple[torch.Tensor, torch.Tensor, list[str]]:
+    """The weights of the head `RESTING` in each token's row, and the shares of what that token
+    receives, |w v|, by key; both (L, L), with the tokens."""
+    layer, head = RESTING
+    reading = attnlab.pretrained.load("all-MiniLM-L6-v2").read(SENTENCE)
+    weights = reading.weights[layer, head]
+    received = weights * values(layer)[head].norm(dim=-1)
     return weights, received / received.sum(-1, keepdim=True), list(reading.tokens)
 
 
+def signs_table(signs: Callable[..., tuple[torch.Tensor, ...]]) -> None:
+    """Print what `signs` of (weights, values, states) says of three heads on the sentence."""
+    reading = attnlab.pretrained.load("all-MiniLM-L6-v2").read(SENTENCE)
+    print("            keys column value difference")
+    for name, (layer, head) in SIGNED.items():
+        *heads, words = signs(reading.weights[layer], values(layer), reading.states[layer])
+        found = [one[head] for one in heads] + [words]
+        print(f"{name:9}", *(f"{one:6.2f}" for one in found))
+
+
 def sink() -> None:
-    """Draw a head at rest twice: what it looks at, and what reaches the words."""
+    """Draw a head at rest twice, in squares: what it looks at, and what reaches the words."""
     weights, shares, tokens = at_rest()
+    places = range(len(tokens))
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 2, figsize=(6.0, 3.4), layout="constrained", sharey=True)
+        figure, axes = plt.subplots(1, 2, figsize=(5.0, 3.1), layout="constrained", sharey=True)
         for ax, shown, said in zip(
             axes,
             (weights, shares),
-            ("where it looks: {} on [CLS]", "what arrives: {} from [CLS]"),
+            ("looks at [CLS]: {}", "gets from [CLS]: {}"),
             strict=True,
         ):
-            heatmap(shown, ax=ax, vmax=1.0, key_tokens=tokens, query_tokens=tokens[1:-1])
+            for (i, j), share in zip(np.ndindex(*shown.shape), shown.flatten(), strict=True):
+                side = share.sqrt().item()
+                ax.add_patch(
+                    Rectangle((j - side / 2, i - side / 2), side, side, color=BLUE, linewidth=0)
+                )
             ax.set_title(said.format(f"{shown[:, 0].mean():.2f}"), fontsize=10)
-            ax.tick_params(labelsize=8)
-            plt.setp(
-                ax.get_xticklabels(), rotation=90, ha="center", va="bottom", rotation_mode="default"
-            )
-        axes[0].images[0].colorbar.remove()
-        axes[1].images[0].colorbar.set_label("share of a row", fontsize=9)
+            ax.set(xlim=(-0.6, len(tokens) - 0.4), ylim=(len(tokens) - 0.4, -0.6), aspect="equal")
+            ax.xaxis.tick_top()
+            ax.set_xticks(places, tokens, rotation=90)
+            ax.set_yticks(places, tokens)
+            ax.tick_params(length=0, labelsize=9)
+            for side in ax.spines.values():
+                side.set(visible=True, alpha=0.4)
+        figure.supxlabel("area of a square: its share of the row", fontsize=10)
         figure.suptitle("A head at rest looks at [CLS], and gets little from it", fontsize=11)
         plt.show()
 

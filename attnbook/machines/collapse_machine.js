@@ -37,7 +37,7 @@ const controls = () => [
 const fits = { remedy: (v) => Object.keys(REMEDIES).includes(v), size: (v) => v >= 0.5 && v <= 8 && Number.isInteger(2 * v) };
 
 function show({ size, remedy, sink, weights, effective, gradients, largest, keys, gradient, onehot }, { page, data: { words } }) {
-  const shades = heat(page.root), n = words.length, cell = 32, left = 44, end = { text_anchor: "end" }, middle = { text_anchor: "middle" };
+  const shades = heat(page.root), n = words.length, cell = 32, left = 56, end = { text_anchor: "end" }, middle = { text_anchor: "middle" };
   const names = [...(sink ? ["sink"] : []), ...words], x = left + cell * (n + 1) + 8;
   const score = { none: "Largest score: ", norm: "Largest score after QK-norm: ", cap: "Largest score before the cap: " }[remedy] + fixed(largest, 1);
   say(page.big, `${fixed(keys, 1)} of ${names.length} keys in use, ${onehot} of ${n} rows one-hot`);

@@ -56,9 +56,9 @@ class CollapseMachine(Machine):
 
     _kits = (*Machine._kits, "layers")
     _about = (
-        "Keys in use: e to the power of the row's entropy. Gradient: how much its weights answer a "
-        "small change of its scores; a full bar is the most that any row can. Six made-up queries "
-        "and keys of four features."
+        "Keys in use: e to the power of the row's entropy. One-hot: over .99 on one key. Gradient: "
+        "how much a row's weights answer a small change of its scores; full: two keys at one half. "
+        "All vectors are made up."
     )
     _limits: ClassVar = {
         "size": lambda _: [half / 2 for half in range(1, 17)],

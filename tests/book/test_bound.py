@@ -87,7 +87,7 @@ ARITHMETIC = {
         "142": 1000 * max(NETWORK["busy"][-1]),
     },
     "15": {"99": 100 * (1 - 0.0125)},  # in the passive, 0.01 of the sentences have more on it
-    "15b": {"0.5": 1 / 2, "150": recorded.results("similar")["pairs"]},
+    "15b": {"150": recorded.results("similar")["pairs"]},
     "17": {"10.8": math.log(49_152)},  # a blind guess among the pieces
     "16c": {
         "0.25": museum.SCALE,
