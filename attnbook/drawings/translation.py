@@ -94,7 +94,7 @@ def _way(narrow: bool) -> Sheet:
 
     left, top, found = (4.0, 47, 78) if narrow else (164.0, 26, 58)
     sheet.text(4, 10, SENTENCE, anchor="start", style="d-bold", size=15)
-    muted(4, top - 11 if narrow else top + 19, "1. It is cut into pieces.")
+    muted(4, top - 11 if narrow else top + 14, "1. It is cut into pieces.")
     for piece in READ:
         width = 16 + 8.2 * len(piece)
         sheet.item("state", left, top, width, 28, piece)
@@ -105,14 +105,14 @@ def _way(narrow: bool) -> Sheet:
         muted(4, found + 130, f"3. Compared with a person’s “{PERSON}”:")
     else:
         muted(372, found + 10, "3. It is compared with")
-        muted(386, found + 26, f"“{PERSON}”.")
+        muted(372, found + 26, f"“{PERSON}”.")
     for row, (name, words, share, bleu) in enumerate(FOUND):
         y = found + 55 + 38 * row
         sheet.text(4, y, name, anchor="start", size=12.5)
         style = "d-new" if row else "d-box"
         sheet.item("value", 98, y - 15, 164, 30, words, style=style)
         sheet.text(272 if narrow else 284, y, f"{share:.3f}", anchor="start", size=12.5)
-        x = 386.0
+        x = 372.0
         if narrow:
             x, y = (184, found + 152) if row else (4, found + 152)
             sheet.text(x, y, f"{name}:", anchor="start", size=12.5)

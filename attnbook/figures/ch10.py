@@ -416,16 +416,16 @@ def searches(ahead: Sequence[float]) -> None:
     names = [f"a beam of five,\nlength penalty {row['length_penalty']}" for row in found]
     names.append("the Transformer\ninstead of Bahdanau’s")
     with plt.style.context("attnbook.style"):
-        _, ax = plt.subplots(figsize=(5.2, 1.95), layout="constrained")
+        _, ax = plt.subplots(figsize=(4.6, 1.9), layout="constrained")
         for at, (gain, low, high) in enumerate(bars):
             shade = BLUE if low > 0 else VERMILION
             ax.plot((low, high), (at, at), color=shade, lw=8, solid_capstyle="butt", alpha=0.45)
             ax.plot(gain, at, "o", color=shade)
             said = f"{gain:+.1f}   ({low:+.1f} to {high:+.1f})".replace("-", "−")
             x, side = (high + 0.3, "left") if at < len(found) else (low - 0.3, "right")
-            ax.text(x, at, said, ha=side, va="center", size=10)
+            ax.text(x, at, said, ha=side, va="center", size=9.5)
         ax.axvline(0, color=INK, lw=1)
-        ax.set_yticks(range(len(bars)), names, size=10)
+        ax.set_yticks(range(len(bars)), names, size=9.5)
         ax.set(xlim=(-1, 13.6), ylim=(len(bars) - 0.4, -0.6), xticks=(0, 5, 10))
         ax.set_xlabel("BLEU gained, with 95% intervals", size=10)
         ax.set_title("One gain may be luck: its interval holds 0", size=11)
@@ -479,9 +479,9 @@ def six_scores() -> None:
     plain = {"lowercase": True}
     ways = [
         ("as here", found, references, plain, ""),
-        ("case kept", found, references, {}, "it writes no capitals"),
-        ("no tokenizer", found, references, plain | {"tokenize": "none"}, "“chat.” is not “chat”"),
-        ("one reference", found, firsts, plain, "fewer right answers"),
+        ("case kept", found, references, {}, "writes no capitals"),
+        ("no tokenizer", found, references, plain | {"tokenize": "none"}, "“chat.” ≠ “chat”"),
+        ("one reference", found, firsts, plain, "fewer answers"),
         ("  and swapped", firsts, found, plain, "the two exchanged"),
         ("pieces", *cut, plain, "half words count"),
     ]
@@ -491,16 +491,16 @@ def six_scores() -> None:
         print(f"{name:13} {scored.score:.1f}  {why}".rstrip())
         signature = signature or scored.signature
     names = signature.split("|")
-    print("signature", "|".join(names[:3]) + "|\n         ", "|".join(names[3:]))
+    print("signature", "|".join(names[:3]) + "|\n ", "|".join(names[3:]))
 
 
 def pieces_scored() -> None:
-    """Print a sentence and its reference, as text and as pieces, and what BLEU makes of each."""
+    """Print a sentence as text and as pieces, with its BLEU against a reference of the same kind."""
     vocab = models()["Transformer"].target_vocab
     for show in (str, lambda text: " ".join(vocab.pieces(tasks.tokenize(text)))):
         said, right = map(show, ("il a vu ces hôtels.", "il a vu ces hôtels-là."))
         score = metrics.bleu(hypotheses=[said], references=[right]).score
-        print(f"{score:.1f}  {said}\n      {right}")
+        print(f"{score:.1f}  {said}")
 
 
 def lengths() -> None:
