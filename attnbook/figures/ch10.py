@@ -495,7 +495,7 @@ def six_scores() -> None:
 
 
 def pieces_scored() -> None:
-    """Print a sentence as text and as pieces, with its BLEU against a reference of the same kind."""
+    """Print a sentence as text and as pieces, and its BLEU against a reference cut alike."""
     vocab = models()["Transformer"].target_vocab
     for show in (str, lambda text: " ".join(vocab.pieces(tasks.tokenize(text)))):
         said, right = map(show, ("il a vu ces hôtels.", "il a vu ces hôtels-là."))
