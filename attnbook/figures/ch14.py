@@ -1,4 +1,4 @@
-"""The figures of page 14: names in drawers, and what a design recalls, by pairs and by bytes."""
+"""The figures of page 14: names in drawers, and what a design recalls of the pairs that it is told."""
 
 import random
 import string
@@ -11,19 +11,14 @@ from attnbook.machines.porter import LABELS, MOST, NAMES, ROOMS, Porter
 from attnlab.metrics.intervals import median_interval
 
 ASKED = "Dot"
-KINDS = {
-    "pairs": (BLACK, "o", "keeps something of every pair"),
-    "window": (MUTED, "^", "keeps the last pairs"),
-    "state": (GREEN, "s", "keeps a state"),
-    "mixed": (VERMILION, "D", "mixes two kinds of layers"),
-}
-"""Colour, marker and name of what a design keeps."""
+COLOURS = {"pairs": BLACK, "window": MUTED, "state": GREEN, "mixed": VERMILION}
+"""The colour of what a design keeps: something of all pairs, the last, a state, or a mixture."""
 
 DRAWS, ROUNDS = 100, 3
 
 
 def kind_of(design: str) -> str:
-    """Which of `KINDS` a design belongs to, by its name."""
+    """Which of `COLOURS` a design belongs to, by its name."""
     if "," in design and "full" in design:
         return "mixed"
     if design == "window":
@@ -49,7 +44,7 @@ def chest(features: int, asked: str = ASKED) -> list[list[tuple[str, float]]]:
 def drawers() -> None:
     """Draw how two trained states sort sixteen names, and what one question empties."""
     with plt.style.context("attnbook.style"):
-        figure, panels = plt.subplots(1, 2, figsize=(5.8, 2.7), layout="constrained")
+        figure, panels = plt.subplots(1, 2, figsize=(5.8, 2.4), layout="constrained")
         for ax, features in zip(panels, (4, 16), strict=True):
             boxes = chest(features)
             columns = 1 if len(boxes) <= 4 else 4
@@ -102,91 +97,52 @@ def designs() -> dict[str, list[dict]]:
     return {name: sorted(rows, key=lambda row: row["updates"]) for name, rows in found.items()}
 
 
-# Where a label stands, in points from its dot, if its right is taken.
-ASIDE = {
-    "window, then full": (-8, 6, "right"),
-    "3 gated delta, then full": (-6, -26, "left"),
-    "linear, 64 features": (-8, -4, "right"),
-    "gated delta, 64 features": (-8, -4, "right"),
-    "window": (8, 4, "left"),
-}
+FULL = "full"
 SLIDING = {
-    "latent": ("o-", "full, latent, mixed"),
-    "linear, 64 features": ("s--", "linear, 64 features"),
-    "gated delta, 64 features": ("s-", "gated delta, 64 features"),
-    "delta": ("s-", "delta, gated delta"),
-    "linear": ("s--", "linear"),
-    "window": ("^-", "window"),
+    FULL: ("o-", "full attention", 1.07),
+    "gated delta, then full": ("D-", "gated delta + full", 0.95),
+    "latent": ("o-", "latent", 0.83),
+    "delta": ("s-", "delta, gated delta", 0.63),
+    "linear": ("v--", "linear", 0.47),
+    "window": ("^-", "window", 0.14),
 }
-"""The lines of `sliding`, of which some stand for designs that fall together, and their names."""
-UP = {"gated delta, 64 features": -1, "delta": -7, "window": 3}
-"""Points that such a name stands above its line's end, where others would touch it."""
+"""The lines of `sliding`: how each looks, its name, and where that stands."""
+
+
+def memory(design: str) -> float:
+    """What a design keeps of as many pairs as are told, as a share of what full attention keeps."""
+    found = designs()
+    return found[design][-1]["bytes"] / found[FULL][-1]["bytes"]
 
 
 def sliding() -> None:
-    """Draw right answers against pairs told, a line a design, after its most updates."""
+    """Draw right answers against pairs told, a line a design, with the memory that it takes."""
     run, found = recorded.results("porter"), designs()
     pairs = run["task"]["pairs"]
+    name_at, memory_at = pairs[-1] * 1.25, pairs[-1] * 11
     with plt.style.context("attnbook.style"):
-        _, ax = plt.subplots(figsize=(5.8, 2.45), layout="constrained")
-        for design, (look, name) in SLIDING.items():
+        _, ax = plt.subplots(figsize=(5.8, 2.7), layout="constrained")
+        for design, (look, name, height) in SLIDING.items():
             scores = [found[design][-1]["by_pairs"][str(n)] for n in pairs]
             ends = [[one[side] for one in scores] for side in ("low", "high")]
-            colour, middles = KINDS[kind_of(design)][0], [one["median"] for one in scores]
+            colour, middles = COLOURS[kind_of(design)], [one["median"] for one in scores]
             ax.plot(pairs, middles, look, color=colour, ms=4)
             ax.fill_between(pairs, *ends, color=colour, alpha=0.15, linewidth=0)
-            ax.annotate(name, (pairs[-1], middles[-1]), (8, UP.get(design, -3.5)), size=10.5,
-                        textcoords="offset points", color=colour)  # fmt: skip
-        ax.axhline(1 / 16, color="#666666", linestyle=":")
-        ax.annotate("guessing", (pairs[-1], 1 / 16), (8, -10), size=10.5,
-                    textcoords="offset points")  # fmt: skip
-        ax.set(xscale="log", xlim=(3.7, 225), ylim=(0, 1.06), ylabel="right answers")
+            ax.annotate(name, (pairs[-1], middles[-1]), (name_at, height), color=colour,
+                        va="center", arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.8,
+                                                 "shrinkA": 1, "shrinkB": 4})  # fmt: skip
+            ax.text(memory_at, height, f"{100 * memory(design):.3g}%", color=colour, ha="right",
+                    va="center")  # fmt: skip
+        ax.text(memory_at, 1.2, "memory at 64 pairs", ha="right", va="center")
+        ax.plot([pairs[0], pairs[-1]], [1 / 16] * 2, ":", color=MUTED)
+        ax.text(name_at, 0.02, "guessing", va="center")
+        ax.set(xscale="log", xlim=(3.7, memory_at), ylim=(0, 1.25), ylabel="right answers")
+        ax.spines["bottom"].set_bounds(3.7, pairs[-1])
         ax.set_xlabel("pairs told", loc="left")
         ax.set_xticks(pairs, map(str, pairs))
+        ax.set_yticks((0, 0.5, 1), ("0%", "50%", "100%"))
         ax.minorticks_off()
-        ax.set_title("A state lets answers slide as more is told")
-        plt.show()
-
-
-def together() -> list[tuple[list[str], list[dict]]]:
-    """The designs that share a mark of `price`, with the rows of the first."""
-    found: dict[tuple, list[str]] = {}
-    most, rows = str(max(recorded.results("porter")["task"]["pairs"])), designs()
-    for design, (*_, last) in rows.items():
-        place = (kind_of(design), last["bytes"], round(last["by_pairs"][most]["median"], 2))
-        found.setdefault(place, []).append(design)
-    return [(names, rows[names[0]]) for names in found.values()]
-
-
-def price() -> None:
-    """Draw right answers against bytes kept, a mark a design or two that fall together."""
-    run = recorded.results("porter")
-    most = str(max(run["task"]["pairs"]))
-    with plt.style.context("attnbook.style"):
-        _, ax = plt.subplots(figsize=(5.8, 3.2), layout="constrained")
-        named = set()
-        for names, (*_, last) in together():
-            kind = kind_of(names[0])
-            colour, marker, label = KINDS[kind]
-            at, score = last["bytes"], last["by_pairs"][most]
-            ax.plot([at, at], [score["low"], score["high"]], color=colour, linewidth=3)
-            seen = {} if kind in named else {"label": label}
-            ax.plot(at, score["median"], marker, color=colour, ms=8, **seen)
-            named.add(kind)
-            right, up, side = ASIDE.get(names[0], (8, -4, "left"))
-            ax.annotate("\nand ".join(names), (at, score["median"]), (right, up), ha=side,
-                        va="center" if len(names) > 1 else "baseline", size=10.5,
-                        textcoords="offset points", color=colour)  # fmt: skip
-        ax.axhline(1 / 16, color="#666666", linestyle=":")
-        ax.text(0.3, 1 / 16 - 0.015, "guessing", transform=ax.get_yaxis_transform(), size=10.5,
-                va="top")  # fmt: skip
-        ax.set(xscale="log", xlim=(3200, 52000), ylim=(-0.06, 1.1))
-        ax.set(xlabel=f"bytes kept of {run['task']['places']} tokens", ylabel="right answers")
-        ticks = (4096, 8192, 16384, 32768)
-        ax.set_xticks(ticks, [f"{n:,}" for n in ticks])
-        ax.minorticks_off()
-        ax.set_title("One layer that keeps something of every pair is enough")
-        ax.legend(loc="lower right", fontsize=10, bbox_to_anchor=(1, 0.12))
+        ax.set_title("The more is told, the more a state forgets")
         plt.show()
 
 

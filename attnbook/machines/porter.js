@@ -53,12 +53,7 @@ function looked(query, keys, memory) {
     const own = raised.map((v, j) => (kept(j) ? v : 0)), sum = own.reduce((a, b) => a + b, 1);
     return own.map((v) => v / sum);
   };
-  const near = (j) => j >= keys.length - NEAR, every = () => true;
-  if (memory === "both") {
-    const other = attend(every);
-    return attend(near).map((v, j) => (v + other[j]) / 2);
-  }
-  if (memory !== "best") return attend(memory === "window" ? near : every);
+  if (memory !== "best") return attend((j) => memory === "all" || j >= keys.length - NEAR);
   const agreed = keys.map((key) => dot(query.map(Math.sign), key.map(Math.sign)));
   const best = [...keys.keys()].sort((a, b) => agreed[b] - agreed[a] || b - a).slice(0, NEAR);
   return attend((j) => best.includes(j));
@@ -71,7 +66,7 @@ function loudest(bars) {
 
 function bytes(memory, n) {
   const near = Math.min(n, NEAR);
-  const kept = { all: PAIR * n, window: PAIR * near, both: PAIR * (n + near) / 2, best: (PAIR + 1) * n }[memory] ?? 2 * FEATURES * ROOMS;
+  const kept = { all: PAIR * n, window: PAIR * near, best: (PAIR + 1) * n }[memory] ?? 2 * FEATURES * ROOMS;
   return { kept, read: memory === "best" ? n + PAIR * near : kept };
 }
 
@@ -92,7 +87,7 @@ function compute(_, { said, memory, ask }) {
 
 const CELL = 19, LINE = 20, LEFT = 46, TOP = 30, TALL = ROOMS * LINE, GRID = FEATURES * CELL, ZERO = LEFT + GRID + 76, UNIT = 72, WIDE = ZERO + 1.5 * UNIT;
 
-const stage = `<div class="porter-whole"><div><p class="machine-head">asked for each guest of the day, he says</p><ol class="porter-guests"></ol></div>
+const stage = `<div class="porter-whole"><div><p class="machine-head">his answer for each guest</p><ol class="porter-guests"></ol></div>
 <svg class="porter-memory" viewBox="0 0 ${WIDE} ${TOP + TALL + 4}" aria-hidden="true"></svg></div>`;
 
 function saidField() {
@@ -115,9 +110,9 @@ const controls = ({ names, labels }) => {
   };
   return [saidField(), slider("Ask for", "ask", { max: (s) => Math.max(s.guests.length - 1, 1), text: (_, s) => s.guests[s.asked] ?? "nobody" }),
     ...labels.map(([memory, name]) => button(name, () => ({ memory }), (s) => s.memory === memory)),
-    button("Four more guests", (s) => add(s, names.filter((name) => !s.said.includes(name)).slice(0, 4).map((name, i) => `${name} ${draw(s, i) % ROOMS}`))),
     button("New rooms for all", (s) => add(s, s.guests.map((name, i) => `${name} ${(s.rooms[i] + 1 + draw(s, i) % 9) % ROOMS}`))),
-    button("New day", (s) => ({ said: `${s.said.trim()} /`.slice(0, LONGEST) }))];
+    button("Everybody leaves", (s) => ({ said: `${s.said.trim()} /`.slice(0, LONGEST) })),
+    button("Four new guests", (s) => add(s, names.filter((name) => !s.said.includes(name)).slice(0, 4).map((name, i) => `${name} ${draw(s, i) % ROOMS}`)))];
 };
 
 const fits = { memory: (v, _, { labels }) => labels.some(([one]) => one === v), ask: (v) => Number.isInteger(v) && v >= 0 && v < MOST };
@@ -163,7 +158,7 @@ function show(now, { page }) {
   const { guests, rooms, answers, asked, right, gone, stale, kept, read, pairs, bars } = now, lost = unheard(now.said).slice(0, 2), name = guests[asked], answer = answers[asked];
   say(page.big, name ? `Right for ${right} of ${plural(guests.length, "guest")}, with ${whole(kept)} bytes` : "Nobody is here today");
   say(page.say, `${name ? `${name}? ${answer < 0 ? "He says nothing" : `He says ${answer}`}${answer === rooms[asked] ? ", and that is right" : `; it is ${rooms[asked]}`}. ` : ""}` +
-    `${plural(pairs, "pair")} told: ${whole(PAIR * pairs)} bytes${read < kept ? `; an answer reads ${whole(read)}` : ""}.` +
+    `${plural(pairs, "pair")} told; keeping all takes ${whole(PAIR * pairs)} bytes.${read < kept ? ` An answer reads ${whole(read)} of the ${whole(kept)}.` : ""}` +
     `${gone ? ` Of ${plural(gone, "guest")} who left, he still sends ${stale} to their old room${stale === 1 ? "" : "s"}.` : ""}` +
     `${lost.length ? ` Not understood: ${lost.map((one) => `“${one}”`).join(", ")}. A guest is a name and one digit.` : ""}`);
   fill(page.guests, guests, () => make("li", {}, make("span"), make("span")), ({ classList, children: [who, what] }, guest, g) => {
@@ -173,6 +168,7 @@ function show(now, { page }) {
     say(what, answers[g] === rooms[g] ? "✓" : answers[g] < 0 ? "✗ –" : `✗ ${answers[g]}`);
   });
   page.memory.replaceChildren(text("porter-name", LEFT, 10, name ? `the key of ${name}` : ""), ...name ? cells(keyOf(name), LEFT, 14, 12) : [], ...memory(now),
+    cell(LEFT + GRID + 6, 15, 11, 11, 1), text("porter-name", LEFT + GRID + 19, 24, "+"), cell(LEFT + GRID + 34, 15, 11, 11, -1), text("porter-name", LEFT + GRID + 47, 24, "−"),
     text("porter-name", ZERO, 10, "answer"), rule("porter-axis", ZERO, TOP, ZERO, TOP + TALL), ...bars.flatMap((v, room) => {
       const long = clamp(v, -0.25, 1.4) * UNIT, y = TOP + room * LINE, more = { text_anchor: "end" };
       return [...isState(now.memory) ? [text("porter-room", LEFT - 4, y + 14, `room ${room}`, more)] : [], text("porter-room", ZERO - 22, y + 14, String(room), more),

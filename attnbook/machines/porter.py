@@ -16,16 +16,15 @@ from attnkit.viz.heatmap import heatmap
 from attnkit.viz.widget import expect
 
 LABELS = {
-    "all": "everything",
-    "window": "last 4",
-    "both": "last 4 + everything",
-    "best": "best 4 of all",
     "sum": "sum",
     "delta": "delta rule",
     "gated": "gated delta",
+    "all": "everything",
+    "window": "last 4",
+    "best": "best 4",
 }
 MEMORIES = tuple(LABELS)
-WRITERS = MEMORIES[4:]
+WRITERS = MEMORIES[:3]
 """The memories that keep a matrix."""
 
 _GUESTS = (
@@ -52,8 +51,7 @@ class Porter(Machine):
 
     The key of a name is a unit vector k of 8 features that its letters choose; the value of a room
     is one-hot, v of 10 numbers. "all" attends to every pair, "window" to the last 4, "best" to the
-    4 whose signs agree with the query's in most features; "both" is the mean of "all" and "window".
-    Their softmax has a scale of 60, prefers newer pairs a little, and has a score of 45 for saying
+    4 whose signs agree with the query's in most features. Their softmax has a scale of 60, prefers newer pairs a little, and has a score of 45 for saying
     nothing. The others keep a matrix S, here for a key of length 1,
 
     .. math::
@@ -88,8 +86,8 @@ class Porter(Machine):
 
     _kits = (*Machine._kits, "layers")
     _about = (
-        "Nothing here is trained: a name's letters choose its key, of 8 numbers and length 1, and "
-        "your browser computes the rest. Two bytes a number."
+        "Nothing is trained: a name's letters choose its key, 8 numbers of length 1. "
+        "A number takes two bytes."
     )
     _limits: ClassVar = {
         "said": None,
@@ -185,7 +183,7 @@ class Porter(Machine):
 
     def _words(self) -> str:
         return (
-            f"A porter is told {json.dumps(self.said)} and asked for each name; seven memories to "
+            f"A porter is told {json.dumps(self.said)} and asked for each name; six memories to "
             "choose from, what each keeps, and what it answers."
         )
 
@@ -227,16 +225,13 @@ def looked(queries: np.ndarray, pairs: list, memory: str) -> np.ndarray:
     def attend(kept: np.ndarray) -> np.ndarray:
         return raised * kept / ((raised * kept).sum(-1, keepdims=True) + 1)
 
-    near, every = age < WINDOW, np.ones(count, bool)
-    if memory == "both":
-        return (attend(near) + attend(every)) / 2
     if memory == "best":
         agreed = np.sign(queries) @ np.sign(keys).T  # (guests, pairs)
         order = np.lexsort((np.broadcast_to(age, agreed.shape), -agreed))
         kept = np.zeros(agreed.shape, bool)
         np.put_along_axis(kept, order[:, :BEST], True, -1)
         return attend(kept)
-    return attend(near if memory == "window" else every)
+    return attend(age < WINDOW if memory == "window" else np.ones(count, bool))
 
 
 def _loudest(bars: np.ndarray) -> int:
@@ -246,10 +241,10 @@ def _loudest(bars: np.ndarray) -> int:
 
 
 def _bytes(memory: str, pairs: int) -> dict[str, int]:
-    """What a layer keeps, and what it reads for one answer; "both" is the mean of two layers."""
+    """What a layer keeps, and what it reads for one answer."""
     one, near = (FEATURES + ROOMS) * BYTES, min(pairs, WINDOW)
     state = FEATURES * ROOMS * BYTES
-    kept = {"all": one * pairs, "window": one * near, "both": one * (pairs + near) // 2}
+    kept = {"all": one * pairs, "window": one * near}
     # A chosen pair is found by the signs of its key, one byte.
     kept["best"] = (one + 1) * pairs
     read = kept | {"best": pairs + one * min(pairs, BEST)}

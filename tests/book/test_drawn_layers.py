@@ -113,18 +113,17 @@ def test_porter_state_shows_what_the_page_prints():
     drawing = DRAWINGS["porter-state"]
     shown = words(drawing)
     for (rule, told), line in zip(porter.RULES.items(), lines, strict=True):
-        _, says, added, state = porter.written(rule)
+        before, added, state = porter.written(rule)
         found = {name: porter.dot(state, key) for name, (key, _) in porter.GUESTS.items()}
         assert line == pytest.approx([*state, *found.values()], abs=0.051)
-        rooms = {name: room for name, (_, room) in porter.GUESTS.items()}
-        answers = {
-            f"{name}? {number(x)}"
-            + ("" if x == pytest.approx(rooms[name]) else f" ({number(rooms[name])})")
-            for name, x in found.items()
-        }
-        assert {told, vector(state), f"+ {number(added)} × key", *answers} <= set(shown)
+        answers = {porter.said(name, state): f"= {number(x)}" for name, x in found.items()}
+        assert all(said.endswith(answer) for said, answer in answers.items())
+        assert {told, vector(before), f"+ {number(added)} × Ben’s key", *answers} <= set(shown)
+        assert {vector(state), "✗ should be 5", "✗ should be 10", "✓"} <= set(shown)
         assert vector(state) in drawing.description
-        assert rule == "sum" or f"Ben? {number(says)}, so write {number(added)}" in shown
+    asked = porter.said("Ben", porter.written("sum")[0])
+    assert f"{asked}, so {number(added)} are missing" in shown
+
 
 
 def test_window_reach_is_that_of_two_layers():
