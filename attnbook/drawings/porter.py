@@ -74,7 +74,9 @@ def _rule(sheet: Sheet, rule: str, x: float, y: float) -> None:
         line = y + 92 + 20 * row
         sheet.text(x, line, said(name, after), anchor="start")
         verdict = "✓" if right else f"✗ should be {number(room)}"
-        sheet.text(x + NARROW, line, verdict, "value" if right else None, anchor="end", style="d-bold")
+        sheet.text(
+            x + NARROW, line, verdict, "value" if right else None, anchor="end", style="d-bold"
+        )
 
 
 DRAWING = Drawing(

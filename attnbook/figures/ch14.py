@@ -1,4 +1,4 @@
-"""The figures of page 14: names in drawers, and what a design recalls of the pairs that it is told."""
+"""The figures of page 14: names in drawers, and what a design recalls of what it is told."""
 
 import random
 import string

@@ -16,15 +16,15 @@ from attnkit.viz.heatmap import heatmap
 from attnkit.viz.widget import expect
 
 LABELS = {
-    "sum": "sum",
-    "delta": "delta rule",
-    "gated": "gated delta",
     "all": "everything",
     "window": "last 4",
     "best": "best 4",
+    "sum": "sum",
+    "delta": "delta rule",
+    "gated": "gated delta",
 }
 MEMORIES = tuple(LABELS)
-WRITERS = MEMORIES[:3]
+WRITERS = MEMORIES[3:]
 """The memories that keep a matrix."""
 
 _GUESTS = (
@@ -51,8 +51,9 @@ class Porter(Machine):
 
     The key of a name is a unit vector k of 8 features that its letters choose; the value of a room
     is one-hot, v of 10 numbers. "all" attends to every pair, "window" to the last 4, "best" to the
-    4 whose signs agree with the query's in most features. Their softmax has a scale of 60, prefers newer pairs a little, and has a score of 45 for saying
-    nothing. The others keep a matrix S, here for a key of length 1,
+    4 whose signs agree with the query's in most features. Their softmax has a scale of 60, prefers
+    newer pairs a little, and has a score of 45 for saying nothing. The others keep a matrix S, here
+    for a key of length 1,
 
     .. math::
         S_t = S_{t-1} + v_t k_t^\top \qquad

@@ -125,7 +125,6 @@ def test_porter_state_shows_what_the_page_prints():
     assert f"{asked}, so {number(added)} are missing" in shown
 
 
-
 def test_window_reach_is_that_of_two_layers():
     seen = masks.sliding_window(state_steps.LENGTH, window=state_steps.WINDOW).int()
     back = state_steps.LENGTH - 1 - (seen @ seen)[-1].bool().int().argmax().item()
