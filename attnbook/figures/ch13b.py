@@ -64,7 +64,7 @@ def losses() -> None:
                                 textcoords="offset points", fontsize=10, color=colour,
                                 ha={-1: "right", 0: "center", 1: "left"}[np.sign(place[0])],
                                 va="center")  # fmt: skip
-        ax.set(xscale="log", xlabel="KiB a token", xlim=(0.1, 110), ylim=(-0.95, 3e5),
+        ax.set(xscale="log", xlabel="KiB a token", xlim=(0.08, 110), ylim=(-0.95, 3e5),
                ylabel="perplexity")  # fmt: skip
         rises = [0, *(10**n for n in range(6))]
         ax.set_yticks(rises, [f"+{rise:,}%" if rise else "as it was" for rise in rises])

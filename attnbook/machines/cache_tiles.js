@@ -33,13 +33,13 @@ const controls = ({ own, forms, widths }) => [
 ];
 
 const kib = (bytes) => `${fixed(bytes / 1024, bytes < 10240 ? 2 : 1)} KiB`;
-const risen = (rise) => rise === 0 ? "as it was" : `${rise < 0 ? "−" : "+"}${Math.abs(rise) < 0.02 ? fixed(Math.abs(100 * rise), 1) : whole(Math.round(Math.abs(100 * rise)))}%`;
+const risen = (rise) => rise === 0 ? "as it was" : `${rise < 0 ? "−" : "+"}${Math.abs(rise) < 0.02 ? fixed(Math.abs(100 * rise), 1) : significant(Math.abs(100 * rise), Math.abs(rise) < 1 ? 2 : 3)}%`;
 
 function show(now, { page, data }) {
   const { bytes, found, rise, share, numbers, form, bits } = now, { name, heads, groups, layers } = data.own;
   const trained = form === "groups" && bits === 16;
   say(page.big, `${kib(bytes)} a token, perplexity ${risen(rise)}`);
-  const serves = { groups: `A key and a value for each ${plural(Math.round(heads / groups), "head")}`, one: `One key and value for all ${heads} heads, the plain mean of ${groups}` };
+  const serves = { groups: `A key and a value for every ${plural(Math.round(heads / groups), "head")}`, one: `One key and value for all ${heads} heads, the plain mean of ${groups}` };
   say(page.say, `${serves[form] ?? `One latent for all ${heads} heads`}: ${whole(numbers)} numbers of ${bits} bits in each of ${layers} layers. ${trained
     ? `This is how ${name} was trained.` : `That is ${Math.round(100 * share)}% of what ${name} kept. Keys are off by ${fixed(100 * found.keys, 1)}% of their length, values by ${fixed(100 * found.values, 1)}%.`}`);
   draw(page.picture, now, data.own);
