@@ -18,15 +18,16 @@ function riseOf({ fontStyle, fontWeight, fontSize, fontFamily }) {
   return PROBE.measureText("x").fontBoundingBoxAscent;
 }
 
-/** The lines of a text node on the page, each with its place, as far as a box shows them. */
-function runsOf(node, clip) {
+/** The lines of a text node on the page, each with its place, as far as what is seen shows them. */
+function runsOf(node, seen) {
   const range = document.createRange(), lines = [];
   let at = 0;
   for (const letter of node.data) {
     range.setStart(node, at);
     range.setEnd(node, at += letter.length);
     const [place] = range.getClientRects(), last = lines.at(-1), blank = !letter.trim();
-    if (!place || place.left > clip) continue;
+    const middle = place && (place.top + place.bottom) / 2;
+    if (!place || place.left > seen.right || middle > seen.bottom || middle < seen.top) continue;
     if (last && Math.abs(last.top - place.top) < 2) {
       last.all += blank ? " " : letter;
       if (!blank) Object.assign(last, { text: last.all, right: place.right });
@@ -35,18 +36,35 @@ function runsOf(node, clip) {
   return lines;
 }
 
-/** The shapes of a box: its background, its shade, which may be a bar of so many per cent, and its border. */
+/** A length of a style, or a share of so much. */
+const lengthOf = (text, whole) => (parseFloat(text) || 0) * (text.endsWith("%") ? whole / 100 : 1);
+
+/** A text box as one of the page's own texts, for its letters to be measured; to be removed again. */
+function likeField(node, style) {
+  const at = node.getBoundingClientRect(), like = make("div", { textContent: node.value });
+  for (const name of ["font", "letterSpacing", "lineHeight", "padding", "color"]) like.style[name] = style[name];
+  Object.assign(like.style, { position: "fixed", left: `${at.left + node.clientLeft}px`, top: `${at.top + node.clientTop}px`, boxSizing: "border-box",
+    width: `${node.clientWidth}px`, height: `${node.clientHeight}px`, overflow: "hidden", whiteSpace: "pre-wrap", overflowWrap: "break-word" });
+  document.body.append(like);
+  like.scrollTop = node.scrollTop;
+  return like;
+}
+
+/** The shapes of a box: its background, its shades, each of which may be a bar or a mark, and its border. */
 function shapesOf({ x, y, width, height }, style, id) {
   const rx = Math.min(parseFloat(style.borderTopLeftRadius) || 0, height / 2), shapes = [];
-  const area = (fill, wide = width) => shapes.push(svg("rect", { x, y, width: wide, height, rx, fill }));
+  const area = (fill, left = x, wide = width) => shapes.push(svg("rect", { x: left, y, width: wide, height, rx: Math.min(rx, wide / 2), fill }));
   if (!isClear(style.backgroundColor)) area(plain(style.backgroundColor));
-  const stops = style.backgroundImage.startsWith("linear") && style.backgroundImage.match(/(?:rgba?|color|oklab)\([^)]*\)/g);
-  if (stops) {
-    const share = /^[\d.]+%/.test(style.backgroundSize) ? parseFloat(style.backgroundSize) / 100 : 1, flat = new Set(stops).size < 2;
-    if (!flat) shapes.push(svg("linearGradient", { id }, ...stops.map((stop, j) =>
+  const shades = style.backgroundImage.startsWith("linear") ? style.backgroundImage.match(/linear-gradient\((?:[^()]|\([^()]*\))*\)/g) : [];
+  const [sizes, places] = [style.backgroundSize, style.backgroundPosition].map((all) => all.split(", ").map((one) => one.split(" ")[0]));
+  shades.map((shade, j) => [shade, sizes[j % sizes.length], places[j % places.length], `${id}-${j}`]).reverse().forEach(([shade, size, place, name]) => {
+    const stops = shade.match(/(?:rgba?|color|oklab)\([^)]*\)/g) ?? [], flat = new Set(stops).size < 2;
+    const wide = size === "auto" ? width : lengthOf(size, width);
+    if (!stops.length || !wide) return;
+    if (!flat) shapes.push(svg("linearGradient", { id: name }, ...stops.map((stop, j) =>
       svg("stop", { offset: j / (stops.length - 1), stop_color: plain(stop) }))));
-    area(flat ? plain(stops[0]) : `url(#${id})`, width * share);
-  }
+    area(flat ? plain(stops[0]) : `url(#${name})`, x + lengthOf(place, width - wide), wide);
+  });
   const [right, low] = [x + width, y + height];
   const sides = { Top: [x, y, right, y], Right: [right, y, right, low], Bottom: [x, low, right, low], Left: [x, y, x, low] };
   const edges = Object.keys(sides).map((side) => ({ side, wide: parseFloat(style[`border${side}Width`]) || 0,
@@ -88,7 +106,7 @@ function pictureOf(root, foot) {
     svg("rect", { width, height, fill: plain(own.backgroundColor) }));
   const placed = ({ left, top, width = 0, height = 0 }) => ({ x: left - box.left, y: top - box.top, width, height });
 
-  function letters(node, style, clip) {
+  function letters(node, style, seen) {
     const { parentNode } = node, type = typeOf(style), rise = riseOf(style);
     if (style.writingMode.startsWith("vertical")) {
       const { x, y, width, height } = placed(parentNode.getBoundingClientRect());
@@ -96,7 +114,7 @@ function pictureOf(root, foot) {
         transform: `translate(${x + width / 2 + rise / 3} ${y + height / 2}) rotate(-90)` }, printable(node.data)));
       return;
     }
-    for (const line of runsOf(node, clip)) {
+    for (const line of runsOf(node, seen)) {
       const { x, y } = placed(line), textLength = line.right - line.left;
       out.append(svg("text", { x, y: y + rise, ...type, ...line.text.length > 1 && { textLength, lengthAdjust: "spacingAndGlyphs" } },
         printable(line.text)));
@@ -109,22 +127,27 @@ function pictureOf(root, foot) {
     out.append(svg("text", { x: x + 4, y: y + height / 2 + 5, ...typeOf(style) }, printable(text)));
   }
 
-  function visit(node, clip) {
-    if (node.nodeType === Node.TEXT_NODE && node.data.trim()) letters(node, getComputedStyle(node.parentNode), clip);
+  function visit(node, seen) {
+    if (node.nodeType === Node.TEXT_NODE && node.data.trim()) letters(node, getComputedStyle(node.parentNode), seen);
     if (node.nodeType !== Node.ELEMENT_NODE) return;
     const style = getComputedStyle(node), at = node.getBoundingClientRect();
-    if (!at.width || style.visibility === "hidden" || style.clipPath !== "none") return;
+    if (!at.width || style.visibility === "hidden" || style.clipPath !== "none" || at.top > seen.bottom || at.bottom < seen.top) return;
     if (node.localName === "svg") out.append(drawingOf(node, placed(at)));
     else if (node.localName === "canvas") out.append(svg("image", { ...placed(at), href: node.toDataURL() }));
     else if (node.localName === "select") choice(node.selectedOptions[0].text, node, style);
     else if (node.localName === "input") choice(node.type === "checkbox" ? node.checked ? "✓" : "–" : node.value, node, style);
     else {
       if (node !== root) out.append(...shapesOf(placed(at), style, `shade-${out.childElementCount}`));
-      for (const child of node.childNodes) visit(child, style.overflowX === "visible" ? clip : Math.min(clip, at.right));
+      const within = { ...seen };
+      if (style.overflowX !== "visible") within.right = Math.min(seen.right, at.right);
+      if (style.overflowY !== "visible") Object.assign(within, { top: Math.max(seen.top, at.top), bottom: Math.min(seen.bottom, at.bottom) });
+      const field = node.localName === "textarea" && likeField(node, style);
+      for (const child of (field || node).childNodes) visit(child, within);
+      if (field) field.remove();
     }
   }
 
-  visit(root, Infinity);
+  visit(root, { top: -Infinity, right: Infinity, bottom: Infinity });
   foot.forEach((line, j) => out.append(svg("text", { x: 16, y: box.height + 6 + 14 * j, ...typeOf(own), font_size: 10 }, printable(line))));
   return new XMLSerializer().serializeToString(out);
 }

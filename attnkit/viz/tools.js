@@ -35,7 +35,7 @@ function addTools({ root, note, live }, link, on) {
     const { pictureOf, rasterOf } = await (pictures ??= bringPictures());
     const source = [document.title, ...location.protocol.startsWith("http") && inBook(root) ? [address()] : []];
     root.classList.add("machine-still");
-    const picture = pictureOf(root, source.flatMap((line) => inLines(line, root.clientWidth / 6)));
+    const picture = pictureOf(root, source.flatMap((line) => inLines(line, (root.clientWidth - 32) / 7)));
     root.classList.remove("machine-still");
     const content = kind === "PNG" ? await rasterOf(picture) : new Blob([picture], { type: "image/svg+xml" });
     const href = URL.createObjectURL(content);

@@ -1,5 +1,7 @@
 """The box of sentences with its model: the reader's own text, from `file:` and from a server."""
 
+from xml.etree import ElementTree
+
 import pytest
 import torch
 
@@ -9,6 +11,7 @@ from attnlab import pretrained
 from tests.attnbook.machines.test_which_sentences import TEXT, make
 from tests.browser.conftest import serving
 from tests.browser.explorer_page import ATTACK, control, settle, snapshot, write_page
+from tests.browser.test_machines import saved
 
 pytestmark = pytest.mark.browser
 
@@ -116,3 +119,38 @@ def test_without_the_model_it_says_why(open_page, tmp_path):
     root.get_by_label("Text", exact=True).fill(f"{TEXT}\nAnd this?")
     settle(page)
     assert "1 sentence not read yet" in root.locator(".machine-big").text_content()
+
+
+def test_its_picture_has_each_bar_the_line_and_what_was_typed_but_no_button(show):
+    page, root, _ = show(make(mode="ask", question="Who slept?", least=0.35))
+    root.locator(".machine-load").evaluate(
+        "e => Object.assign(e, { textContent: 'Load the model' }).hidden = false"
+    )
+    found = root.evaluate("root => root.snapshot()")
+    boxes = root.evaluate(
+        """root => [...root.querySelectorAll(".which-list i")].map((bar) => {
+            const [box, own] = [root.getBoundingClientRect(), bar.getBoundingClientRect()];
+            return [own.left - box.left, own.top - box.top, own.width];
+        })"""
+    )
+    picture = ElementTree.fromstring(saved(page, root, "SVG"))
+    drawn = [
+        [float(node.get(name, 0)) for name in ("x", "y", "width")]
+        for node in picture.iter("{http://www.w3.org/2000/svg}rect")
+    ]
+    # What is hidden in a picture moves the rest up.
+    up = max(y for *_, y, _ in boxes) - max(y for x, y, _ in drawn if abs(x - boxes[0][0]) < 0.1)
+    for at, (x, y, wide) in enumerate(boxes):
+        here = [one for one in drawn if abs(one[1] - (y - up)) < 0.1 and x - 1 < one[0] < x + wide]
+        number, kind = divmod(at, 2)
+        share = max(0.0, found[("cosines", "weights")[kind]][0][number])
+        want = [[x, wide]] + [[x, wide * share]] * (share * wide > 0.01)
+        want += [] if kind else [[x + 0.35 * (wide - 2), 2]]
+        got = sorted([one[0], one[2]] for one in here if one[2] > 0.01)
+        assert len(got) == len(want), at
+        for one, other in zip(got, sorted(want), strict=True):
+            assert one == pytest.approx(other, abs=0.2)
+    words = "".join("".join(picture.itertext()).split())
+    assert words.count("Whoslept?") >= 1  # the question, which stands in its field alone
+    assert words.count("Theteaiscold.") >= 2  # in the text's field, and in the list
+    assert "Loadthemodel" not in words
