@@ -61,7 +61,7 @@ const COLUMNS = { summary: ["cosine with the whole", ""], ask: ["cosine", "weigh
 const only = (mode) => (s) => s.mode === mode;
 const controls = ({ samples }) => [field("Text", "text", 3), field("Question", "question", 1, "ask"), field("Claims", "claims", 3, "check"),
   slider("Keep", "k", { min: 1, max: 12, text: (v) => plural(v, "sentence"), shown: only("summary") }),
-  slider("At least", "least", { max: 1, step: 0.05, text: (v) => fixed(v, 2), shown: only("ask") }),
+  slider("Line", "least", { max: 1, step: 0.05, text: (v) => fixed(v, 2), shown: only("ask") }),
   slider("Threshold", "threshold", { max: 1, step: 0.05, text: (v) => fixed(v, 2), shown: only("check") }),
   ...[["ask", "Ask it"], ["check", "Check claims"], ["summary", "Sum it up"]].map(([mode, name]) => button(name, () => ({ mode }), only(mode))),
   ...samples.map(([name, settings]) => button(name, () => settings, (s) => s.text === settings.text))];
@@ -113,8 +113,8 @@ function headline({ mode, sentences, asked, missing, cosines, weights, chosen, k
   const [row] = cosines, most = Math.max(...row);
   if (mode === "ask") {
     const none = most < least, closest = quoted(sentences[chosen[0][0]]);
-    return [`${none ? "Nothing found" : "Found"}: cosine ${fixed(most, 2)}, weight ${fixed(Math.max(...weights[0]), 2)}`,
-      `The closest: ${closest}`];
+    return [`${none ? "Nothing found" : "Closest"}: cosine ${fixed(most, 2)}, weight ${fixed(Math.max(...weights[0]), 2)}`,
+      none ? `The closest: ${closest}` : `Above the line of ${fixed(least, 2)}: ${closest}`];
   }
   if (mode === "check") {
     const low = cosines.filter((one) => Math.max(...one) < threshold).length;
