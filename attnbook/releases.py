@@ -4,6 +4,7 @@ A step writes one token for each reader. It reads the weights once and every rea
 does its arithmetic meanwhile; a ceiling on its speed takes the longer of the two and nothing else.
 """
 
+import json
 import math
 import re
 import tomllib
@@ -81,27 +82,179 @@ MODELS = {entry["id"]: _model(entry) for entry in DATA["models"]}
 """The models in the order of their release, each with its layers in `terms`."""
 
 
-OWN = "layers=32 full=8 window=1024 kv_heads=8 head_dim=128 billions=8"
+OWN = "billions=8 layers=32 full=8 window=1024 kv_heads=8 head_dim=128"
 """A model in words."""
 
-_FIELD = re.compile(r"([a-z_]+) ?[=:] ?([0-9]+(?:[.][0-9]+)?)")
+CONFIG = {
+    "inside": ["text_config", "llm_config", "language_config"],
+    "names": [
+        ["n_layer", "layers"], ["num_hidden_layers", "layers"],
+        ["n_head", "heads"], ["num_attention_heads", "heads"],
+        ["n_embd", "width"], ["hidden_size", "width"],
+        ["num_key_value_heads", "kv_heads"], ["head_dim", "head_dim"],
+        ["kv_lora_rank", "latent"], ["qk_rope_head_dim", "rotary"],
+        ["index_head_dim", "index"], ["index_topk", "top"],
+        ["sliding_window_size", "window"], ["attention_chunk_size", "window"],
+        ["sliding_window", "window"], ["no_rope_layer_interval", "every"],
+        ["attn_layer_period", "every"], ["full_attention_interval", "every"],
+        ["sliding_window_pattern", "every"], ["attn_layer_indices", "places"],
+        ["linear_attn_config.full_attn_layers", "places"],
+    ],
+    "kinds": {
+        "layer_types": {
+            "full_attention": "full", "attention": "full", "sliding_attention": "window",
+            "chunked_attention": "window", "linear_attention": "state", "mamba": "state",
+        },
+        "layers_block_type": {"attention": "full", "mamba": "state", "moe": "", "mlp": ""},
+        "hybrid_override_pattern": {"*": "full", "M": "state", "-": "", "E": ""},
+        "attn_type_list": {"1": "full", "0": "state"},
+        "no_rope_layers": {"0": "full", "1": "window"},
+    },
+    "states": {
+        "linear_num_value_heads": ["linear_num_value_heads", "linear_key_head_dim",
+                                   "linear_value_head_dim"],
+        "linear_attn_config": ["linear_attn_config.num_heads", "linear_attn_config.head_dim",
+                               "linear_attn_config.head_dim"],
+        "mamba_num_heads": ["mamba_num_heads", "mamba_head_dim", "ssm_state_size"],
+        "mamba_n_heads": ["mamba_n_heads", "mamba_d_head", "mamba_d_state"],
+        "mamba_d_state": ["mamba_expand", "hidden_size", "mamba_d_state"],
+        "attn_type_list": ["num_attention_heads", "head_dim", "head_dim"],
+    },
+    "types": {
+        "gemma2": {"every": 2},
+        "gemma3_text": {"every": 6, "heads": 8, "kv_heads": 4, "head_dim": 256},
+        "gpt_oss": {"every": 2},
+        "llama4_text": {"every": 4},
+        "mistral": {"every": 1000},  # none is
+    },
+    "notes": {
+        "most": "; at most so: sliding_window alone does not say which are windows",
+        "unread": "; unknown until you delete this, since it is not understood: ",
+        "broken": "; not a whole config.json",
+    },
+}  # fmt: skip
+"""How a config.json of Hugging Face is read, here and on the page.
+
+`names`: which fields say what; the last that is there counts. `kinds`: of fields that list
+the layers, the kind that an entry means, none for a layer that keeps nothing. `states`: the factors
+of a state's size, by the field that shows that there are states. `types`: what a `model_type` takes
+where its file is silent, as its code in transformers does; `every`: the last of so many is full.
+`matters`, below: names of fields that are not read, and may yet be about what is kept.
+"""
+
+_MATTERS = (
+    "attn|attention|window|kv_|layer_types|block_type|period|pattern|compress|index_|indexer|mamba"
+    "|ssm|linear_|global_head|hybrid|multi_query"
+)
+_HARMLESS = (
+    "bias|drop|softcap|gate|implementation|num_attention_heads|scal|norm|expert|temp|n_heads|conv"
+    "|dtype|mlp|rope|quant|flash|bidirectional|num_key_heads|group|multiplier|chunk|dt_|proj"
+    "|kernel|res_block|max_window|use_sliding|alpha|beta|layer_offset"
+)
+_READ = [name for name, _ in CONFIG["names"]] + [*CONFIG["kinds"]]
+_READ += [name for names in CONFIG["states"].values() for name in names]
+_KNOWN = "|".join(sorted({name.partition(".")[0] for name in _READ}))
+CONFIG["matters"] = f"^(?!.*({_HARMLESS}))(?!({_KNOWN})$).*({_MATTERS})"
+
+WORDS = 800
+"""The most letters of a model in words."""
+
+
+def config_words(text: str) -> str:
+    """The words for a config.json, for `own`; other text stays as it is.
+
+    What is missing stays blank. The words end in a note where all layers count as full, since
+    nothing says which are not, and where fields may matter that were not understood.
+    """
+    if not text.strip().startswith("{"):
+        return text[:WORDS]
+    try:
+        outer = json.loads(text)
+    except ValueError:
+        return CONFIG["notes"]["broken"]
+    found = next((outer[name] for name in CONFIG["inside"] if outer.get(name)), outer)
+    usual = CONFIG["types"].get(found.get("model_type"), {})
+
+    def field(name: str):
+        value = found
+        for part in name.split("."):
+            value = value.get(part) if isinstance(value, dict) else None
+        return value
+
+    said: dict = dict.fromkeys(key for _, key in CONFIG["names"]) | usual
+    for name, key in CONFIG["names"]:
+        value = field(name)
+        if type(value) in (int, float, list):
+            said[key] = value
+    layers, every, heads, latent = (said[key] for key in ("layers", "every", "heads", "latent"))
+    window = None if found.get("use_sliding_window") is False else said["window"]
+    listed, shown = (next(filter(found.get, CONFIG[by]), None) for by in ("kinds", "states"))
+    unread = [name for name in found if found[name] and re.search(CONFIG["matters"], name)]
+    full, note = layers, ""
+    if listed:
+        each = [CONFIG["kinds"][listed].get(str(one)) for one in found[listed]]
+        near, states = (each.count(kind) for kind in ("window", "state"))
+        if None in each or (window and near and states):
+            unread.append(listed)
+        layers = each.count("full") + near + states
+        full = layers - states - (near if window else 0)
+    elif said["places"]:
+        full = len(said["places"])
+    elif every and (window or shown):
+        full = layers // every
+    elif window:
+        note = CONFIG["notes"]["most"]
+    elif shown:
+        unread.append(shown)
+    words = {"billions": None, "layers": layers}
+    if full != layers:
+        words["full"] = full
+        if shown:
+            words["state"] = _product(*(field(name) or UNKNOWN for name in CONFIG["states"][shown]))
+        else:
+            words["window"] = window
+    if latent:
+        words["latent"] = latent + (said["rotary"] or 0)
+        words |= {key: said[key] for key in ("index", "top") if said[key]}
+    else:
+        kv_heads, head_dim = said["kv_heads"], said["head_dim"]
+        words["kv_heads"] = heads if kv_heads is None else kv_heads
+        words["head_dim"] = said["width"] / heads if head_dim is None and heads else head_dim
+    text = " ".join(f"{key}={_plain(value)}" for key, value in words.items())
+    return (text + (CONFIG["notes"]["unread"] + ", ".join(unread) if unread else note))[:WORDS]
+
+
+def _plain(value: float | None) -> str:
+    return f"{value:.15g}" if isinstance(value, (int, float)) else ""
+
+
+_FIELD = re.compile(r"([a-z_]+) ?[=:] ?([0-9]+(?:[.][0-9]+)?)(?![.,]?[0-9])")
 MOST_LAYERS = 512
 
 
 def own(text: str) -> dict:
-    """The model that these words describe, as one of `MODELS`.
+    """The model that these words, or a config.json, describe, as one of `MODELS`.
 
     `layers`, of which `full` keep the whole text, spread evenly: `kv_heads` of `head_dim` features,
-    or a `latent` of so many numbers. The others keep the last `window` tokens, or a `state` of so
-    many numbers. `billions`: its parameters. What is missing, or zero, is unknown.
+    or a `latent` of so many numbers, with an `index` of which a step chooses the `top`. The others
+    keep the last `window` tokens, or a `state` of so many numbers. `billions`: its parameters. What
+    is missing, zero, not a plain number, or more full layers than layers, is unknown; so is all of
+    the cache after the words "not understood".
     """
+    text = config_words(text)
     found = {name: min(float(value), 1e9) for name, value in _FIELD.findall(text.lower())}
     said = {name: value for name, value in found.items() if value}
     count = int(min(said.get("layers", 0), MOST_LAYERS))
-    full = int(min(said.get("full", 0 if "full" in found else count), count))
+    full = int(said.get("full", 0 if "full" in found else count))
+    if full > count:
+        count = 0
     shape = (said.get("kv_heads"), said.get("head_dim"))
     entry = said.get("latent") or (None if None in shape else math.prod((2, *shape)))
-    whole = {"kind": "latent" if "latent" in said else "full", "numbers": entry, "stride": 1}
+    if "not understood" in text:
+        entry = None
+    index, top = said.get("index", 0), said.get("top", 0)
+    kind = "chosen" if index else "latent" if "latent" in said else "full"
+    whole = {"kind": kind, "numbers": entry, "stride": 1, "index": index, "top": top}
     rest = {"kind": "window", "numbers": entry, "stride": 0, "window": said.get("window")}
     if "state" in said:
         rest |= {"kind": "state", "numbers": said["state"], "window": 1}
@@ -122,19 +275,6 @@ def own(text: str) -> dict:
 def stored(model: dict, weight_bits: int) -> float:
     """Bits of a weight; with 0, those that it was published in, and 16 where no source says."""
     return weight_bits or model["bits"] or 16
-
-
-LONGEST = 2**30
-
-
-def longest(model: dict, room: float, cache_bits: int) -> int:
-    """The most tokens, up to `LONGEST`, of which one reader's cache fits into so many bytes."""
-    low, high = 0, LONGEST
-    while low < high:
-        middle = (low + high + 1) // 2
-        kept = math.fsum(len(layer["places"]) * _in(layer, middle)[0] for layer in model["layers"])
-        low, high = (middle, high) if kept * cache_bits / 8 <= room else (low, middle - 1)
-    return low
 
 
 def total(values: list[float | None]) -> float | None:
@@ -194,10 +334,9 @@ def cost(
 
     Returns:
         Bytes: `token` for each further token of a reader, `cache` of a reader, `weights`. Numbers
-        of `chips`; tokens of the `longest` text of one reader on one chip, and the `most` readers
-        of `context` tokens there. Seconds: `load` to read the weights that are needed, `fetch` to
-        read the caches, `compute`, and `step`, the longer of load + fetch and compute; `bound`:
-        "memory" or "compute", and None where it is unknown which.
+        of `chips`, and of the `most` readers on one. Seconds: `load` to read the weights that are
+        needed, `fetch` to read the caches, `compute`, and `step`, the longer of load + fetch and
+        compute; `bound`: "memory" or "compute", and None where it is unknown which.
     """
     layers = [layer for layer in model["layers"] for _ in layer["places"]]
     kept, read, done = (
@@ -217,7 +356,7 @@ def cost(
     weight_bits = stored(model, weight_bits)
     weights = None if whole is None else 1e9 * whole * weight_bits / 8
     found = {"token": token, "cache": cache, "weights": weights}
-    rest = dict.fromkeys(("chips", "longest", "most", "load", "fetch", "compute", "step", "bound"))
+    rest = dict.fromkeys(("chips", "most", "load", "fetch", "compute", "step", "bound"))
     if cache is None or weights is None:
         return found | rest
     count = math.ceil((weights + readers * cache) / (1e9 * chip["memory"]))
@@ -231,7 +370,6 @@ def cost(
     bound = None if compute is None else "memory" if load + fetch >= compute else "compute"
     return found | {
         "chips": count,
-        "longest": longest(model, room, cache_bits),
         "most": max(math.floor(room / cache), 0),
         "load": load,
         "fetch": fetch,

@@ -49,7 +49,7 @@ def five_layers() -> None:
     shapes = dict.fromkeys(EXAMPLES, "{wide:,.0f} × {tall:,.0f}")
     shapes["full"] = "{wide:,.0f} tokens × {tall:,.0f} numbers"
     shapes["latent"] += "; one thin vector a token"
-    shapes["chosen"] += "; a step uses the marked end"
+    shapes["chosen"] += "; a step uses 2,048 (black)"
     shapes["state"] = "{kept:,.0f} numbers"
     inside = {
         "full": "a key and a value for every token",
@@ -64,7 +64,11 @@ def five_layers() -> None:
             ax.add_patch(plt.Rectangle((0, low), wide, tall, color=COLOURS[kind], linewidth=0.8))
             if kind == "chosen":
                 (layer,) = MODELS[EXAMPLES[kind]]["layers"]  # what a step attends to
-                ax.add_patch(plt.Rectangle((0, low), layer["top"], tall, color=INK))
+                parts = 16  # as they may lie: no two neighbours, and none at an end
+                for at in range(parts):
+                    left = LONG * (at + 0.2 + 0.6 * (at * 0.618 % 1)) / parts
+                    ax.add_patch(plt.Rectangle((left, low), layer["top"] / parts, tall, color=INK,
+                                               linewidth=0))  # fmt: skip
             said = shapes[kind].format(wide=wide, tall=tall, kept=wide * tall)
             high = low + tall + 250
             ax.text(0, high, f"{kind}: {name}, {said}", fontsize=10, va="bottom")

@@ -15,7 +15,7 @@ CONTEXTS = [2**power for power in range(10, 21)]
 READERS = [2**power for power in range(11)]
 BITS = [16, 8, 4]
 PUBLISHED = 0
-WORDS = 300
+WORDS = releases.WORDS
 
 
 class KeptMachine(Machine):
@@ -28,7 +28,7 @@ class KeptMachine(Machine):
 
     Args:
         model: the id of a model, or "own". A trait, as are the others: set them, the page follows.
-        own: a model in words, as `attnbook.releases.own` reads them.
+        own: a model in words, or its config.json, as `attnbook.releases.own` reads them.
         chip: the id of what it runs on, of `releases.CHIPS`.
         context: tokens of a reader's text, a power of two from 1,024 to 1,048,576.
         readers: texts written at once, a power of two from 1 to 1,024.
@@ -84,7 +84,12 @@ class KeptMachine(Machine):
         super().__init__(
             models=[_known(one) for one in releases.MODELS.values()],
             chips=list(releases.CHIPS.values()),
-            choices={"contexts": CONTEXTS, "readers": READERS, "bits": BITS},
+            choices={
+                "contexts": CONTEXTS,
+                "readers": READERS,
+                "bits": BITS,
+                "config": releases.CONFIG,
+            },
             model=model,
             own=own,
             chip=chip,

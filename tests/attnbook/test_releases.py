@@ -1,6 +1,7 @@
 """The list of releases: its form, its arithmetic, and the figures that others have published."""
 
 import itertools
+import json
 import math
 import re
 
@@ -142,3 +143,132 @@ def test_chosen_keys_are_kept_whole_and_read_in_part():
     )
     assert sparse["cache"] > dense["cache"]
     assert sparse["fetch"] < dense["fetch"] / 3
+
+
+GPT_OSS = 18 * ["sliding_attention", "full_attention"]
+KDA = {"num_heads": 32, "head_dim": 128}
+CONFIGS = {
+    "gpt-2-xl": {"model_type": "gpt2", "n_layer": 48, "n_head": 25, "n_embd": 1600},
+    "llama-2-7b": {"num_hidden_layers": 32, "hidden_size": 4096, "num_attention_heads": 32},
+    "llama-2-70b": {"num_hidden_layers": 80, "hidden_size": 8192, "num_attention_heads": 64,
+                    "num_key_value_heads": 8},
+    "mistral-7b": {"model_type": "mistral", "num_hidden_layers": 32, "hidden_size": 4096,
+                   "num_attention_heads": 32, "num_key_value_heads": 8, "sliding_window": 4096},
+    "mixtral-8x7b": {"model_type": "mixtral", "num_hidden_layers": 32, "hidden_size": 4096,
+                     "num_attention_heads": 32, "num_key_value_heads": 8, "sliding_window": None},
+    "llama-3.1-70b": {"num_hidden_layers": 80, "hidden_size": 8192, "num_attention_heads": 64,
+                      "num_key_value_heads": 8},
+    "llama-3.1-8b": {"num_hidden_layers": 32, "hidden_size": 4096, "num_attention_heads": 32,
+                     "num_key_value_heads": 8},
+    "smollm2-135m": {"num_hidden_layers": 30, "hidden_size": 576, "num_attention_heads": 9,
+                     "num_key_value_heads": 3},
+    "deepseek-v3": {"model_type": "deepseek_v3", "num_hidden_layers": 61, "kv_lora_rank": 512,
+                    "qk_rope_head_dim": 64, "num_key_value_heads": 128},
+    "minimax-01": {"num_hidden_layers": 80, "head_dim": 128, "num_attention_heads": 64,
+                   "num_key_value_heads": 8, "attn_type_list": 10 * [0, 0, 0, 0, 0, 0, 0, 1]},
+    "gemma-3-27b": {"model_type": "gemma3", "text_config": {
+        "model_type": "gemma3_text", "num_hidden_layers": 62, "head_dim": 128,
+        "num_attention_heads": 32, "num_key_value_heads": 16, "sliding_window": 1024}},
+    "qwen3-235b": {"model_type": "qwen3_moe", "num_hidden_layers": 94, "head_dim": 128,
+                   "num_attention_heads": 64, "num_key_value_heads": 4, "max_window_layers": 94,
+                   "use_sliding_window": False, "sliding_window": None},
+    "gpt-oss-120b": {"model_type": "gpt_oss", "num_hidden_layers": 36, "head_dim": 64,
+                     "num_attention_heads": 64, "num_key_value_heads": 8, "sliding_window": 128,
+                     "layer_types": GPT_OSS},
+    "qwen3-next-80b": {"model_type": "qwen3_next", "num_hidden_layers": 48, "head_dim": 256,
+                       "num_attention_heads": 16, "num_key_value_heads": 2,
+                       "full_attention_interval": 4, "linear_num_value_heads": 32,
+                       "linear_num_key_heads": 16, "linear_conv_kernel_dim": 4,
+                       "linear_key_head_dim": 128, "linear_value_head_dim": 128},
+    "deepseek-v3.2": {"model_type": "deepseek_v32", "num_hidden_layers": 61, "kv_lora_rank": 512,
+                      "qk_rope_head_dim": 64, "index_head_dim": 128, "index_n_heads": 64,
+                      "index_topk": 2048},
+    "kimi-linear-48b": {"model_type": "kimi_linear", "num_hidden_layers": 27, "kv_lora_rank": 512,
+                        "qk_rope_head_dim": 64, "head_dim": 72, "linear_attn_config": KDA
+                        | {"full_attn_layers": [4, 8, 12, 16, 20, 24, 27]}},
+    "minimax-m2": {"model_type": "minimax_m2", "num_hidden_layers": 62, "head_dim": 128,
+                   "num_attention_heads": 48, "num_key_value_heads": 8, "attn_type_list": 62 * [1]},
+    "qwen3.5-397b": {"text_config": {
+        "num_hidden_layers": 60, "num_key_value_heads": 2, "head_dim": 256,
+        "full_attention_interval": 4, "layer_types": 15 * [*3 * ["linear_attention"],
+                                                          "full_attention"],
+        "linear_num_value_heads": 64, "linear_key_head_dim": 128, "linear_value_head_dim": 128}},
+    "kimi-k3": {"model_type": "kimi_k3", "text_config": {
+        "num_hidden_layers": 93, "kv_lora_rank": 512, "qk_rope_head_dim": 64,
+        "attn_res_block_size": 12, "linear_attn_config": KDA
+        | {"num_heads": 96, "full_attn_layers": [*range(4, 93, 4), 93]}}},
+}  # fmt: skip
+"""What the published config.json of a listed model says of its cache, as public copies have it."""
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_a_published_configuration_gives_the_number_of_the_list(name):
+    words = releases.config_words(json.dumps(CONFIGS[name]))
+    assert ";" not in words
+    for tokens in (1024, 131072):
+        ours, listed = (cost(one, CHIPS["h100"], context=tokens)["cache"]
+                        for one in (releases.own(words), MODELS[name]))  # fmt: skip
+        assert ours == pytest.approx(listed)
+
+
+def test_what_a_configuration_does_not_settle_is_not_guessed():
+    base = {"num_hidden_layers": 32, "num_attention_heads": 8, "head_dim": 64}
+    every = releases.config_words(json.dumps(base))
+    assert every == "billions= layers=32 kv_heads=8 head_dim=64"
+
+    def read(**more):
+        words = releases.config_words(json.dumps(base | more))
+        return words, cost(releases.own(words), CHIPS["h100"], context=8192)["cache"]
+
+    words, cache = read(sliding_window=1024)
+    assert words.startswith(f"{every}; at most")
+    assert cache == read()[1]
+    for more in (
+        {"compress_ratios": [4, 128]},
+        {"global_head_dim": 512},
+        {"layer_types": ["full_attention", "something_new"]},
+        {"mamba_n_heads": 8, "mamba_d_head": 64, "mamba_d_state": 16},
+        {"indexer_types": ["full", "shared"]},
+    ):
+        words, cache = read(**more)
+        assert cache is None
+        assert next(iter(more)) in words
+        released = releases.own(words.partition(";")[0])
+        assert cost(released, CHIPS["h100"], context=8192)["cache"]
+    assert "whole" in releases.config_words('{"num_hidden_layers": 32,')
+    assert read(attention_bias=True, num_kv_shared_layers=0)[0] == every
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ({"model_type": "gemma2", "num_hidden_layers": 42, "num_attention_heads": 16,
+          "num_key_value_heads": 8, "head_dim": 256, "sliding_window": 4096},
+         "layers=42 full=21 window=4096 kv_heads=8 head_dim=256"),
+        ({"num_hidden_layers": 32, "hidden_size": 4096, "num_attention_heads": 32,
+          "num_key_value_heads": 8, "attn_layer_period": 8, "attn_layer_offset": 4,
+          "mamba_expand": 2, "mamba_d_state": 16, "mamba_d_conv": 4},
+         "layers=32 full=4 state=131072 kv_heads=8 head_dim=128"),
+        ({"num_hidden_layers": 6, "hybrid_override_pattern": "M-M*E-", "head_dim": 128,
+          "num_key_value_heads": 2, "mamba_num_heads": 64, "mamba_head_dim": 64,
+          "ssm_state_size": 128},
+         "layers=3 full=1 state=524288 kv_heads=2 head_dim=128"),
+        ({"text_config": {"model_type": "llama4_text", "num_hidden_layers": 48, "head_dim": 128,
+                          "num_key_value_heads": 8, "attention_chunk_size": 8192,
+                          "no_rope_layers": [], "attn_scale": 0.1}},
+         "layers=48 full=12 window=8192 kv_heads=8 head_dim=128"),
+    ],
+)  # fmt: skip
+def test_other_spellings_of_a_hybrid_are_read(config, words):
+    assert releases.config_words(json.dumps(config)) == f"billions= {words}"
+
+
+def test_a_number_that_is_not_plain_or_too_large_is_unknown():
+    def cache(words):
+        return cost(releases.own(words), CHIPS["h100"], context=8192)["cache"]
+
+    assert cache("layers=4 full=2 window=1024 kv_heads=1 head_dim=64")
+    assert cache("layers=10 full=20 kv_heads=1 head_dim=64") is None
+    assert cache("layers=4 full=2 window=1,024 kv_heads=1 head_dim=64") is None
+    assert releases.own("billions=8,5")["parameters"] is None
+    assert releases.own("billions=8.5")["parameters"] == 8.5
