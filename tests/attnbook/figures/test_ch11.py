@@ -27,13 +27,15 @@ def test_the_histograms_are_of_the_claims_once_and_with_a_sentence_twice(shown):
 def test_a_threshold_flags_what_is_below_it(shown):
     ch11.curve()
     (ax,) = shown[0].axes
-    assert len(ax.lines) == len(ch11.KINDS)
-    for line, kind in zip(ax.lines, ch11.KINDS, strict=True):
+    *curves, mark = ax.lines
+    assert set(mark.get_xdata()) == {ch11.machine().threshold}
+    for line, kind in zip(curves, ch11.KINDS, strict=True):
         x, y = line.get_data()
         cosines = ch11.kinds()[kind]["cosine"]
         below = 100 * sum(c < 0.5 for c in cosines) / len(cosines)
         assert (x[50], y[50]) == pytest.approx((0.5, below))
         assert list(y) == sorted(y)
+        assert any(f"({len(cosines)} claims)" in text.get_text() for text in ax.texts)
 
 
 def test_a_sentence_stands_at_its_rouge(shown):
