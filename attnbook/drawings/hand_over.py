@@ -61,13 +61,17 @@ def _panel(sheet: Sheet, x: float, y: float, name: str) -> None:
         ):
             sheet.text(x + place, y + ENCODER - 18, way, anchor=anchor, style="d-muted", size=12)
         return
-    means = "4 means" if layered else "one mean"
-    sheet.item("value", last - 36, y + MEAN, 72, 22, means, size=12)
+    means, half = ("4 means a layer", 48) if layered else ("one mean", 36)
+    sheet.item("value", last - half, y + MEAN, 2 * half, 22, means, size=11.5)
     if layered:  # four means for the state of each layer
         side = last + 28
         for layer in (0, 18, 36):
             level = y + DECODER + layer + 4
             sheet.arrow([(side, y + MEAN - 1), (side, level), (last + 14, level)], "value")
+        for row, line in enumerate(("thin lines: words", "read one another")):
+            sheet.text(
+                x + 2, y + MEAN + 3 + 15 * row, line, anchor="start", style="d-muted", size=11.5
+            )
     else:
         sheet.arrow([(last, y + MEAN - 1), (last, top + 2)], "value")
     _looks(sheet, x, y, last, WEIGHTS[name])

@@ -33,6 +33,8 @@ STYLE = {
     "transformer": {"color": GREEN, "linestyle": "-"},
 }
 SHOWN = ("fixed", "additive", "transformer")
+NARROW = 3.9
+"""Inches across a figure whose words are to be read on a telephone."""
 
 MEANING = {
     "il est en retard.": "he is late",
@@ -111,7 +113,7 @@ def captions() -> None:
     """Draw BLEU by the length of the source, on captions from German."""
     described = rows("multi30k_de-en")
     with plt.style.context("attnbook.style"):
-        _, ax = plt.subplots(figsize=(5.2, 2.2), layout="constrained")
+        _, ax = plt.subplots(figsize=(NARROW, 1.75), layout="constrained")
         for name, row in described.items():
             parts = row["beam"]["by_length"]
             scores = [part["bleu"] for part in parts.values()]
@@ -119,12 +121,12 @@ def captions() -> None:
         ticks = [f"{length}\n({part['sentences']})" for length, part in parts.items()]
         ax.set_xticks(range(len(parts)), ticks)
         ax.set(
-            xlabel="words and marks of the German caption (how many captions)",
+            xlabel="words and marks in German (captions)",
             ylabel="BLEU, beam of 5",
             ylim=(0, 50),
         )
-        ax.set_title("On long captions one vector loses most, after 30 or 34 epochs", size=11)
-        ax.legend(loc="lower center", ncols=3, fontsize=9)
+        ax.set_title("On long captions one vector loses most", size=11)
+        ax.legend(loc="lower center", ncols=3, fontsize=9, columnspacing=1, frameon=False)
         ax.grid(visible=True)
         plt.show()
 
@@ -222,11 +224,12 @@ def control() -> None:
     found = control_scores()
     shades = (INK, STYLE["fixed"]["color"], STYLE["additive"]["color"])
     with plt.style.context("attnbook.style"):
-        _, ax = plt.subplots(figsize=(5.2, 1.65), layout="constrained")
+        _, ax = plt.subplots(figsize=(NARROW, 1.65), layout="constrained")
         bars = ax.barh(list(found), list(found.values()), color=shades)
         ax.bar_label(bars, fmt="%.1f", padding=4)
-        ax.set(xlabel="BLEU, greedy; GRUs of 14 epochs, one run each", xlim=(0, 45))
-        ax.set_title("Losing the choice costs more than never having had it", size=11)
+        ax.set(xlim=(0, 45))
+        ax.set_xlabel("BLEU, greedy; 14 epochs, one run each", x=0.3)
+        ax.set_title("Losing the choice costs more\nthan never having had it", size=11)
         ax.tick_params(axis="y", length=0)
         ax.invert_yaxis()
         plt.show()
@@ -244,7 +247,7 @@ def where() -> Table:
     places = {
         "One vector": "the machine, the judged hundred",
         "Bahdanau": "the machine, the bars, the judged hundred",
-        "Transformer": "the machine, the judged hundred, the five worst",
+        "Transformer": "the machine, the judged hundred, the three worst",
     }
     lines = [(name, place, str(EPOCHS[name]), score(name)) for name, place in places.items()]
     again = ("One vector, trained longer", "the bars", str(longer["epochs"]),
@@ -268,7 +271,7 @@ def judged() -> None:
     found = recorded.results("judged")["rows"]
     names = [f"{row['model']}, {EPOCHS[row['model']]} epochs" for row in found]
     with plt.style.context("attnbook.style"):
-        fig, axes = plt.subplots(2, 1, figsize=(5.2, 2.75), sharex=True, layout="constrained")
+        fig, axes = plt.subplots(2, 1, figsize=(NARROW, 2.5), sharex=True, layout="constrained")
         for ax, (part, question) in zip(axes, GRADES.items(), strict=True):
             left = [0] * len(found)
             for grade, shade in zip(found[0][part][0], SHADES, strict=True):
@@ -279,12 +282,12 @@ def judged() -> None:
                 left = [before + count for before, count in zip(left, counts, strict=True)]
             ax.set(xlim=(0, 100))
             ax.invert_yaxis()
-            ax.set_title(question, size=11, loc="left", x=-0.58)
+            ax.set_title(question, size=10, loc="left", x=-0.8)
             ax.tick_params(axis="y", length=0)
-            ax.legend(ncols=3, loc="lower right", bbox_to_anchor=(1.02, 0.97), handlelength=0.8,
-                      columnspacing=1, handletextpad=0.4, frameon=False, fontsize=10)  # fmt: skip
+            ax.legend(ncols=3, loc="lower right", bbox_to_anchor=(1.04, 0.96), handlelength=0.7,
+                      columnspacing=0.7, handletextpad=0.3, frameon=False, fontsize=9)  # fmt: skip
         axes[1].set(xlabel="sentences of 100")
-        fig.suptitle("With one vector the meaning goes, not the French", size=12)
+        fig.suptitle("With one vector the meaning goes, not the French", size=11)
         plt.show()
 
 
@@ -304,7 +307,16 @@ def _marked(one: dict) -> str:
 def judged_counts() -> None:
     """Print how many of the hundred each judge would take, and the grades."""
     found = recorded.results("judged")
-    print(f"{found['judges_agree']} of {found['translations']} translations: the judges agree\n")
+    alike_in_form = {
+        (one["source"], one["said"]): len(
+            {grades[1] == BEST["french"] for grades in one["verdicts"]}
+        )
+        for row in found["rows"]
+        for one in row["translations"]
+    }
+    print(f"of {found['translations']} translations the judges agree on")
+    print(f"  whether to take it as it is        {found['judges_agree']}")
+    print(f"  whether the French is right        {[*alike_in_form.values()].count(1)}\n")
     print("                taken as it is   meaning kept     French right     (judge 1, judge 2)")
     for row in found["rows"]:
         kept, right = ([judge[grade] for judge in row[part]] for part, grade in BEST.items())

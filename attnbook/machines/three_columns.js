@@ -51,10 +51,10 @@ const controls = ({ sentences, listed, chosen }) => [textField(), ...(chosen ? [
 
 function build(machine) {
   const { page, data: { names, abouts, files, sentences, sizes }, on, update, close } = machine;
-  page.all.append(...names.map((name, at) => make("section", {}, make("p", { className: "machine-head", textContent: name }),
+  page.all.append(...names.map((name, at) => make("section", { style: `--name:"${name}"` }, make("p", { className: "machine-head", textContent: name }),
     make("p", { className: "columns-about", textContent: abouts[at] }),
-    make("p", { className: "columns-written", lang: "fr" }), make("p", { className: "columns-meaning" }), svg("svg", { class: "columns-picture", ...(at ? { role: "img", tabindex: "0", aria_label: `Where ${name} looked: the arrow keys go from cell to cell` } : { aria_hidden: "true" }) }),
-    make("p", { className: "columns-read" }), make("p", { className: "columns-note" }))));
+    make("p", { className: "columns-written", lang: "fr" }), make("p", { className: "columns-meaning" }),
+    make("p", { className: "columns-read" }), svg("svg", { class: "columns-picture", ...(at ? { role: "img", tabindex: "0", aria_label: `Where ${name} looked: arrow keys go from cell to cell` } : { aria_hidden: "true" }) }), make("p", { className: "columns-note" }))));
   [...page.all.children].slice(1).forEach((section, at) => readable(machine, section, at + 1));
   const book = bookScript(), engines = machine.engines = [];
   const field = machine.controls[0].input, size = `${(sizes.reduce((a, b) => a + b, 0) / 1e6).toFixed(1)} MB`;
@@ -63,7 +63,7 @@ function build(machine) {
   const load = () => {
     machine.fetched = "asked";
     page.load.hidden = true;
-    say(page.state, `The three models are on their way, ${size}.`);
+    say(page.state, `The models are on their way, ${size}.`);
     update();
     Promise.all(files.map((file, at) => readFile(file, book.src).then((buffer) => {
       engines[at] = loadModel(buffer);
@@ -75,7 +75,7 @@ function build(machine) {
     }, () => {
       machine.fetched = "failed";
       page.load.hidden = false;
-      say(page.state, "They could not be loaded. Press to try once more.");
+      say(page.state, "They could not be loaded. Press again.");
       update();
     });
   };
@@ -117,9 +117,9 @@ function placeOf({ reading, rings }, at) {
 
 /** Below a map the two words of a cell and its number. */
 function showRead(machine, section, at) {
-  const one = machine.columns[at], place = placeOf(machine, at), own = machine.reading?.at === at, line = section.querySelector(".columns-read");
+  const one = machine.columns[at], place = placeOf(machine, at), own = machine.reading?.at === at;
   const { i, j } = place ?? {}, share = one?.weights[i]?.[j];
-  say(line, !at || !one?.weights.length ? "" : share === undefined ? "Point at a cell for its number." : `${one.target[i]} → ${one.source[j]}: ${share.toFixed(2)}`);
+  say(section.querySelector(".columns-read"), !at || !one?.weights.length ? "" : share === undefined ? "Point at or tap a cell." : `${one.target[i]} → ${one.source[j]}: ${share.toFixed(2)}`);
   [...section.querySelectorAll(".columns-cell")].forEach((cell, k) => cell.classList.toggle("columns-here", own && k === i * one.source.length + j));
 }
 
@@ -140,7 +140,7 @@ function work(machine, { text, even }) {
         ? yield* translating(one, read, { hidden: new Set(), longest: 40 }) : { words: [], steps: [], spans: [] };
       const weights = at ? rowsOfWords(steps.map(({ mean }) => mean), spans, read.spans) : [];
       // With its own English: until all are done, a column beside it is of another sentence.
-      machine.found[at] = { of: machine.wanted, source: read.words, target: words, weights };
+      machine.found[at] = { of: machine.wanted, source: read.words, target: words, weights, cut: read.count > read.words.length };
       machine.update();
     }
   }();
@@ -148,13 +148,12 @@ function work(machine, { text, even }) {
 
 /** What is on show, each column with its own English: the record, or what the models have given so far;
  * `old` is what was written for another sentence. */
-function shownOf(now, machine) {
+function shownOf(now, machine, wanted) {
   if (now.columns.length) {
     machine.stop?.();
     machine.wanted = null;
     return machine.found = now.columns.map((one) => ({ ...one, source: now.source }));
   }
-  const { text, even } = now, wanted = JSON.stringify([text, even]);
   if (machine.engines.length && machine.wanted !== wanted) {
     machine.stop?.();
     machine.wanted = wanted;
@@ -172,24 +171,25 @@ function shownOf(now, machine) {
 const spoken = (columns, { names }) => columns.map((one, at) => `${names[at]}: ${(detokenize(one.target) || "nothing").replace(/[^.!?…]$/, "$&.")}`).join(" ");
 
 function show(now, machine) {
-  const { page, data } = machine, columns = shownOf(now, machine), own = !now.columns.length, empty = !now.text.trim(), asks = empty || (own && !machine.engines.length);
-  const shades = heat(page.root), key = JSON.stringify([now.text, now.even]);
+  const { page, data } = machine, key = JSON.stringify([now.text, now.even]), columns = shownOf(now, machine, key), own = !now.columns.length, empty = !now.text.trim(), asks = empty || (own && !machine.engines.length);
+  const shades = heat(page.root);
   // After a press another sentence of the record is written word by word, like one that is translated here.
   page.all.classList.toggle("columns-live", !own && !machine.followed && (machine.before ?? key) !== key);
   machine.before = key;
   page.fetch.hidden = !own || empty || machine.fetched === "never" || machine.fetched === "here";
-  say(page.say, empty ? "Type a sentence in English." : asks && machine.fetched === "never" ? "A page of the built book reads sentences of your own."
-    : asks ? "A sentence of your own needs the models themselves."
-      : now.even ? "Bahdanau’s model still has its attention, but each word must get the same weight."
-        : own ? "Your sentence, translated in your browser; nobody has put the answers back into English." : "Three answers; below each, what its French says.");
+  say(page.say, empty ? "Type some English." : asks && machine.fetched === "never" ? "In the built book, type your own."
+    : asks ? "Your own sentence needs the models."
+      : now.even ? "Bahdanau’s model has its attention, but must weigh all words alike."
+        : columns[0]?.cut ? `Too long: read only up to “${columns[0].source.at(-1)}”.`
+          : own ? "Your sentence; its answers come without English." : "Three answers; in grey, what they say.");
   Object.assign(machine, { columns: asks ? [] : columns, reading: null, rings: [] });
   [...page.all.children].forEach((section, at) => {
-    const [,, written, meaning, picture,, note] = section.children, one = asks || (own && !machine.engines[at]) ? undefined : columns[at];
+    const [,, written, meaning,, picture, note] = section.children, one = asks || (own && !machine.engines[at]) ? undefined : columns[at];
     const [,, i, j, seen] = own || (now.even && at === ATTENTION) ? [] : data.notes.find(([text, column]) => text === now.text && column === at) ?? [];
     section.classList.toggle("columns-old", Boolean(one?.old));
     section.style.setProperty("--step", `${Math.min(0.3, 3 / (one?.target.length || 1))}s`);
     written.replaceChildren(...(one ? wordByWord(one.target) : ["…"]));
-    say(meaning, (one && data.meanings[one.target.join(" ")]) ?? "");
+    meaning.replaceChildren(wordSpan(one && data.meanings[one.target.join(" ")], one?.target.length)); // not before the French
     if (!one) picture.replaceChildren();
     else if (at) drawMap(picture, one, shades, [i, j]);
     else drawVector(picture, one, data.numbers);

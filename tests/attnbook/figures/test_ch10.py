@@ -96,6 +96,11 @@ def test_what_the_page_says_of_its_maps_and_of_two_sentences():
         assert both[0].startswith("je n'ai pas d")
         assert both[1] == "c'est un homme jaloux."
     assert models["Transformer"](translators.TWO) == "je n'ai pas d'enfants."
+    dog = "The children are playing in the garden with their dog."
+    assert models["Transformer"](dog) == "les enfants jouent dans le jardin."
+    train = [tasks.tokenize(english) for english, _ in tasks.tatoeba("train")]
+    assert sum(len(words) <= 8 for words in train) > 0.97 * len(train)
+    assert not any("malice" in words for words in train)
     runs = translators.three_columns().runs
     runs = dict(zip(translators.three_columns().sentences, runs, strict=True))
     source, _, _, transformer, _ = runs["Her old cat is still alive."]
