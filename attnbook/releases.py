@@ -129,7 +129,7 @@ CONFIG = {
     },
     "notes": {
         "most": "; at most so: sliding_window alone does not say which are windows",
-        "unread": "; unknown until you delete this, since it is not understood: ",
+        "unread": "; cache unknown until you delete this note from the line, not understood: ",
         "broken": "; not a whole config.json",
     },
 }  # fmt: skip
