@@ -124,20 +124,25 @@ def closed_table() -> None:
 
 @cache
 @torch.no_grad()
-def spread(residual: bool, feed_forward: bool, text: str = SENTENCE) -> tuple[float, ...]:
-    """How different the tokens' states are in the published model, before its first layer and
-    after each, without some of its parts."""
+def states(residual: bool, feed_forward: bool, text: str = SENTENCE) -> tuple[torch.Tensor, ...]:
+    """The tokens' states in the published model, before its first layer and after each, (1, L, E),
+    without some of its parts."""
     reader = attnlab.pretrained.load("all-MiniLM-L6-v2")
     x = reader.read(text).states[:1]  # (1, L, E)
-    found = [collapse.rank_one_residual(x[0]).item()]
+    found = [x]
     for layer in reader.model.encoder.layers:
         attended = layer.attention(x).output  # (1, L, E)
         x = layer.norm1(x + attended) if residual else attended
         if feed_forward:
             fed = layer.feed_forward(x)
             x = layer.norm2(x + fed if residual else fed)
-        found.append(collapse.rank_one_residual(x[0]).item())
+        found.append(x)
     return tuple(found)
+
+
+def spread(*parts_and_text) -> tuple[float, ...]:
+    """How different those states are from one another, of the arguments of `states`."""
+    return tuple(collapse.rank_one_residual(x[0]).item() for x in states(*parts_and_text))
 
 
 def rank() -> None:
@@ -152,14 +157,27 @@ def rank() -> None:
         plt.show()
 
 
+@torch.no_grad()
+def flat() -> tuple[float, int]:
+    """The fewest keys in use in any row of the layers after the third, of attention alone; and of
+    how many."""
+    layers = attnlab.pretrained.load("all-MiniLM-L6-v2").model.encoder.layers
+    entering = zip(layers, states(False, False), strict=False)
+    maps = [layer.attention(x, need_weights=True).weights for layer, x in entering]
+    keys = collapse.entropy(torch.cat(maps[3:])).exp()  # (3, H, L)
+    return keys.min().item(), maps[0].shape[-1]
+
+
 def rank_table() -> None:
-    """Print what that figure shows after three layers."""
+    """Print what that figure shows after three layers, and how flat the maps are from there on."""
     print("difference between words after three layers")
     for name, (parts, *_) in WAYS.items():
         print(f"{name:20} {spread(*parts)[3]:.3f}")
     others = [first for first, _ in recorded.results("similar")["texts"][:100]]
     alike = sum(spread(False, False, text)[3] < 0.0005 for text in others)
     print(f"attention alone, other sentences: 0.000 in {alike} of {len(others)}")
+    keys, tokens = flat()
+    print(f"from then on, keys in use in each of its rows: {keys:.2f} of {tokens}")
 
 
 @torch.no_grad()

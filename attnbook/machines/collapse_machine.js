@@ -20,7 +20,7 @@ function compute({ query_vectors: queries, key_vectors: keys }, { size, remedy, 
     const j = b - sink, bent = remedy === "cap" && j >= 0 ? 1 - Math.tanh(raw[i][j] / CAP) ** 2 : 1;
     return (((a === b) - v) * w * bent) ** 2; }))))));
   const mean = (list) => sum(list) / list.length;
-  return { scores, weights, effective, gradients, largest: Math.max(...raw.flat().map(Math.abs)), keys: mean(effective),
+  return { scores, weights, effective, gradients, reach: Math.max(...raw.flat().map(Math.abs)), keys: mean(effective),
     gradient: mean(gradients), onehot: weights.filter((row) => Math.max(...row) > 0.99).length };
 }
 
@@ -36,10 +36,10 @@ const controls = () => [
 
 const fits = { remedy: (v) => Object.keys(REMEDIES).includes(v), size: (v) => v >= 0.5 && v <= 8 && Number.isInteger(2 * v) };
 
-function show({ size, remedy, sink, weights, effective, gradients, largest, keys, gradient, onehot }, { page, data: { words } }) {
+function show({ size, remedy, sink, weights, effective, gradients, reach, keys, gradient, onehot }, { page, data: { words } }) {
   const shades = heat(page.root), n = words.length, cell = 32, left = 56, end = { text_anchor: "end" }, middle = { text_anchor: "middle" };
   const names = [...(sink ? ["sink"] : []), ...words], x = left + cell * (n + 1) + 8;
-  const score = { none: "Largest score: ", norm: "Largest score after QK-norm: ", cap: "Largest score before the cap: " }[remedy] + fixed(largest, 1);
+  const score = { none: "Scores are", norm: "Scores after QK-norm are", cap: "Scores before the cap are" }[remedy] + ` within ±${fixed(reach, 1)}`;
   say(page.big, `${fixed(keys, 1)} of ${names.length} keys in use, ${onehot} of ${n} rows one-hot`);
   say(page.say, `${score}. On average a gradient bar is ${significant(gradient / MOST * 100)}% full.`);
   page.map.setAttribute("viewBox", `0 0 ${x + 130} ${cell * n + 20}`);

@@ -108,7 +108,7 @@ class CollapseMachine(Machine):
             "weights": weights.tolist(),
             "effective": effective.tolist(),
             "gradients": gradients.tolist(),
-            "largest": float(np.abs(raw).max()),
+            "reach": float(np.abs(raw).max()),
             "keys": float(effective.mean()),
             "gradient": float(gradients.mean()),
             "onehot": int((weights.max(-1) > 0.99).sum()),

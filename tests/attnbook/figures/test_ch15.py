@@ -1,11 +1,13 @@
 """The figures of pages 15 and 15b show what the results files hold."""
 
+import nbformat
 import numpy as np
 import pytest
 import torch
 
 from attnbook import recorded
 from attnbook.figures import ch15, ch15b
+from booktools import gates
 
 
 def test_the_effects_are_those_of_our_head(shown):
@@ -68,3 +70,27 @@ def test_a_head_at_rest_is_drawn_by_weight_and_by_what_arrives(shown, minilm):
     assert np.allclose(weights.sum(1), 1)
     assert np.allclose(received.sum(1), 1)
     assert weights[:, 0].mean() > 0.7 > 0.2 > received[:, 0].mean()
+
+
+def test_maps_of_words_that_are_the_same_are_flat(minilm):
+    keys, tokens = ch15b.flat()
+    assert keys == pytest.approx(tokens, abs=0.001)
+
+
+def test_the_signs_to_copy_say_of_a_batch_what_they_say_of_each_sentence(capsys, minilm):
+    (path,) = gates.CHAPTERS.glob("15b_*.ipynb")
+    (cell,) = (c for c in nbformat.read(path, 4).cells if "def signs(" in c.source)
+    names = {}
+    exec(cell.source, names)
+    torch.manual_seed(0)
+    weights, values = torch.randn(3, 4, 5, 5).mul(2).softmax(-1), torch.randn(3, 4, 5, 2)
+    states = torch.randn(3, 5, 8) + torch.arange(3.0)[:, None, None]
+    batch = names["signs"](weights, values, states)
+    assert [tuple(part.shape) for part in batch] == [(3, 4)] * 3 + [(3,)]
+    for i, one in enumerate(zip(weights, values, states, strict=True)):
+        for found, expected in zip(batch, names["signs"](*one), strict=True):
+            torch.testing.assert_close(found[i], expected)
+    for b, h in np.ndindex(3, 4):
+        place = weights[b, h].mean(0).argmax()
+        lengths = values[b, h].norm(dim=-1)
+        torch.testing.assert_close(batch[2][b, h], lengths[place] / lengths.mean())

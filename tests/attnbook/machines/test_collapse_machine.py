@@ -49,7 +49,7 @@ def test_weights_entropies_and_gradients_are_torchs(settings):
         if not machine.sink:  # a sink's score is no derivative of anything
             found = jacrev(weights)(row).norm().item()
             assert now["gradients"][i] == pytest.approx(found, abs=1e-12)
-    assert now["largest"] == pytest.approx(raw.abs().max().item())
+    assert now["reach"] == pytest.approx(raw.abs().max().item())
 
 
 def test_with_qk_norm_the_size_changes_nothing():
@@ -70,7 +70,7 @@ def test_a_row_that_finds_nothing_rests_on_the_sink_and_on_the_least_bad_key_wit
         row = make(size=size, remedy="none", sink=True).compute()["weights"][4]
         assert row[0] == max(row) > 0.5
         assert max(make(size=size, remedy="none").compute()["weights"][4]) > 0.5
-    assert make(size=8.0, remedy="cap").compute()["largest"] > CAP
+    assert make(size=8.0, remedy="cap").compute()["reach"] > CAP
 
 
 def test_words_queries_and_keys_are_as_many():
