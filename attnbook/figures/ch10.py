@@ -278,7 +278,7 @@ def judged() -> None:
                 counts = [row[part][0][grade] for row in found]
                 bars = ax.barh(names, counts, left=left, color=shade, label=grade)
                 ink = "white" if shade == SHADES[0] else INK
-                ax.bar_label(bars, label_type="center", color=ink)
+                ax.bar_label(bars, label_type="center", color=ink, size=9)
                 left = [before + count for before, count in zip(left, counts, strict=True)]
             ax.set(xlim=(0, 100))
             ax.invert_yaxis()
