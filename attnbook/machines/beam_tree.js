@@ -1,6 +1,6 @@
 // A beam as a tree: what is kept at each step, and the sentence that is taken; the kit stands before it.
 
-const SIZES = { wide: 640, tall: 34, box: 27, gap: 6 }, LONG = 8, FEWEST = 3; // letters of a piece that is set smaller; columns
+const SIZES = { wide: 640, tall: 42, box: 27, gap: 6 }, LONG = 8, FEWEST = 3; // letters of a piece that is set smaller; columns
 const NARROW = { wide: 320, tall: 58, box: 40, gap: 2 }; // the probability under the piece
 
 // ---- What is computed.
@@ -96,7 +96,7 @@ function show(now, machine) {
   machine.narrow = isNarrow(page.picture);
   draw(page.picture, now, tree, Math.max(width, FEWEST), machine.narrow ? NARROW : SIZES);
   const worked = worksOut(tree, chain), order = rows.flat();
-  say(page.chain, worked || "Press a box to see what was multiplied.");
+  say(page.chain, worked || "Press a box to see what leads to it and what was multiplied.");
   put(page.picture, { "aria-valuemin": 0, "aria-valuemax": order.length, "aria-valuenow": order.indexOf(box) + 1, "aria-valuetext": worked || "none" });
   say(page.head, penalty ? `Finished, best first: log-probability ÷ ((5 + pieces) / 6) to the power ${fixed(penalty, 1)}`
     : "Finished, best first: log-probability");
@@ -113,16 +113,17 @@ const worksOut = (tree, chain) => chain.map(({ node }) => `${tree[node][3] ? "en
 
 const shareOf = (total) => Math.exp(total).toPrecision(2);
 
-/** A row for each step, the likeliest beginning first, with the probability of all up to there; lines lead from what is continued. */
-function draw(picture, { rows, box: chosen, found: [best] }, tree, columns, { wide, tall, box, gap }) {
+/** A row for each step, the likeliest beginning first, with the probability of all up to there; lines lead from what is continued,
+ * and what leads to the chosen box is lit. */
+function draw(picture, { rows, box: chosen, chain, found: [best] }, tree, columns, { wide, tall, box, gap }) {
   const column = wide / columns, where = new Map(), lines = [], boxes = [], under = box > SIZES.box;
-  const way = new Set(lineage(tree, best.node)), alive = new Set(rows.flat().map((node) => tree[node][0]));
+  const way = new Set(lineage(tree, best.node)), led = new Set(chain.map(({ node }) => node)), alive = new Set(rows.flat().map((node) => tree[node][0]));
   rows.forEach((row, step) => row.forEach((node, at) => where.set(node, [(at + 0.5) * column, step * tall + box / 2 + 2])));
   for (const [node, [x, y]] of where) {
     const [parent, piece, , ends] = tree[node], kind = way.has(node) ? "beam-way" : ends || alive.has(node) ? "beam-kept" : "beam-dropped";
-    const from = where.get(parent), name = `beam-piece ${kind}${piece.length >= LONG - 2 * under ? " beam-long" : ""}`, share = shareOf(lineage(tree, node).reduce((sum, at) => sum + tree[at][2], 0));
-    if (from) lines[way.has(node) ? "push" : "unshift"](rule(`beam-line ${kind}`, from[0], from[1] + box / 2, x, y - box / 2));
-    boxes.push(rect(`beam-box ${kind}${ends ? " beam-end" : ""}${node === chosen ? " beam-chosen" : ""}`, x - column / 2 + gap, y - box / 2, column - 2 * gap, box, { rx: ends ? 14 : 5, data_node: node }));
+    const from = where.get(parent), lit = led.has(node) ? " beam-led" : "", name = `beam-piece ${kind}${piece.length >= LONG - 2 * under ? " beam-long" : ""}`, share = shareOf(lineage(tree, node).reduce((sum, at) => sum + tree[at][2], 0));
+    if (from) lines[way.has(node) || lit ? "push" : "unshift"](rule(`beam-line ${kind}${lit}`, from[0], from[1] + box / 2, x, y - box / 2));
+    boxes.push(rect(`beam-box ${kind}${lit}${ends ? " beam-end" : ""}${node === chosen ? " beam-chosen" : ""}`, x - column / 2 + gap, y - box / 2, column - 2 * gap, box, { rx: ends ? 14 : 5, data_node: node }));
     boxes.push(...(under ? [text(name, x, y - 2, ends ? "end" : piece, { text_anchor: "middle" }), text(`beam-share ${kind}`, x, y + 14, share, { text_anchor: "middle" })]
       : [text(name, x - column / 2 + 13, y + 5, ends ? "end" : piece), text(`beam-share ${kind}`, x + column / 2 - 12, y + 5, share, { text_anchor: "end" })]));
   }

@@ -50,21 +50,23 @@ function field(label, name) {
 const controls = ({ examples }) => [field("Translation", "said"), field("Reference", "meant"),
   ...examples.map(([name, said, meant]) => button(name, () => ({ said, meant }), (s) => s.said === said && s.meant === meant))];
 
-const word = () => make("span", { className: "bleu-word" }, make("em"), ...[1, 2, 3, 4].map((n) => make("i", { className: `bleu-run-${n}` })));
+/** Runs of n words that overlap lie in n lines, so that each is a line of its own. */
+const LANES = [1, 2, 3, 4].flatMap((n) => Array.from({ length: n }, (_, lane) => ({ n, lane })));
+
+const word = () => make("span", { className: "bleu-word" }, make("em"), ...LANES.map(() => make("i")));
 
 function show({ ours, theirs, hits, runs, shares, brevity, bleu, smoothed }, { page }) {
   const missing = shares.findIndex((v) => !v);
   say(page.big, ours.length ? `BLEU ${fixed(bleu, 1)}` : "Type a translation");
   say(page.say, !ours.length ? "There is nothing to count."
     : !runs[WIDEST - 1] ? `Too short: ${ours.length} ${ours.length === 1 ? "word has" : "words have"} no run of ${WIDEST}. BLEU is made for whole tests.`
-    : missing < 0 ? `The fourth root of the four shares, times the length factor ${fixed(brevity, 2)}, times 100.`
+    : missing < 0 ? `The fourth root of the shares’ product, times the length factor ${fixed(brevity, 2)}, times 100.`
     : `No run of ${missing + 1} ${missing ? "words" : "word"} is shared, and one share of 0 makes the product 0.${smoothed ? ` sacreBLEU puts a small share in place of a 0 and gives ${fixed(smoothed, 1)}.` : ""}`);
   fill(page.ours, ours, word, (one, token, at) => {
     say(one.firstChild, token);
-    hits.forEach((starts, k) => {
-      const inside = (j) => starts.some((start) => start <= j && j <= start + k);
-      const joined = starts.some((start) => start <= at && at + 1 <= start + k);
-      one.children[k + 1].className = `bleu-run-${k + 1}${inside(at) ? " bleu-on" : ""}${joined ? " bleu-joined" : ""}`;
+    LANES.forEach(({ n, lane }, k) => {
+      const from = hits[n - 1].find((start) => start % n === lane && start <= at && at < start + n);
+      one.children[k + 1].className = `${lane ? "" : "bleu-first"}${from === undefined ? "" : " bleu-on"}${at + 1 < from + n ? " bleu-joined" : ""}`;
     });
   });
   const names = shares.map((_, k) => `runs of ${k + 1}: ${hits[k].length} of ${runs[k]}`);

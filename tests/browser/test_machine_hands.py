@@ -252,3 +252,6 @@ def test_a_box_of_the_beam_is_pressed_or_reached_by_arrows(show):
         page.keyboard.press(key)
         assert snapshot(root)["box"] == snapshot(root)["rows"][step][place]
     assert root.locator(".beam-chosen").count() == 1
+    led = root.locator(".beam-led[data-node]").evaluate_all("all => all.map((b) => b.dataset.node)")
+    assert [*map(int, led)] == [one["node"] for one in snapshot(root)["chain"]]
+    assert len(led) == 2

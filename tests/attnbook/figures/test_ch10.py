@@ -215,6 +215,13 @@ def test_the_wrong_sentence_is_shorter_and_twice_as_likely():
     assert math.exp(wrong["total"] - right["total"]) == pytest.approx(2, abs=0.1)
 
 
+@pytest.mark.parametrize("width, text", [(2, "ne fais rien de stupide, d'accord?"),
+                                         (5, "ne fais rien d'accord, d'accord?")])  # fmt: skip
+def test_the_penalty_that_gains_on_the_whole_test_mends_it_with_two_and_not_with_five(width, text):
+    tree = ch10.beam_tree(sentence=2, width=width, penalty=1.8, box=0)
+    assert tree.compute()["found"][0]["text"] == text
+
+
 def test_the_pages_bootstrap_is_that_of_the_experiment():
     said = {
         "Transformer": ["le chat noir dort bien .", "elle est ici .", "il ne va pas à la maison ."],
