@@ -48,6 +48,10 @@ def draw(narrow: bool) -> Sheet:
         if place or not narrow:
             sheet.text(x + 87, y + 38, "key", "key")
             sheet.text(x + 162, y + 38, "room", "value")
+        if place:
+            (one, _), (other, _) = GUESTS.values()
+            overlap = f"Ann’s key · Ben’s = {number(dot(one, other))}"
+            sheet.text(x + NARROW, y + 38, overlap, anchor="end", size=12)
     _rule(sheet, "sum", 0, 84 if narrow else 64)
     _rule(sheet, "delta", *((0, 241) if narrow else (WIDE - NARROW, 64)))
     return sheet
@@ -83,7 +87,8 @@ DRAWING = Drawing(
     name="porter-state",
     title="Two guests in one state of two numbers: add, or write only what is missing.",
     description=(
-        "Ann has the key 1, 0 and room 5, Ben the key 0.6, 0.8 and room 10. After Ann the state is "
+        "Ann has the key 1, 0 and room 5, Ben the key 0.6, 0.8 and room 10; the keys overlap by "
+        "0.6. After Ann the state is "
         "5, 0. Added, they leave the state 11, 8, which says 11 for Ann and 13 for Ben. By the "
         "delta rule the state 5, 0 is asked for Ben first and says 3, so 7 times his key is added: "
         "9.2, 5.6, which says 9.2 for Ann and 10 for Ben."

@@ -99,14 +99,17 @@ def designs() -> dict[str, list[dict]]:
 
 FULL = "full"
 SLIDING = {
-    FULL: ("o-", "full attention", 1.07),
-    "gated delta, then full": ("D-", "gated delta + full", 0.95),
-    "latent": ("o-", "latent", 0.83),
+    FULL: ("o-", "full attention", 1.16),
+    "window, then full": ("-", "window + full", 1.04),
+    "gated delta, then full": ("-", "gated delta + full", 0.92),
+    "latent": ("-", "latent", 0.8),
     "delta": ("s-", "delta, gated delta", 0.63),
     "linear": ("v--", "linear", 0.47),
     "window": ("^-", "window", 0.14),
 }
 """The lines of `sliding`: how each looks, its name, and where that stands."""
+ALL_RIGHT = tuple(SLIDING)[:4]
+"""The designs whose lines lie on one another, at all right: a bracket holds their names."""
 
 
 def memory(design: str) -> float:
@@ -126,17 +129,25 @@ def sliding() -> None:
             scores = [found[design][-1]["by_pairs"][str(n)] for n in pairs]
             ends = [[one[side] for one in scores] for side in ("low", "high")]
             colour, middles = COLOURS[kind_of(design)], [one["median"] for one in scores]
-            ax.plot(pairs, middles, look, color=colour, ms=4)
-            ax.fill_between(pairs, *ends, color=colour, alpha=0.15, linewidth=0)
-            ax.annotate(name, (pairs[-1], middles[-1]), (name_at, height), color=colour,
-                        va="center", arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.8,
-                                                 "shrinkA": 1, "shrinkB": 4})  # fmt: skip
+            if design in ALL_RIGHT:
+                ax.text(name_at, height, name, color=colour, va="center")
+            else:
+                ax.annotate(name, (pairs[-1], middles[-1]), (name_at, height), color=colour,
+                            va="center", arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.8,
+                                                     "shrinkA": 1, "shrinkB": 4})  # fmt: skip
+            if design not in ALL_RIGHT[1:]:
+                ax.plot(pairs, middles, look, color=colour, ms=4)
+                ax.fill_between(pairs, *ends, color=colour, alpha=0.15, linewidth=0)
             ax.text(memory_at, height, f"{100 * memory(design):.3g}%", color=colour, ha="right",
                     va="center")  # fmt: skip
-        ax.text(memory_at, 1.2, "memory at 64 pairs", ha="right", va="center")
+        top, *_, bottom = (SLIDING[design][2] for design in ALL_RIGHT)
+        left, right = pairs[-1] * 1.11, pairs[-1] * 1.18
+        ax.plot([right, left, left, right], [top, top, bottom, bottom], color=MUTED, lw=1)
+        ax.text(pairs[-1], 1.1, "these four: all right", ha="right", va="center")
+        ax.text(memory_at, 1.31, "memory at 64 pairs", ha="right", va="center")
         ax.plot([pairs[0], pairs[-1]], [1 / 16] * 2, ":", color=MUTED)
         ax.text(name_at, 0.02, "guessing", va="center")
-        ax.set(xscale="log", xlim=(3.7, memory_at), ylim=(0, 1.25), ylabel="right answers")
+        ax.set(xscale="log", xlim=(3.7, memory_at), ylim=(0, 1.36), ylabel="right answers")
         ax.spines["bottom"].set_bounds(3.7, pairs[-1])
         ax.set_xlabel("pairs told", loc="left")
         ax.set_xticks(pairs, map(str, pairs))
@@ -152,11 +163,11 @@ def price_table() -> None:
     pairs = [str(n) for n in run["task"]["pairs"]]
     print(recorded.origin(run).replace(" (", "\n(", 1))
     print("right answers by number of pairs, medians of three seeds, at the best rate")
-    print(f"{'':26}updates   rate  parameters   bytes" + "".join(f"{n:>6}" for n in pairs))
+    print(f"{'':26}updates   rate   bytes" + "".join(f"{n:>6}" for n in pairs))
     for design, rows in designs().items():
         for row in rows:
             print(f"{design:26}{row['updates']:7,}{row['rate']:7g}", end="")
-            print(f"{row['parameters']:12,}{row['bytes']:8,}", end="")
+            print(f"{row['bytes']:8,}", end="")
             print("".join(f"{row['by_pairs'][n]['median']:6.2f}" for n in pairs))
 
 
@@ -166,11 +177,11 @@ def larger_table() -> None:
     pairs = [str(n) for n in run["task"]["pairs"]]
     print(recorded.origin(run).replace(" (", "\n(", 1))
     print("right answers by number of pairs, medians of three seeds; over all, worst and best")
-    print(f"{'':24}updates   rate   bytes" + "".join(f"{n:>6}" for n in pairs) + "   worst  best")
+    print(f"{'':23}updates  rate   bytes" + "".join(f"{n:>5}" for n in pairs) + "  worst best")
     for row in run["rows"]:
-        print(f"{row['design']:24}{row['updates']:7,}{row['rate']:7g}{row['bytes']:8,}", end="")
-        print("".join(f"{row['by_pairs'][n]['median']:6.2f}" for n in pairs), end="")
-        print(f"{row['accuracy']['low']:8.2f}{row['accuracy']['high']:6.2f}")
+        print(f"{row['design']:23}{row['updates']:7,}{row['rate']:6g}{row['bytes']:8,}", end="")
+        print("".join(f"{row['by_pairs'][n]['median']:5.2f}" for n in pairs), end="")
+        print(f"{row['accuracy']['low']:7.2f}{row['accuracy']['high']:5.2f}")
 
 
 def _drawn(draw: random.Random) -> str:

@@ -141,17 +141,30 @@ const cells = (row, x, y, tall) => row.map((v, f) => cell(x + f * CELL, y, CELL,
 
 const short = (name) => (name.length > 4 ? `${name.slice(0, 3)}…` : name);
 
-/** What is kept: a state of ten rows, or a row for each pair, with its weight at the right; a frame where four are chosen. */
+/** The names of the rows [y of its middle, text], apart enough to be read; a line leads to a row where its name had to move. */
+function rowNames(rows, apart) {
+  let last = -Infinity;
+  const low = rows.map(([y]) => (last = Math.max(y, last + apart)));
+  let next = TOP + TALL + apart - 5;
+  const at = low.reverse().map((y) => (next = Math.min(y, next - apart))).reverse();
+  return rows.flatMap(([y, name], n) => [text("porter-room", LEFT - 7, at[n] + 4, name, { text_anchor: "end" }),
+    ...Math.abs(at[n] - y) > 1 ? [rule("porter-axis", LEFT - 6, at[n], LEFT - 1, y)] : []]);
+}
+
+/** What is kept: a state of ten rows, or a row for each pair, with its weight at the right; a frame where four are chosen.
+    Where rows are too low for a name each, those with the most weight have one. */
 function memory({ said, memory: kind, state, shares }) {
   if (isState(kind)) return state.flatMap((row, room) => cells(row, LEFT, TOP + room * LINE, LINE));
   const pairs = heard(said).filter(Boolean), from = kind === "window" ? Math.max(0, pairs.length - NEAR) : 0;
-  const tall = Math.min(LINE, TALL / Math.max(pairs.length - from, 1)), after = LEFT + GRID + 4;
-  return [text("porter-name", after, 10, "weight"), ...pairs.slice(from).flatMap(([name, room], j) => {
-    const y = TOP + j * tall, share = shares[from + j] ?? 0;
-    return [...tall > 10 ? [text("porter-room", LEFT - 4, y + tall / 2 + 4, `${short(name)} ${room}`, { text_anchor: "end" })] : [],
-      ...cells(keyOf(name), LEFT, y, tall), ...share > 0.02 ? [rect("porter-share", after, y, 40 * share, Math.max(tall - 1, 1))] : [],
-      ...kind === "best" && share > 0 ? [rect("porter-chosen", LEFT - 1, y, GRID + 1, tall - 1)] : []];
-  })];
+  const tall = Math.min(LINE, TALL / Math.max(pairs.length - from, 1)), after = LEFT + GRID + 4, kept = pairs.slice(from), own = shares.slice(from);
+  const named = [...kept.keys()].filter((j) => tall > 10 || (kind === "best" ? own[j] > 0 : own[j] > 0.02));
+  const most = tall > 10 ? named : named.sort((a, b) => own[b] - own[a]).slice(0, NEAR).sort((a, b) => a - b);
+  return [text("porter-name", after, 10, "weight"), ...rowNames(most.map((j) => [TOP + (j + 0.5) * tall, `${short(kept[j][0])} ${kept[j][1]}`]), tall > 10 ? tall : 13),
+    ...kept.flatMap(([name], j) => {
+      const y = TOP + j * tall, share = own[j] ?? 0;
+      return [...cells(keyOf(name), LEFT, y, tall), ...share > 0.02 ? [rect("porter-share", after, y, 40 * share, Math.max(tall - 1, 1))] : [],
+        ...kind === "best" && share > 0 ? [rect("porter-chosen", LEFT - 1, y, GRID + 1, tall - 1)] : []];
+    })];
 }
 
 function show(now, { page }) {
