@@ -170,6 +170,7 @@ OLD = ((3, 1), (1, 3), (2, 1))
 """Latents of a token two places back, of the last one, and of the one that asks."""
 QUARTERS = (2, 1, 0)
 """How many quarter turns lie between each and the query: one a place."""
+AWAY = ("here", "one back", "two back")
 
 
 def turned_on(query: tuple, quarters: int) -> tuple:
@@ -187,10 +188,10 @@ def brought_from(quarters: int) -> tuple:
 
 def places(narrow: bool) -> Sheet:
     """One query brought once for all latents, or brought afresh for each; and what is done."""
-    sheet = Sheet(NARROW, 336, 13.5) if narrow else Sheet(WIDE, 158, 14.5)
-    w, h, step, small = 62, 24, 31, sheet.size - 1
-    for turns, title in enumerate(("no places: brought once", "turned keys: brought afresh")):
-        x, y = (0, 134 * turns) if narrow else (BESIDE * turns, 0)
+    sheet = Sheet(NARROW, 408, 13.5) if narrow else Sheet(WIDE, 190, 14.5)
+    w, h, step, small = 62, 24, 42, sheet.size - 1
+    for turns, title in enumerate(("no places: brought once", "90° a place: brought afresh")):
+        x, y = (0, 168 * turns) if narrow else (BESIDE * turns, 0)
         sheet.text(x, y + 10, title, anchor="start", style="d-bold")
         middle = y + 28 + step + h / 2
         sheet.item("query", x, middle - h / 2, w, h, vector(QUERIES[0]))
@@ -200,13 +201,13 @@ def places(narrow: bool) -> Sheet:
             sheet.item(
                 "query", x + 95, middle - h / 2, w, h, vector(brought_from(0)), style="d-new"
             )
-        else:
-            sheet.text(x + 133, y + 26, "W0ᵀ", style="d-muted", size=small)
         for row, (latent, quarters) in enumerate(zip(OLD, QUARTERS, strict=True)):
             top = y + 28 + step * row
             at = top + h / 2
             sheet.item("state", x + 240, top, 50, h, vector(latent))
+            sheet.text(x + 265, top - 9, AWAY[quarters], style="d-muted", size=small)
             if turns:
+                sheet.text(x + 132, at - 12, "W0ᵀ", style="d-muted", size=small - 1)
                 made = brought_from(quarters)
                 sheet.arrow([(x + w, middle), (x + 84, at)], "query")
                 sheet.text(x + 104, at, f"{90 * quarters}°", "key", size=small)
@@ -218,7 +219,7 @@ def places(narrow: bool) -> Sheet:
                 sheet.arrow([(x + 95 + w, middle), (x + 237, at)], "query")
             words = f"= {number(dot(made, latent))}"
             sheet.text(x + NARROW, at, words, "weight", anchor="end", style="d-bold")
-    y = 272 if narrow else 125
+    y = 344 if narrow else 157
     kept = "so a token keeps"
     sheet.text(0, y + 15, kept, anchor="start", style="d-bold")
     x = 130 if narrow else 168
@@ -233,7 +234,8 @@ PLACES = Drawing(
     name="latent-places",
     title="One brought query serves all latents, until keys are turned by their places.",
     description=(
-        "Three tokens have the latents 3, 1 and 1, 3 and 2, 1. Without places the query 2, minus "
+        "Three tokens, two back, one back and here, have the latents 3, 1 and 1, 3 and 2, 1. "
+        "Without places the query 2, minus "
         "1 goes through the transposed matrix of head 0 once, is 1, minus 1, and gives the scores "
         "2, minus 2 and 1. With keys that are turned by a quarter for each place, the query is "
         "turned by 180, 90 and 0 degrees first: once brought it is minus 1, 1, then 3, 2, then 1, "
@@ -288,7 +290,8 @@ WAYS = (
     Kept("grouped-query", "four queries share", "Llama 3.1 8B", 32, 32, 2, 8),
     Kept("multi-query", "all 48 queries share", "StarCoder", 40, 48, 12, 1),
     Kept("latent", "all 128 share one vector", "DeepSeek-V3", 61, 128, 16, 4.5, latent=True),
-    Kept("grouped-query, rounded", "4 bits a number", "Llama 3.1 8B", 32, 32, 2, 8, ROUNDED),
+    Kept("grouped-query, rounded", "4 bits a number, 4.5 with scales", "Llama 3.1 8B", 32, 32, 2, 8,
+         ROUNDED),
 )  # fmt: skip
 
 
@@ -358,7 +361,8 @@ KEPT = Drawing(
         "8 tiles, four dots for each; 4 KiB, 128 KiB in 32 layers. Multi-query, StarCoder: one "
         "and one, with all 48 dots above; 0.5 KiB, 20 KiB in 40 layers. Latent, DeepSeek-V3: one "
         "row of four and a half tiles with 128 dots above; 1.1 KiB, 69 KiB in 61 layers. Grouped-"
-        "query, rounded to 4 bits: the second row, a quarter as high; 1.1 KiB, 36 KiB."
+        "query, rounded to 4 bits, 4.5 with scales: the second row, about a quarter as high; "
+        "1.1 KiB, 36 KiB."
     ),
     draw=kept,
     two_layouts=True,

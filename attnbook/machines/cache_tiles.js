@@ -38,7 +38,7 @@ const risen = (rise) => rise === 0 ? "as it was" : `${rise < 0 ? "−" : "+"}${M
 function show(now, { page, data }) {
   const { bytes, found, rise, share, numbers, form, bits } = now, { name, heads, groups, layers } = data.own;
   const trained = form === "groups" && bits === 16;
-  say(page.big, `${kib(bytes)} a token, perplexity ${risen(rise)}`);
+  say(page.big, `${kib(bytes)} a token, perplexity ${significant(Math.exp(found.loss), 3)}, ${risen(rise)}`);
   const serves = { groups: `A key and a value for every ${plural(Math.round(heads / groups), "head")}`, one: `One key and value for all ${heads} heads, the plain mean of ${groups}` };
   say(page.say, `${serves[form] ?? `One latent for all ${heads} heads`}: ${whole(numbers)} numbers of ${bits} bits in each of ${layers} layers. ${trained
     ? `This is how ${name} was trained.` : `That is ${Math.round(100 * share)}% of what ${name} kept. Keys are off by ${fixed(100 * found.keys, 1)}% of their length, values by ${fixed(100 * found.values, 1)}%.`}`);
@@ -55,8 +55,8 @@ function draw(picture, { parts, bits, rise }, { groups, dim }) {
   rows.forEach((row, r) => {
     const top = TOP + r * ROW, high = HIGH * bits / 16;
     let x = 0;
-    nodes.push(text("tiles-name", 0, top - 7, r ? "values" : parts[0][0] === "state" ? "the latent" : "keys"),
-      ...r ? [] : [text("tiles-none", WIDE, top - 7, "outlined: as trained", { text_anchor: "end" })]);
+    nodes.push(text("tiles-name", 0, top - 7, r ? "values" : parts[0][0] === "state" ? "the latent, for keys and values" : "keys"),
+      text("tiles-none", WIDE, top - 7, r ? "width: numbers, height: bits" : "outlined: as trained", { text_anchor: "end" }));
     for (const [role, n] of row) {
       nodes.push(rect(`tiles-${role}`, x, top + HIGH - high, n * scale - 1.5, high));
       x += n * scale;

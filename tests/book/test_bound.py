@@ -32,6 +32,11 @@ SHARED = {
 }
 ALONE = recorded.results("parallel")["rows"][0]["forward_seconds"]["median"]
 THIN = MODELS["deepseek-v3"]["layers"][0]["numbers"]
+MERGED = next(
+    row["mean_loss"]
+    for row in recorded.results("smaller_caches")["rows"]
+    if (row["form"], row["bits"]) == ("one", 16)
+)
 ARITHMETIC = {
     "02": {"6.25": 4 + 2 + 1 / 4},
     "03": {
@@ -68,6 +73,7 @@ ARITHMETIC = {
     "13": {"45": 55 - 10, "69": 64 * 131_072 * 8192 / 1e9},
     "13b": {
         "384": 2 * 3 * 64,
+        "28,600": round(math.exp(MERGED), -2),
         "8,192": 2**30 / (128 * 1024),
         "15.25": 15 + 1 / 4,
         "79": 15 + 64,
