@@ -86,7 +86,8 @@ function arrows(on, node, by, take) {
  * it has them, or `lead` is false. `controls(data)`: slider, chooser, toggle, button. `fits`: of a setting without a control
  * that is no yes or no, whether a value can be one. `build(machine)`: nodes and hands, once. `compute(data, settings)`: all
  * numbers, which with the settings are what Python's `snapshot` gives. `show(now, machine)`: puts them on
- * the page. `words(now, data)`: what is heard; left out, the two sentences and `tell(now, data)`.
+ * the page. `words(now, data)`: what is heard; left out, the two sentences and `tell(now, data)`. `keeps`: settings
+ * that a link leaves as the reader has them, unless it names them.
  */
 class Machine {
   constructor(spec, model, el) {
@@ -138,7 +139,9 @@ class Machine {
 
   /** Take the settings of an address, if all of them can be. */
   visit(rest) {
-    const { spec, controls, data, initial } = this, found = parseAddress(rest), all = { ...initial, ...found };
+    const { spec, controls, data, initial } = this, found = parseAddress(rest);
+    const now = this.settings(), kept = Object.fromEntries((spec.keeps ?? []).map((name) => [name, now[name]]));
+    const all = { ...initial, ...kept, ...found };
     const flag = (v) => typeof v === "boolean", flags = (name) => (flag(initial[name]) ? flag : undefined);
     const test = (name) => spec.fits?.[name] ?? controls.find((one) => one.name === name)?.fits ?? flags(name);
     const fits = (name) => spec.settings.includes(name) && test(name)?.(all[name], all, data);

@@ -27,46 +27,51 @@ const anew = (one) => ({ ...one, read: (now) => ({ ...one.read(now), shown: fals
 const controls = ({ names, rates, asked }) => [
   anew(chooser("Take out", "part", names.map((name, place) => [place, name]))),
   anew(chooser("Rate", "rate", rates.map((rate, place) => [place, String(rate)]))),
-  slider(`After ${whole(asked)}`, "guess", { min: 0, max: 100, text: (v) => `${v}%` }),
+  slider("Your guess", "guess", { min: 0, max: 100, text: (v) => `${v}%` }),
   button("Show", ({ shown }) => ({ shown: !shown }), ({ shown }) => shown),
 ];
 
-const words = ({ shown, guess, right, missed }, { asked }) => (shown
-  ? `${Math.round(right)}% are right. You guessed ${guess}%${missed < 5 ? ": well guessed" : ""}`
+/** Who has not moved the mark has not guessed, as by a link that shows the answer. */
+const words = ({ shown, guess, right, missed }, { asked }, mine) => (shown
+  ? `${Math.round(right)}% are right${mine ? `. You guessed ${guess}%${missed < 5 ? ": well guessed" : ""}` : ` after ${whole(asked)} updates`}`
   : `You guess ${guess}% right after ${whole(asked)} updates`);
 
-/** Why it is so, what a dot is, and where the middle one of several models was. */
+/** Why it is so, and what a dot is. No line joins them: each is a run of its own, and a fall is no forgetting. */
 function explained({ part, rate, medians }, { names, reasons, curves }, last) {
   const many = Math.max(...curves[part][rate].map(([, seeds]) => seeds.length)), [ended, share] = medians.at(-1);
-  const list = medians.map(([updates, one]) => `${Math.round(one)}% after ${whole(updates)}`).join(", ");
-  return `${reasons[names[part]] ?? ""} Each dot is one model, trained from the start${many > 1 ? `; the line joins the middle ones` : ""}: ${list} updates.${ended < last && share > 99 ? " None ran longer." : ""}`.trim();
+  return `${reasons[names[part]] ?? ""} Each dot is one model, trained from the start${many > 1 ? "; the middle one counts" : ""}.${ended < last && share > 99 ? " None ran longer." : ""}`.trim();
 }
 
-function show(now, { page, data }) {
+/** What the dots show to the eye. */
+const tell = ({ shown, medians }) => (shown
+  ? ` The middle ones: ${medians.map(([updates, one]) => `${Math.round(one)}% after ${whole(updates)}`).join(", ")} updates.` : "");
+
+function show(now, { page, data, initial }) {
   const { names, rates, curves, asked, luck, most } = data;
   const { part, rate, guess, shown, medians, first } = now, all = curves.flat(2).map(([updates]) => updates), ticks = [...new Set(all)].sort((a, b) => a - b);
   const [least, last] = [ticks[0], ticks.at(-1)].map(Math.log);
   const x = (updates) => LEFT + 16 + (Math.log(updates) - least) / (last - least) * (RIGHT - LEFT - 32), y = (share) => LOW - share / 100 * TALL;
   const name = names[part], end = { text_anchor: "end" }, centre = { text_anchor: "middle" };
-  say(page.big, words(now, { asked }));
+  const mine = guess !== initial.guess;
+  say(page.big, words(now, { asked }, mine));
   say(page.say, `${without(name)}, at a learning rate of ${rates[rate]}${shown
     ? `. ${explained(now, data, ticks.at(-1))}` : ": move the slider or press in the picture, then Show."}`);
   const parts = [0, 50, 100].flatMap((share) => [rule("guess-grid", LEFT, y(share), RIGHT, y(share)), text("", LEFT - 6, y(share) + 4, `${share}%`, end)]);
   const beside = (share, ...lines) => [rule("guess-luck", LEFT, y(share), RIGHT, y(share)),
     ...lines.map((line, place) => text("guess-name", RIGHT + 6, y(share) + 5 + 20 * place, line))];
   parts.push(...ticks.flatMap((updates) => [rule("guess-grid", x(updates), TOP, x(updates), LOW), text("", x(updates), LOW + 17, whole(updates), centre)]),
-    text("guess-name", RIGHT + 22, LOW + 17, "updates"), ...beside(100 * luck, "its own digit", `only: ${Math.round(100 * luck)}%`));
+    text("guess-name", RIGHT + 22, LOW + 17, "updates"));
   const path = (points) => `M${points.map(([updates, share]) => `${x(updates)},${y(share)}`).join("L")}`;
   if (part) { // the first is known: what is asked is how far this one falls short of it
     parts.push(svg("path", { class: "guess-whole", d: path(first) }), text("guess-name", x(first.at(-1)[0]), TOP - 10, names[0] === "nothing" ? "the whole model" : `without ${names[0]}`, centre));
   }
-  if (shown) {
+  if (shown) { // the line of luck gives away what is left without attention
+    parts.push(...beside(100 * luck, "its own digit", `only: ${Math.round(100 * luck)}%`));
     if (most[name] > luck) parts.push(...beside(100 * most[name], `best bet ${Math.round(100 * most[name])}%`));
-    parts.push(svg("path", { class: "guess-curve", d: path(medians) }),
-      ...curves[part][rate].flatMap(([updates, seeds]) => seeds.map((share) => svg("circle", { class: "guess-seed", cx: x(updates), cy: y(100 * share), r: 4 }))));
+    parts.push(...curves[part][rate].flatMap(([updates, seeds]) => seeds.map((share) => svg("circle", { class: "guess-seed", cx: x(updates), cy: y(100 * share), r: 4 }))));
   }
   const [a, b] = [x(asked), y(guess)];
-  parts.push(svg("path", { class: "guess-mine", d: `M${a - 8},${b}L${a},${b - 8}L${a + 8},${b}L${a},${b + 8}Z` }), text("guess-mine", a - 14, b + 4, "you", end));
+  if (mine || !shown) parts.push(svg("path", { class: "guess-mine", d: `M${a - 8},${b}L${a},${b - 8}L${a + 8},${b}L${a},${b + 8}Z` }), text("guess-mine", a - 14, b + 4, "you", end));
   page.plot.replaceChildren(...parts);
 }
 
@@ -75,4 +80,4 @@ function build({ on, page, take }) {
 }
 
 export default machine({ name: "guess", label: "What a part is worth", data: ["names", "rates", "curves", "asked", "luck", "most", "reasons"],
-  settings: ["part", "rate", "guess", "shown"], stage, controls, build, compute, show });
+  settings: ["part", "rate", "guess", "shown"], keeps: ["guess"], stage, controls, build, compute, show, tell });

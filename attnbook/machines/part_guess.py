@@ -20,7 +20,7 @@ class PartGuess(Machine):
             the shares of the seeds. The names are shown; all parts have the same rates. The curve
             of the first is dotted behind that of each other, from the start.
         asked: the number of updates whose median is to be guessed; every curve has it.
-        luck: a share to draw as a line: that of guessing.
+        luck: a share to draw as a line once the curve is: that of guessing.
         most: for parts by name, the share that is the most without it, drawn once the curve is.
         reasons: for parts by name, a sentence said once the curve is shown: why it is so.
         part: the place of the one on show. A trait, as are the next three: set them and the page
@@ -104,7 +104,7 @@ class PartGuess(Machine):
         if self.part:
             ax.plot(*zip(*self.compute()["first"], strict=True), ":", color="#666666")
         if self.shown:
-            ax.plot(*zip(*self.compute()["medians"], strict=True), "o-", color="#262c33")
+            ax.plot(*zip(*self.compute()["medians"], strict=True), "o", color="#262c33")
         ax.plot([self.asked], [self.guess], "D", color="#b34700")
         ax.set(xscale="log", ylim=(-2, 104), xlabel="updates", ylabel="right answers, %")
         return figure

@@ -351,6 +351,18 @@ def test_a_link_of_the_text_may_use_the_name_that_the_page_gives(anchor, target,
     assert _leads_somewhere(state, anchor, target) is leads
 
 
+def test_a_link_leaves_the_guess_and_without_one_none_is_told(show):
+    page, root, _ = show(CASES["PartGuess"].make())
+    follow(page, address_of("part-guess", {"part": 1, "shown": True}))
+    assert "You guessed" not in root.locator(".machine-big").inner_text()
+    control(root, "Your guess").press("ArrowRight")
+    guess = snapshot(root)["guess"]
+    follow(page, address_of("part-guess", {"rate": 1, "shown": True}))
+    now = snapshot(root)
+    assert [now[name] for name in ("part", "rate", "guess")] == [0, 1, guess]
+    assert f"You guessed {guess}%" in root.locator(".machine-big").inner_text()
+
+
 def test_a_setting_without_a_value_is_an_empty_text(show):
     page, root, _ = show(CASES["BreakIt"].make(first="kept", second="empty"))
     follow(page, "break-it=first:scale;second:")
