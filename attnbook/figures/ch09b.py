@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from attnbook import recorded
-from attnbook.figures.colours import BLACK, BLUE, GREEN, MUTED, PINK, VERMILION
+from attnbook.figures.colours import BLACK, BLUE, GREEN, GREY, MUTED, PINK, VERMILION
 from attnbook.tables import Table
 from attnlab import tasks, training
 from attnlab.transformer import EncoderLayer, Transformer
@@ -40,11 +40,12 @@ KINDS = {
     "post-norm": (VERMILION, "--"),
 }
 DEEP = {
-    ("pre", False): "pre-norm, at once",
-    ("pre", True): "pre-norm, warm-up",
-    ("post", False): "post-norm, at once",
-    ("post", True): "post-norm, warm-up",
+    ("pre", False): ("pre-norm", BLUE, "-", 0.26),
+    ("pre", True): ("pre-norm, warm-up", BLUE, ":", 0.72),
+    ("post", False): ("post-norm", VERMILION, "-", 2.28),
+    ("post", True): ("post-norm, warm-up", VERMILION, ":", 1.31),
 }
+"""Place of the norm and warm-up: label, colour, line, and how high the label stands."""
 TASKS = {"reverse": "reverse", "toy_french": "toy French", "dates": "dates"}
 
 
@@ -222,6 +223,33 @@ def depth() -> None:
         plt.show()
 
 
+def deep() -> None:
+    """Draw the loss after a short training against depth, by the place of the norm."""
+    run, losses = recorded.results("norms_deeper"), deep_losses()
+    depths = sorted({layers for *_, layers in losses})
+    with plt.style.context("attnbook.style"):
+        _, ax = plt.subplots(figsize=(6.2, 2.5), layout="constrained")
+        for form, (label, colour, line, height) in DEEP.items():
+            runs = [sorted(losses[*form, n]) for n in depths]
+            ax.plot(depths, [seeds[1] for seeds in runs], line, color=colour)
+            for n, seeds in zip(depths, runs, strict=True):
+                fill = colour if form[1] else "white"
+                ax.plot([n] * len(seeds), seeds, "o", color=colour, markersize=4, mfc=fill)
+            ax.text(18.6, height, label, color=colour, va="center", fontsize=10)
+        ax.axhline(math.log(24), color=GREY, linestyle="--", linewidth=0.8, gid="guess")
+        ax.text(2, math.log(24) - 0.09, "an even guess among 24 symbols", va="top", fontsize=10)
+        ax.set(
+            title="Deep post-norm starts badly, and a warm-up helps",
+            xlabel="layers on each side (line: median; dots: three seeds)\n"
+            f"reversing up to 8 symbols: {run['steps']} updates at a rate of {run['rate']}",
+            ylabel="loss, new sources",
+            xlim=(1, 24.5),
+            ylim=(0, 3.4),
+            xticks=depths,
+        )
+        plt.show()
+
+
 def deep_losses() -> dict[tuple[str, bool, int], list[float]]:
     """Losses of three seeds by place of the norm, warm-up, and layers on each side."""
     rows = recorded.results("norms_deeper")["rows"]
@@ -241,7 +269,7 @@ def depth_table() -> None:
     for run in (shallow, deeper):
         print(recorded.origin(run).replace(" (", "\n(", 1))
     print("18 layers a side, loss after 300 updates: three seeds")
-    for form, label in DEEP.items():
+    for form, (label, *_) in DEEP.items():
         print(f"{label:19}", *(f"{loss:.2f}" for loss in sorted(deep_losses()[*form, 18])))
     print("four layers a side, five seeds: median (smallest to largest)")
     print("norm  rate     at once                warm-up")

@@ -1,5 +1,7 @@
 """The figures of chapter 09 and its second page show what the results files hold."""
 
+import math
+
 import pytest
 import torch
 from torch import nn
@@ -7,6 +9,7 @@ from torch import nn
 from attnbook import recorded
 from attnbook.figures import ch09, ch09b
 from attnbook.machines.towers import SWITCHES
+from attnlab import tasks
 from attnlab.transformer import EncoderLayer
 from experiments import norms
 
@@ -81,6 +84,23 @@ def test_untrained_stacks_are_drawn_forward_and_back(shown):
     assert len(pre) == len(post) == 18
     assert post[-1] > 1.5 * pre[-1]
     assert max(pre + post) < right.get_ylim()[1] < min(ch09b.first_gradients("no norm"))
+
+
+def test_losses_against_depth_are_the_recorded_medians_and_seeds(shown):
+    ch09b.deep()
+    (ax,) = shown[0].axes
+    lines = [line for line in ax.lines if len(line.get_xdata()) == 4]
+    dots = [y for line in ax.lines if line.get_linestyle() == "None" for y in line.get_ydata()]
+    rows = recorded.results("norms_deeper")["rows"]
+    assert len(lines) == len(ch09b.DEEP)
+    assert sorted(dots) == sorted(loss for row in rows for loss in row["losses"])
+    for (norm, warm_up), line in zip(ch09b.DEEP, lines, strict=True):
+        expected = {row["layers"]: row["loss"]["median"] for row in rows
+                    if (row["norm"], row["warm_up"]) == (norm, warm_up)}  # fmt: skip
+        assert dict(zip(*line.get_data(), strict=True)) == pytest.approx(expected, rel=1e-3)
+    letters = tasks.vocabs(tasks.reverse(640, max_length=8, seed=1000))[1]
+    (guess,) = (line for line in ax.lines if line.get_gid() == "guess")
+    assert guess.get_ydata()[0] == pytest.approx(math.log(len(letters)))
 
 
 @pytest.mark.parametrize("kind", ["pre-norm", "post-norm"])
