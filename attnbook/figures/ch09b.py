@@ -96,7 +96,7 @@ def parts() -> None:
     found = at_best()
     ticks = sorted({n for curve in found.values() for n in curve})
     with plt.style.context("attnbook.style"):
-        _, ax = plt.subplots(figsize=(6.2, 3.0), layout="constrained")
+        _, ax = plt.subplots(figsize=(6.2, 2.7), layout="constrained")
         for part, most in ceilings().items():
             ax.axhline(100 * most, ls="--", lw=1, color=PARTS[part][0], gid="ceiling")
         for part, (colour, line, height) in PARTS.items():
@@ -196,28 +196,28 @@ def first_gradients(kind: str, layers: int = 18, seeds: int = 5) -> tuple[float,
 def depth() -> None:
     """Draw what a norm holds in check in untrained stacks: features forward, gradients back."""
     with plt.style.context("attnbook.style"):
-        figure, (left, right) = plt.subplots(1, 2, figsize=(6.2, 3.0), layout="constrained")
+        figure, (left, right) = plt.subplots(1, 2, figsize=(6.2, 2.6), layout="constrained")
         for kind, (colour, line) in KINDS.items():
             left.plot(range(1, 33), grown(kind), line, color=colour)
             if kind != "no norm":
                 gradients = first_gradients(kind)
                 right.plot(range(1, len(gradients) + 1), gradients, line, color=colour)
         named = [(left, "no norm", 25, 7.5), (left, "pre-norm", 32, 2.8)]
-        named += [(left, "post-norm", 32, 0.2)]
-        named += [(right, "pre-norm", 18, 0.27), (right, "post-norm", 13, 0.75)]
+        named += [(left, "post-norm", 32, -0.7)]
+        named += [(right, "pre-norm", 18, 0.19), (right, "post-norm", 13, 0.75)]
         for ax, kind, layer, height in named:
             ax.text(layer, height, kind, color=KINDS[kind][0], ha="right", fontsize=10)
-        left.set(xlabel="layer", ylim=(0, None))
+        left.set(xlabel="layer, of 32 in a row", ylim=(-1, None))
         left.set_xticks([1, 8, 16, 24, 32])
         left.set_title("forward: size of the features", loc="left", fontsize=11)
-        right.set(xlabel="layer of the decoder", ylim=(0, 1.45))
+        right.set(xlabel="decoder layer, after an encoder", ylim=(0, 1.45))
         right.set_xticks([1, 6, 12, 18])
         right.set_title("backward: size of the gradient", loc="left", fontsize=11)
         steep = sorted(first_gradients("no norm"))[9]
         grey = KINDS["no norm"][0]
         right.text(1, 1.3, f"no norm: about {steep:.0f}, off the plot", color=grey, fontsize=10)
         figure.suptitle(
-            "Untrained: without a norm everything is large;\n"
+            "Not yet trained: without a norm everything is large;\n"
             "post-norm's largest gradients come last"
         )
         plt.show()
@@ -228,7 +228,7 @@ def deep() -> None:
     run, losses = recorded.results("norms_deeper"), deep_losses()
     depths = sorted({layers for *_, layers in losses})
     with plt.style.context("attnbook.style"):
-        _, ax = plt.subplots(figsize=(6.2, 2.5), layout="constrained")
+        _, ax = plt.subplots(figsize=(6.2, 2.25), layout="constrained")
         for form, (label, colour, line, height) in DEEP.items():
             runs = [sorted(losses[*form, n]) for n in depths]
             ax.plot(depths, [seeds[1] for seeds in runs], line, color=colour)
