@@ -25,7 +25,7 @@ SAYS = {
 }
 
 PANEL, HIGH = 224, 332
-READ, WRITE = (18, 55, 90, 129, 167, 203), (17, 54, 95, 166)
+READ, WRITE = (20, 56, 90, 129, 167, 203), (17, 54, 95, 166)
 """Where the words stand in a panel, the English and the French."""
 BOX, TALL = 30, 24
 DECODER, MEAN, LABELS, ENCODER = 118, 176, 240, 254

@@ -37,7 +37,7 @@ def said(name: str, state: Row) -> str:
 
 def draw(narrow: bool) -> Sheet:
     """The guests; then, rule by rule, the state, what is added, the state after, two answers."""
-    sheet = Sheet(NARROW, 388, 13) if narrow else Sheet(WIDE, 211, 13)
+    sheet = Sheet(NARROW, 393, 13) if narrow else Sheet(WIDE, 216, 13)
     for place, (name, (key, room)) in enumerate(GUESTS.items()):
         x, y = (0, 2 + place * 32) if narrow else (place * (WIDE - NARROW), 2)
         sheet.text(x, y + 13, name, anchor="start", style="d-bold", size=14)
