@@ -64,7 +64,8 @@ class Summary(SphinxDirective):
         """Leave a node for :func:`resolve`, since the entries come later on the page."""
         whole = self.arguments == ["all"]
         self.env.metadata[self.env.docname]["lists-every-entry" if whole else "lists-entries"] = 1
-        return [summary("", whole=whole)]
+        # With the `singlehtml` builder all pages are resolved as one, under the name of the first.
+        return [summary("", whole=whole, page=self.env.docname)]
 
 
 def first_sentence(content: nodes.Node) -> str:
@@ -165,10 +166,10 @@ def table_of(app: Sphinx, docname: str, page: str) -> nodes.table:
     return nodes.table("", group, classes=["reference-summary"])
 
 
-def listing(app: Sphinx, docname: str, *, whole: bool) -> list[nodes.Node]:
-    """What replaces a ``summary`` node: one table, or one per page under its title."""
+def listing(app: Sphinx, docname: str, stood: str, *, whole: bool) -> list[nodes.Node]:
+    """What replaces a node that `stood` on a page: its table, or one per page under its title."""
     if not whole:
-        return [table_of(app, docname, docname)]
+        return [table_of(app, docname, stood)]
     found: list[nodes.Node] = []
     relations = app.env.toctree_includes.get(app.config.root_doc, [])
     ordered = [page for page in relations if page in app.env.reference_entries]
@@ -307,7 +308,7 @@ def resolve(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         line["classes"].append("taught")
         node.replace_self(line)
     for node in list(doctree.findall(summary)):
-        node.replace_self(listing(app, docname, whole=node["whole"]))
+        node.replace_self(listing(app, docname, node["page"], whole=node["whole"]))
     link_names(app, doctree, docname)
     if docname.startswith("chapters/"):
         link_code(app, doctree, docname)

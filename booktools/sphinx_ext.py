@@ -150,6 +150,13 @@ def digest(folder: Path) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
+def write_as_one_page(app: Sphinx) -> None:
+    """Let the builder of one page write what that of many can: sphinx-exercise names it for its own
+    nodes, and so Sphinx takes none of the others'."""
+    handlers = app.registry.translation_handlers
+    handlers["singlehtml"] = handlers["html"] | handlers.get("singlehtml", {})
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension; Sphinx calls it."""
     app.add_config_value("booktools_digest", digest(Path(app.srcdir)), "html")
@@ -171,6 +178,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         # Without a site address there is nothing that a sitemap could list.
         app.setup_extension("sphinx_sitemap")
         app.config.sitemap_url_scheme = "{link}"
+    app.connect("builder-inited", write_as_one_page)
     app.connect("config-inited", hold_to_gates)
     app.connect("config-inited", apply_address)
     app.connect("config-inited", remove_thebe, priority=900)

@@ -118,9 +118,9 @@ def small_book(folder: Path, nb: NotebookNode, repository: str | None = None) ->
     return folder
 
 
-def build(folder: Path) -> subprocess.CompletedProcess:
+def build(folder: Path, builder: str = "html") -> subprocess.CompletedProcess:
     """Build the book in this folder as `make book` does."""
     tool = Path(sys.executable).with_name("jupyter-book")
-    command = [str(tool), "build", ".", "-W", "-n", "--keep-going", "-q"]
+    command = [str(tool), "build", ".", "-W", "-n", "--keep-going", "-q", "--builder", builder]
     env = {**os.environ, "NO_COLOR": "1"}
     return forked.run(command, cwd=folder, env=env, imported=forked.FOR_BUILDS)

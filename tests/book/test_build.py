@@ -331,3 +331,36 @@ def indexed(folder: Path) -> set[str]:
     """The pages that the search looks through."""
     text = (html(folder) / "searchindex.js").read_text("utf8")
     return set(json.loads(text.removeprefix("Search.setIndex(").removesuffix(")"))["docnames"])
+
+
+ONE_PAGE = """# Plain
+
+::::{grid} 1
+:::{grid-item-card} A card
+:link: /index
+:link-type: doc
+:::
+::::
+
+```{eval-rst}
+.. summary::
+.. automodule:: booktools.address
+   :members: read_address
+```
+"""
+
+
+def test_all_pages_become_one(tmp_path):
+    """With a node of another extension, and a table that asks where it stands."""
+    folder = small_book(tmp_path / "book", sound_notebook())
+    edit(
+        folder / "_toc.yml",
+        f"  - file: {HOW}\n",
+        f"  - file: {HOW}\n  - file: appendices/api/one\n",
+    )
+    (folder / "appendices" / "api" / "one.md").write_text(ONE_PAGE)
+    done = build(folder, "singlehtml")
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    text = (folder / "_build" / "singlehtml" / "index.html").read_text("utf8")
+    soup = BeautifulSoup(text, "lxml")
+    assert [row.td.get_text() for row in soup.select(".reference-summary tbody tr")]
