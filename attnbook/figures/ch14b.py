@@ -49,7 +49,7 @@ def five_layers() -> None:
     shapes = dict.fromkeys(EXAMPLES, "{wide:,.0f} × {tall:,.0f}")
     shapes["full"] = "{wide:,.0f} tokens × {tall:,.0f} numbers"
     shapes["latent"] += "; one thin vector a token"
-    shapes["chosen"] += "; a step uses 2,048 (a few are marked)"
+    shapes["chosen"] += "; a step uses 2,048 (ticks)"
     shapes["state"] = "{kept:,.0f} numbers"
     inside = {
         "full": "a key and a value for every token",
