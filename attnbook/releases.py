@@ -194,7 +194,8 @@ def config_words(text: str) -> str:
     if listed:
         each = [CONFIG["kinds"][listed].get(str(one)) for one in found[listed]]
         near, states = (each.count(kind) for kind in ("window", "state"))
-        if None in each or (window and near and states):
+        unsized = near and not said["window"]
+        if None in each or len(each) != layers or unsized or (window and near and states):
             unread.append(listed)
         layers = each.count("full") + near + states
         full = layers - states - (near if window else 0)

@@ -56,8 +56,8 @@ function wordsOf(text, { inside, names, kinds, states, types, matters, notes }) 
   const unread = Object.keys(c).filter((name) => there(name) && name.match(matters));
   let { layers } = v, full = layers, note = "";
   if (listed) {
-    const each = [...c[listed]].map((one) => kinds[listed][one]), of = (kind) => each.filter((one) => one === kind).length, near = window ? of("window") : 0;
-    if (each.includes(undefined) || (near && of("state"))) unread.push(listed);
+    const each = [...c[listed]].map((one) => kinds[listed][one]), of = (kind) => each.filter((one) => one === kind).length, far = of("window"), near = window ? far : 0;
+    if (each.includes(undefined) || each.length !== layers || (far && !v.window) || (near && of("state"))) unread.push(listed);
     layers = of("full") + of("window") + of("state");
     full = layers - of("state") - near;
   } else if (v.places?.length) full = v.places.length;
@@ -71,10 +71,11 @@ function wordsOf(text, { inside, names, kinds, states, types, matters, notes }) 
     + (unread.length ? notes.unread + unread.join(", ") : note)).slice(0, LETTERS);
 }
 
+const by = (list, one) => list.find(({ id }) => id === one);
 const bitsOf = ({ bits }, heavy) => heavy || bits || 16;
 
 function compute({ models, chips, choices }, { model: id, own: words, chip: place, context, readers, weight_bits: asked }) {
-  const by = (list, one) => list.find((it) => it.id === one), rows = [...models, own(words, choices.config)], model = by(rows, id);
+  const rows = [...models, own(words, choices.config)], model = by(rows, id);
   const { memory: size, bandwidth, compute: power } = by(chips, place), heavy = bitsOf(model, asked);
   const { parameters, active, experts } = model, share = experts ? model.chosen / experts : 1, [kept, read, done, grown] = ofLayers(model, context);
   const cache = BYTES * kept, weights = 1e9 * parameters * heavy / 8;
@@ -106,7 +107,7 @@ function ownField(config) {
   return { ...made, read: () => ({ own: wordsOf(input.value, config), model: "own" }) };
 }
 
-const named = (list) => list.map(({ id, name }) => [id, name]);
+const named = (list) => list.map((it) => [it.id, it.name]);
 const controls = ({ models, chips, choices: { contexts, readers, bits, config } }) => [
   chooser("Model", "model", [...named(models), ["own", "Your model"]]), chooser("Card", "chip", named(chips)),
   slider("Tokens", "context", { values: contexts, text: whole }), slider("Readers", "readers", { values: readers, text: whole }),
@@ -119,14 +120,14 @@ const ms = (v) => (v === null ? "unknown" : `${significant(1000 * v, 3)} ms`);
 
 function show(now, { page, data: { models, chips: known, choices } }) {
   const { context, readers, token, cache, weights, chips, step, caches, most } = now;
-  const rows = [...models, own(now.own, choices.config)], model = rows.find(({ id }) => id === now.model), chip = known.find(({ id }) => id === now.chip);
+  const rows = [...models, own(now.own, choices.config)], model = by(rows, now.model), chip = by(known, now.chip);
   const mine = model.id === "own", bits = significant(bitsOf(model, now.weight_bits)), drawn = cache !== null;
   const room = 1e9 * chip.memory * chips, used = readers * cache, edges = chips < 49 ? chips - 1 : 0;
   say(page.big, `${model.name}: ${model.words?.includes("at most") ? "at most " : ""}${gb(cache)} for one reader`);
   say(page.say, (mine ? readOf(model) : "") + (context > model.context ? `Its publisher supports only ${whole(model.context)} tokens. ` : "") + (chips === null
-    ? mine ? "" : `A number that its cache needs is not published. Its weights: ${gb(weights)}.`
+    ? mine ? "" : `Part of its shape is not published. Its weights: ${gb(weights)}.`
     : `Each further token adds ${token ? `${significant(token / 1000, 3)} kB` : "nothing"}. One ${chip.name} has room for ${most ? whole(most) : "no"} such reader${most === 1 ? "" : "s"}. A step takes at least ${ms(step)}, ${why(now)}.`));
-  page.strips.replaceChildren(text("kept-head", 2, 10, "press a model"), text("kept-name", NAME, 10, "tall layer: all tokens"), text("kept-name", WIDE - 2, 10, "cache, GB", END),
+  page.strips.replaceChildren(text("kept-head", 2, 10, "press a model"), text("kept-name", NAME, 10, "tall: all tokens"), text("kept-name", WIDE - 2, 10, "cache, GB", END),
     ...rows.flatMap((one, at) => strip(one, Math.max(...caches), caches[at], at, context, one === model)), ...legend(TOP + rows.length * ROW + 16));
   say(page.filled, chips === null ? drawn ? "add billions= for the speed" : "Not known." : `memory of ${whole(chips)} × ${chip.name}, ${gb(room)}`);
   say(page.when, chips === null ? "" : `a step: at most ${significant(1 / step)} tokens/s${readers > 1 ? " each" : ""}`);
@@ -145,7 +146,7 @@ function why({ bound, load, fetch }) {
 }
 
 /** What was read of the reader's words, and what was not. */
-const readOf = ({ words, layers, missing }) => `I read ${layers.map(({ kind, places }) => `${whole(places.length)} ${kind}`).join(" and ") || "no"} layers${
+const readOf = ({ words, layers, missing }) => `I read ${layers.map(({ kind, places }) => `${places.length} ${kind}`).join(" and ") || "no"} layers${
   words.match(/; .*/) ?? ""}. ${missing.length ? `Missing: ${missing.join(", ")}. ` : ""}`;
 
 /** The layers of one reader, the first on top: as wide as the tokens, as thick as the numbers for each. */

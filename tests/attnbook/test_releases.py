@@ -226,7 +226,9 @@ def test_what_a_configuration_does_not_settle_is_not_guessed():
     for more in (
         {"compress_ratios": [4, 128]},
         {"global_head_dim": 512},
-        {"layer_types": ["full_attention", "something_new"]},
+        {"layer_types": ["full_attention"] * 31 + ["something_new"]},
+        {"layer_types": ["full_attention"] * 2},
+        {"layer_types": ["full_attention", "chunked_attention"] * 16},
         {"mamba_n_heads": 8, "mamba_d_head": 64, "mamba_d_state": 16},
         {"indexer_types": ["full", "shared"]},
     ):

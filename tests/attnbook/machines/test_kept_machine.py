@@ -20,6 +20,8 @@ UNSETTLED = [
         {"sliding_window": 1024},
         {"compress_ratios": [4, 128]},
         {"layer_types": ["full_attention", "something_new"]},
+        {"num_hidden_layers": 2, "layer_types": ["full_attention", "chunked_attention"]},
+        {"num_hidden_layers": 2, "layer_types": ["full_attention"] * 2 + ["sliding_attention"]},
         {"mamba_n_heads": 8, "mamba_d_head": 64, "mamba_d_state": 16},
         {"num_kv_shared_layers": 0, "attention_bias": True},
     )
