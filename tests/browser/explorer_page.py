@@ -70,6 +70,12 @@ def start_widgets(page) -> None:
     page.evaluate(START)
 
 
+def wait_until_started(page) -> None:
+    """Wait until every widget of a page of the book has taken its picture's place and drawn."""
+    page.wait_for_function("!document.querySelector('.attnkit-view > [tabindex]')")
+    settle(page)
+
+
 def wait_for_widgets(page, count: int = 1):
     """Wait until `count` widgets have drawn, and return the first."""
     page.wait_for_function(

@@ -5,6 +5,7 @@ import pytest
 from booktools import form
 from booktools.address import ROOT
 from booktools.gates import chapters
+from tests.browser.explorer_page import wait_until_started
 
 pytestmark = pytest.mark.browser
 
@@ -30,7 +31,7 @@ def test_a_page_fills_ten_screens_at_most(path, open_page, site_url):
         pytest.skip("no page is in the form yet")
     page, _ = open_page(f"{site_url}chapters/{path.stem}.html")
     # Until it is drawn a widget is kept a place, which may be another size than its own.
-    page.wait_for_function("!document.querySelector('.attnkit-view > [tabindex]')")
+    wait_until_started(page)
     height = page.evaluate("document.querySelector('article').scrollHeight")
     assert height <= form.SCREENS * 900
     counted = form.form(page.content(), 1).words

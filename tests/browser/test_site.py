@@ -19,7 +19,13 @@ from booktools import weigh
 from booktools.address import ROOT
 from tests.book.test_pages import PAGES
 from tests.browser.conftest import Record, first_visit
-from tests.browser.explorer_page import axe_violations, load_axe, settle, start_widgets
+from tests.browser.explorer_page import (
+    axe_violations,
+    load_axe,
+    settle,
+    start_widgets,
+    wait_until_started,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -73,7 +79,7 @@ def visit(request, browser, site_url) -> Iterator[Visit]:
         page.wait_for_load_state("networkidle")
         parts = weigh.parts_of(record.answers[:])
         start_widgets(page)
-        page.wait_for_function("!document.querySelector('.attnkit-view > [tabindex]')")
+        wait_until_started(page)
         loaded = Record(record.requests[:], record.missing[:], record.console[:])
         yield Visit(request.param, page, loaded, parts)
 
@@ -354,6 +360,7 @@ SMALL = """() => [...document.querySelectorAll(
 @pytest.mark.parametrize("name", THREE)
 def test_a_finger_can_press_everything(open_page, site_url, name):
     page, _ = open_page(site_url + name, width=360, has_touch=True, is_mobile=True)
+    wait_until_started(page)
     assert page.evaluate(SMALL) == []
 
 
