@@ -24,14 +24,11 @@ function numberField() {
     read: () => (NUMBER.test(input.value) ? input.value : "") });
 }
 
-const chosen = (options) => chooser("Your answer", "reply",
-  [["", "choose one"], ...options.map((words, place) => [String(place), words])]);
-
 const check = () => ({ checked: true });
 
 const controls = ({ options, hints }) => [
-  unchecked(options.length ? chosen(options) : numberField()),
-  button("Check", check),
+  ...(options.length ? options.map((words, place) => button(words, () => ({ reply: String(place), ...check() }), ({ reply }) => reply === String(place)))
+    : [unchecked(numberField()), button("Check", check)]),
   ...(hints.length ? [button("Hint", ({ hinted }) => ({ hinted: Math.min(hinted + 1, hints.length) }))] : []),
 ];
 
@@ -53,8 +50,7 @@ function remembered(root) {
 }
 
 function build({ page, on, take, data, controls: [{ input }] }) {
-  fill(page.choices, data.options, () => make("li"), say);
-  on(input, "keydown", ({ key }) => key === "Enter" && input.value && take(check()));
+  if (input) on(input, "keydown", ({ key }) => key === "Enter" && input.value && take(check()));
   // The page names the machine once it stands there.
   const recall = requestAnimationFrame(() => {
     const reply = remembered(page.root);
@@ -79,4 +75,4 @@ const words = ({ verdict, said, hinted }, { hints }) =>
 
 export default machine({ name: "question", label: "A question", data: ["right", "options", "tolerance", "because", "replies", "hints"],
   settings: ["reply", "checked", "hinted"], fits: { reply: fitting, hinted: (n, _, { hints }) => Number.isInteger(n) && n >= 0 && n <= hints.length },
-  stage: '<ol class="question-choices"></ol><ol class="question-hints"></ol>', controls, build, compute, show, words });
+  stage: '<ol class="question-hints"></ol>', controls, build, compute, show, words });
