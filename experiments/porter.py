@@ -40,6 +40,7 @@ LOW, MIDDLE, HIGH = 0.005, 0.012, 0.03  # learning rates; at 0.002 every design 
 # What each layer keeps: a kind, and the features of its keys where they are not DIM.
 DESIGNS = {
     "full": ("full", "full"),
+    "one full layer": ("full",),
     "window": ("window", "window"),
     "window, then full": ("window", "full"),
     "latent": ("latent", "latent"),

@@ -91,7 +91,7 @@ def drawers_table() -> None:
 def designs() -> dict[str, list[dict]]:
     """For each design its rows at the best rate, from few updates to many."""
     found: dict[str, list[dict]] = {}
-    for row in recorded.results("porter")["rows"]:
+    for row in [row for file in ("porter", "full_alone") for row in recorded.results(file)["rows"]]:
         if row["best"]:
             found.setdefault(row["design"], []).append(row)
     return {name: sorted(rows, key=lambda row: row["updates"]) for name, rows in found.items()}
