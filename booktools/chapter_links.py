@@ -17,13 +17,15 @@ MARK = "depends-on-notebooks"
 
 
 def depend_on_notebooks(env: BuildEnvironment) -> None:
-    """Rebuild the current page whenever a notebook is added, removed or changed."""
+    """Rebuild the current page whenever a notebook is added or removed."""
     env.metadata[env.docname][MARK] = "yes"
 
 
-def outdated(app: Sphinx, env: BuildEnvironment, *changes: set[str]) -> list[str]:
-    """The pages that :func:`depend_on_notebooks` marked, after a change to any notebook."""
-    if not any(name.startswith(FOLDERS) for names in changes for name in names):
+def outdated(
+    app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
+) -> list[str]:
+    """The pages that :func:`depend_on_notebooks` marked, when a notebook came or went."""
+    if not any(name.startswith(FOLDERS) for name in added | removed):
         return []
     return [name for name in env.found_docs if MARK in env.metadata.get(name, ())]
 

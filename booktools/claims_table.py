@@ -65,6 +65,7 @@ class ClaimsTable(SphinxDirective):
             if name not in self.env.found_docs:
                 continue
             nb = normal_form.read(path)
+            self.env.note_dependency(str(path))
             if rows := list(claims.claims(nb, root)):
                 made.append(self._chapter(name, _title(nb), rows))
         return made
@@ -120,7 +121,10 @@ class ClaimRole(SphinxRole):
         """Look the claim up in the chapters; an unknown one is a warning, which stops the build."""
         chapter_links.depend_on_notebooks(self.env)
         id_, _, part = self.text.partition("|")
-        shown = number_of(Path(self.env.srcdir), self.text)
+        root = Path(self.env.srcdir)
+        shown = number_of(root, self.text)
+        if home := _numbers(root)[2].get(id_):
+            self.env.note_dependency(str(home))
         if shown is None:
             message = self.inliner.reporter.warning(
                 f"no claim {id_!r} with a number that {part!r} finds", line=self.lineno
@@ -136,7 +140,7 @@ class ClaimRole(SphinxRole):
 def number_of(root: Path, text: str) -> str | None:
     """What the role shows for ``text``, by the chapters in ``root``; None if that is nothing."""
     id_, _, part = text.partition("|")
-    numbers, limits = _numbers(root)
+    numbers, limits, _ = _numbers(root)
     if part.startswith("|"):
         numbers, part = limits, part[1:]
     match = re.search(SHARE if part == AS_PERCENT else part or r".+", numbers.get(id_, ""))
@@ -145,17 +149,20 @@ def number_of(root: Path, text: str) -> str | None:
     return as_percent(match[0]) if part == AS_PERCENT else match[0]
 
 
-def _numbers(root: Path) -> tuple[dict[str, str], dict[str, str]]:
-    """The number of every claim of the book, by its id, and how far each carries."""
+def _numbers(root: Path) -> tuple[dict[str, str], dict[str, str], dict[str, Path]]:
+    """Of every claim of the book, by its id: its number, how far it carries, its notebook."""
     paths = gates.notebooks(root)
     return _read_numbers(tuple((path, path.stat().st_mtime_ns) for path in paths))
 
 
 @lru_cache(maxsize=2)
-def _read_numbers(paths: tuple[tuple[Path, int], ...]) -> tuple[dict[str, str], dict[str, str]]:
-    every = [claim for path, _ in paths for claim in claims.claims(normal_form.read(path))]
-    numbers = {claim.id: claim.number for claim in every}
-    return numbers, {claim.id: " · ".join(claim.limits) for claim in every}
+def _read_numbers(
+    paths: tuple[tuple[Path, int], ...],
+) -> tuple[dict[str, str], dict[str, str], dict[str, Path]]:
+    every = [(claim, path) for path, _ in paths for claim in claims.claims(normal_form.read(path))]
+    numbers = {claim.id: claim.number for claim, _ in every}
+    limits = {claim.id: " · ".join(claim.limits) for claim, _ in every}
+    return numbers, limits, {claim.id: path for claim, path in every}
 
 
 def _title(nb: normal_form.NotebookNode) -> str:
