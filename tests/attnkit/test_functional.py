@@ -94,26 +94,6 @@ def test_the_fused_kernel_runs_however_many_dimensions_there_are(lead):
     assert ran == "flash (CPU)"
 
 
-@pytest.mark.parametrize("need_weights", [False, True])
-@pytest.mark.parametrize("masked", [False, True])
-def test_grouped_heads_are_interleaved(masked, need_weights):
-    q, k, v = randn(2, 6, 4, 3), randn(2, 2, 5, 3, seed=1), randn(2, 2, 5, 3, seed=2)
-    mask = masks.padding([5, 3])[:, None] if masked else None
-    output, weights = attnkit.scaled_dot_product_attention(
-        q, k, v, mask=mask, enable_gqa=True, need_weights=need_weights
-    )
-    for head in range(6):
-        here = None if mask is None else mask[:, 0]
-        alone = attnkit.scaled_dot_product_attention(
-            q[:, head], k[:, head // 3], v[:, head // 3], mask=here, need_weights=True
-        )
-        close(output[:, head], alone.output)
-        if need_weights:
-            close(weights[:, head], alone.weights)
-    theirs = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
-    close(output, theirs)
-
-
 def test_without_a_mask_nothing_is_replaced():
     q, k = randn(2, 3), randn(4, 3)
     k[1, 0] = math.inf
@@ -349,34 +329,6 @@ def test_no_nan_arises_on_the_way_through_an_empty_row():
     assert scores.grad.isfinite().all()
 
 
-def test_masked_softmax_of_one_dimension():
-    close(
-        attnkit.masked_softmax(torch.zeros(3), torch.tensor([True, True, False])),
-        torch.tensor([0.5, 0.5, 0]),
-    )
-
-
-def test_additive_scores_one_number_at_a_time():
-    q, k, v = randn(2, 3), randn(4, 3, seed=1), randn(3, seed=2)
-    expected = torch.tensor(
-        [
-            [
-                sum(c * math.tanh(a + b) for a, b, c in zip(x, y, v.tolist(), strict=True))
-                for y in k.tolist()
-            ]
-            for x in q.tolist()
-        ],
-        dtype=torch.float64,
-    )
-    close(functional.additive_scores(q, k, v), expected)
-
-
-def test_concat_scores_equal_the_concatenation():
-    q, k, w, v = randn(2, 3, 4), randn(2, 5, 6), randn(7, 10), randn(7)
-    pairs = torch.cat([q[:, :, None].expand(2, 3, 5, 4), k[:, None].expand(2, 3, 5, 6)], dim=-1)
-    close(functional.concat_scores(q, k, w, v), torch.tanh(pairs @ w.T) @ v)
-
-
 def test_dot_and_general_scores_take_any_leading_dims():
     q, k, w = randn(2, 1, 3, 4), randn(3, 5, 4, seed=1), randn(4, 6, seed=2)
     dots = torch.einsum("abqe,bke->abqk", q, k)
@@ -417,16 +369,6 @@ def test_attend_drops_weights_but_returns_them_whole():
     )
     close(weights, torch.full((1, 50), 0.02, dtype=torch.float64))
     assert set(output.mul(100).round().int().flatten().tolist()) == {0, 4}
-
-
-def test_compiles_in_one_graph():
-    q, mask = randn(1, 2, 4, 8, dtype=torch.float32), masks.causal(4)
-
-    def attend(x):
-        return attnkit.scaled_dot_product_attention(x, x, x, mask=mask).output
-
-    compiled = torch.compile(attend, fullgraph=True, backend="eager")
-    close(compiled(q), attend(q), 1e-6)
 
 
 @pytest.mark.parametrize("kv_heads", [4, 2, 1])

@@ -80,6 +80,16 @@ def count_graphs(module):
     return torch.compile(call, backend=backend, fullgraph=True), graphs
 
 
+# The others share their code with these.
+DAILY = ("sdpa", "additive-tiled", "luong-general", "flash", "linear", "multihead-grouped", "sink")
+some_daily = pytest.mark.parametrize(
+    "mechanism",
+    [one if one.name in DAILY else pytest.param(one, marks=pytest.mark.slow) for one in MECHANISMS],
+    ids=repr,
+)
+
+
+@some_daily
 @pytest.mark.build
 def test_one_shape_makes_one_graph(mechanism, masked, module):
     compiled, graphs = count_graphs(module)
@@ -197,6 +207,7 @@ def test_fake_tensors_give_shapes(module, drawn):
     assert output.dtype == expected.dtype
 
 
+@some_daily
 @pytest.mark.build
 def test_make_fx_traces(mechanism, masked, module, drawn):
     tensors, mask = drawn

@@ -1,4 +1,4 @@
-"""Additive attention: its score by hand, in both its forms, and what the modules share."""
+"""Additive attention in both its forms, and what the scored modules share."""
 
 import math
 import sys
@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from attnkit import AdditiveAttention, LuongAttention, ProjectedAttention, masks, trace
+from attnkit import AdditiveAttention, LuongAttention, ProjectedAttention, masks
 from attnkit.call import Call
 from attnkit.mechanisms.scored import ScoredAttention
 
@@ -24,29 +24,6 @@ def attention():
 def tensors():
     torch.manual_seed(1)
     return torch.randn(B, L, 4), torch.randn(B, S, 6), torch.randn(B, S, 2)
-
-
-def scores_of(attention, *tensors, **options):
-    with trace.record(attention) as calls:
-        attention(*tensors, **options)
-    return calls[0]["scores"]
-
-
-def test_by_hand():
-    attention = AdditiveAttention(1, 1, 2)
-    with torch.no_grad():
-        attention.query_proj.weight.copy_(torch.tensor([[1.0], [2.0]]))
-        attention.query_proj.bias.copy_(torch.tensor([0.5, -0.5]))
-        attention.key_proj.weight.copy_(torch.tensor([[3.0], [-1.0]]))
-        attention.v.copy_(torch.tensor([2.0, 1.0]))
-    query, key = torch.tensor([[[0.1]]]), torch.tensor([[[0.2], [-0.3]]])
-    first = 2 * math.tanh(0.1 + 0.5 + 0.6) + math.tanh(0.2 - 0.5 - 0.2)
-    second = 2 * math.tanh(0.1 + 0.5 - 0.9) + math.tanh(0.2 - 0.5 + 0.3)
-    assert_close(scores_of(attention, query, key), torch.tensor([[[first, second]]]))
-    weight = 1 / (1 + math.exp(second - first))
-    output, weights = attention(query, key, need_weights=True)
-    assert_close(weights, torch.tensor([[[weight, 1 - weight]]]))
-    assert_close(output, torch.tensor([[[0.2 * weight - 0.3 * (1 - weight)]]]))
 
 
 def test_parameters(attention):
@@ -139,30 +116,6 @@ def test_without_a_mask_junk_takes_its_course(attention, tensors):
     assert output[0, :, 0].isnan().all()
     assert output[0, :, 1].isfinite().all()
     assert weights.isfinite().all()
-
-
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
-def test_half_precision_scores_and_softmax_run_in_float32(attention, tensors, dtype):
-    attention.to(dtype)
-    output, weights = attention(*(x.to(dtype) for x in tensors), need_weights=True)
-    assert output.dtype == weights.dtype == dtype
-    assert scores_of(attention, *(x.to(dtype) for x in tensors)).dtype == torch.float32
-
-
-def test_autocast_rounds_the_projections_and_keeps_the_softmax_wide(attention, tensors):
-    with torch.autocast("cpu", torch.bfloat16):
-        output, weights = attention(*tensors, need_weights=True)
-        scores = scores_of(attention, *tensors)
-    assert output.dtype == weights.dtype == torch.bfloat16
-    assert scores.dtype == torch.float32
-
-
-def test_leading_dimensions_broadcast(attention):
-    query, key = torch.randn(3, 1, L, 4), torch.randn(1, 2, S, 6)
-    output, weights = attention(query, key, need_weights=True)
-    assert output.shape == (3, 2, L, 6)
-    assert weights.shape == (3, 2, L, S)
-    assert_close(output[2, 1], attention(query[2, 0], key[0, 1]).output)
 
 
 def test_no_keys_and_no_queries(attention):

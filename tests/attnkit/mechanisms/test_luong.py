@@ -1,4 +1,4 @@
-"""Luong's three scores, by hand and against each other."""
+"""Luong's three scores, beyond the contract: parameters, and products too large for float16."""
 
 import math
 
@@ -6,48 +6,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from attnkit import LuongAttention, trace
-
-B, L, S = 2, 3, 5
-
-
-def scores_of(attention, *tensors):
-    with trace.record() as calls:
-        attention(*tensors)
-    return calls[0]["scores"]
-
-
-def tensors(query_dim, key_dim):
-    torch.manual_seed(1)
-    return torch.randn(B, L, query_dim), torch.randn(B, S, key_dim)
-
-
-def set_weights(attention, **values):
-    with torch.no_grad():
-        for name, value in values.items():
-            getattr(attention, name).copy_(torch.tensor(value))
-
-
-def test_dot_by_hand():
-    query = torch.tensor([[[1.0, 2.0]]])
-    key = torch.tensor([[[3.0, -1.0], [0.0, 0.5], [-2.0, 1.0]]])
-    scores = scores_of(LuongAttention(2, 2, score="dot"), query, key)
-    assert scores.tolist() == [[[1.0, 1.0, 0.0]]]
-
-
-def test_general_by_hand():
-    attention = LuongAttention(2, 3, score="general")
-    set_weights(attention, weight=[[1.0, 0.0, 2.0], [0.0, -1.0, 0.5]])
-    query, key = torch.tensor([[[1.0, 2.0]]]), torch.tensor([[[3.0, 4.0, 5.0]]])
-    assert scores_of(attention, query, key).tolist() == [[[1 * (3 + 10) + 2 * (-4 + 2.5)]]]
-
-
-def test_concat_by_hand():
-    attention = LuongAttention(1, 2, score="concat", hidden_dim=2)
-    set_weights(attention, weight=[[1.0, 2.0, 3.0], [-1.0, 0.5, 0.25]], v=[2.0, -3.0])
-    query, key = torch.tensor([[[0.1]]]), torch.tensor([[[0.2, 0.3]]])
-    expected = 2 * math.tanh(0.1 + 0.4 + 0.9) - 3 * math.tanh(-0.1 + 0.1 + 0.075)
-    assert_close(scores_of(attention, query, key), torch.tensor([[[expected]]]))
+from attnkit import LuongAttention
 
 
 def test_dot_is_the_default_and_has_nothing_to_learn():
