@@ -97,6 +97,11 @@ def named(part: str) -> str:
     return f":is(.machine-{part}, .explorer-{part})"
 
 
+def text(root, part: str) -> str:
+    """The words of one part of an explorer."""
+    return root.locator(named(part)).inner_text()
+
+
 def control(explorer, label: str):
     """The control with this label."""
     return explorer.get_by_label(label, exact=True)

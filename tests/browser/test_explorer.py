@@ -9,7 +9,11 @@ import torch
 from attnkit import masked_softmax, masks
 from attnkit.viz import AttentionExplorer
 from attnkit.viz.explorer.settings import READER
-from tests.browser.conftest import serving
+from tests.browser import test_explorer_compare as compare
+from tests.browser import test_explorer_guess as guess
+from tests.browser import test_explorer_hiding as hiding
+from tests.browser import test_explorer_lines as lines
+from tests.browser import test_explorer_tour as tour
 from tests.browser.explorer_page import (
     ATTACK,
     THEMES_AND_WIDTHS,
@@ -29,69 +33,12 @@ from tests.browser.explorer_page import (
 pytestmark = pytest.mark.browser
 
 LENGTH = len(WORDS)
-WINDOW, PREFIX, PADDING = 4, 3, 2
 FOLDED = ["One row, taken apart", "This row as a table"]
-
-
-@pytest.fixture
-def served(tmp_path):
-    """The address of `tmp_path` on a server of this machine."""
-    with serving(tmp_path) as url:
-        yield url + "index.html"
 
 
 def an_explorer(**settings):
     query, key = vectors(3, LENGTH, 16), vectors(3, LENGTH, 16, seed=1)
     return AttentionExplorer(query, key, **{"tokens": WORDS, **settings})
-
-
-def torch_mask(kind: str, length: int) -> torch.Tensor:
-    """The mask by attnkit's own functions, (L, S) or broadcastable to it."""
-    return {
-        "none": lambda: torch.ones(length, length, dtype=torch.bool),
-        "causal": lambda: masks.causal(length),
-        "padding": lambda: masks.padding([length - PADDING], length)[0],
-        "window": lambda: masks.sliding_window(length, window=WINDOW),
-        "prefix": lambda: masks.prefix(length, PREFIX),
-    }[kind]()
-
-
-@pytest.mark.parametrize("scheme", ["http", "file"])
-def test_weights_are_torchs_for_every_mask_length_and_scale(open_page, tmp_path, served, scheme):
-    explorer = an_explorer(head="all", window=WINDOW, prefix_len=PREFIX, padding=PADDING)
-    path = write_page(tmp_path, explorer)
-    page, record = open_page(served if scheme == "http" else path.as_uri())
-    root = wait_for_widgets(page)
-    query, key = vectors(3, LENGTH, 16), vectors(3, LENGTH, 16, seed=1)
-    for kind in ("none", "causal", "padding", "window", "prefix"):
-        control(root, "Mask").select_option(kind)
-        for length in (3, 7, LENGTH):
-            move(root, "Length", length - 1)
-            for scaled in (True, False):
-                control(root, "scale by 1/√16").set_checked(scaled)
-                shown = snapshot(root)
-                scale = 16**-0.5 if scaled else 1.0
-                scores = query[:, :length] @ key[:, :length].transpose(1, 2) * scale
-                expected = masked_softmax(scores, torch_mask(kind, length))
-                assert (shown["mask"], shown["seqLen"]) == (kind, length)
-                assert shown["scale"] == pytest.approx(scale)
-                assert shown["tokens"] == WORDS[:length]
-                np.testing.assert_allclose(
-                    shown["weights"], expected.numpy(), rtol=0, atol=1e-6, equal_nan=False
-                )
-    assert not record.console
-
-
-def test_temperature_is_exact_too(show):
-    _, root, _ = show(an_explorer(head=1, mask="causal"))
-    query, key = vectors(3, LENGTH, 16), vectors(3, LENGTH, 16, seed=1)
-    for exponent in (-1, -0.35, 0, 0.6, 1):
-        move(root, "Temperature", exponent)
-        shown = snapshot(root)
-        scores = (query @ key.transpose(1, 2))[1].double() / 4 / shown["temperature"]
-        expected = masked_softmax(scores, masks.causal(LENGTH))
-        assert shown["temperature"] == pytest.approx(10**exponent, rel=5e-3)
-        np.testing.assert_allclose(shown["weights"], expected, rtol=0, atol=1e-6, equal_nan=False)
 
 
 def test_python_and_the_page_agree_on_extreme_scores(show):
@@ -129,19 +76,6 @@ def test_cross_attention_shortens_keys_only_and_offers_fitting_masks(show):
     disabled = root.locator("option:disabled").all_inner_texts()
     assert len(disabled) == 3
     assert all("same tokens" in text for text in disabled)
-
-
-def test_recorded_frames_are_shown_as_they_are(show):
-    frames = {n: vectors(2, n, n, seed=n).softmax(-1) for n in (2, 5, 9)}
-    _, root, _ = show(AttentionExplorer.from_frames(frames, tokens=WORDS[:9], head=1))
-    assert "Recorded" in root.locator(".machine-note").inner_text()
-    for place, length in enumerate((2, 5, 9)):
-        move(root, "Length", place)
-        shown = snapshot(root)
-        assert shown["tokens"] == WORDS[:length]
-        np.testing.assert_array_equal(shown["weights"], frames[length][1].numpy())
-    assert control(root, "Mask").count() == 0
-    assert control(root, "Temperature").count() == 0
 
 
 def test_frames_may_bring_their_own_tokens(show):
@@ -274,26 +208,27 @@ def test_the_heads_of_a_whole_model_stand_by_layer_and_can_be_told_apart(
     assert f"({names[across - 1]})" in root.locator(".machine-head").inner_text()
 
 
-@pytest.mark.parametrize(
-    "row, seen, words",
-    [
-        ([0.5, 0.25, 0.25], 3, "Row sum 1.000 · entropy 1.04 nats of at most 1.10"),
-        ([0.9, 0.4, 0.4], 3, "Row sum 1.700, not 1"),
-        ([0.25, 0.25, 0.0], 3, "Row sum 0.500, not 1"),
-        ([0.0, 0.0, 0.0], 3, "Row sum 0.000, not 1"),
-        ([0.0, 0.0, 0.0], 0, "its weights are 0"),
-        ([0.2, 0.1, 0.0], 0, "Row sum 0.300, not 1"),
-    ],
-)
-def test_a_row_that_does_not_sum_to_one_has_no_entropy(show, row, seen, words):
+ROWS = [
+    ([0.5, 0.25, 0.25], 3, "Row sum 1.000 · entropy 1.04 nats of at most 1.10"),
+    ([0.9, 0.4, 0.4], 3, "Row sum 1.700, not 1"),
+    ([0.25, 0.25, 0.0], 3, "Row sum 0.500, not 1"),
+    ([0.0, 0.0, 0.0], 3, "Row sum 0.000, not 1"),
+    ([0.0, 0.0, 0.0], 0, "its weights are 0"),
+    ([0.2, 0.1, 0.0], 0, "Row sum 0.300, not 1"),
+]
+
+
+def test_a_row_that_does_not_sum_to_one_has_no_entropy(show):
     """Chapter 16 shows such rows: broken softmaxes, and masks that come too late."""
-    mask = torch.arange(3).expand(3, 3) < seen
-    explorer = AttentionExplorer.from_frames({3: torch.tensor([row] * 3)}, mask=mask)
-    _, root, _ = show(explorer)
-    text = root.locator(".explorer-row").inner_text()
-    assert words in text
-    assert ("entropy 1.04" in text) == ("1.000" in text)
-    assert ("as if spread evenly" in text) == ("1.000" in text)
+    seen = [torch.arange(3).expand(3, 3) < count for _, count, _ in ROWS]
+    frames = [{3: torch.tensor([row] * 3)} for row, *_ in ROWS]
+    pairs = zip(frames, seen, strict=True)
+    page, _, _ = show(*(AttentionExplorer.from_frames(one, mask=mask) for one, mask in pairs))
+    said = page.locator(".explorer-row").all_inner_texts()
+    for words, (*_, expected) in zip(said, ROWS, strict=True):
+        assert expected in words
+        assert ("entropy 1.04" in words) == ("1.000" in words)
+        assert ("as if spread evenly" in words) == ("1.000" in words)
 
 
 def test_the_keyboard_reaches_every_cell_and_head(show):
@@ -347,11 +282,22 @@ def test_focus_is_visible_and_every_control_has_a_name(show):
 
 
 @pytest.mark.parametrize(("theme", "width"), THEMES_AND_WIDTHS)
-def test_no_axe_violation_and_no_sideways_scroll(show, theme, width):
+def test_every_form_passes_axe_and_does_not_overflow(show, theme, width):
+    toured = tour.an_explorer(title="A guide")
     page, _, record = show(
-        an_explorer(mask="prefix", title="A title"), an_explorer(head="all"),
-        theme=theme, width=width,
+        an_explorer(mask="prefix", title="A title"), an_explorer(head="all"), toured,
+        guess.an_explorer(title="Guess", anchor="explorer-99-2"), hiding.an_explorer(hidden=[1]),
+        compare.an_explorer(kept={"mask": "causal"}, difference=True, title="Two pictures"),
+        lines.an_explorer(), theme=theme, width=width,
     )  # fmt: skip
+    settle(page)
+    assert complaints(page, record, width) == []
+    record.console.clear()  # of what axe asked for
+    root = page.locator(".attnkit-explorer").nth(2)
+    root.get_by_role("button", name="Next", exact=True).click()
+    tour.open_apart(root)
+    page.locator(".explorer-answers").get_by_role("button", name="animal", exact=True).click()
+    settle(page)
     assert complaints(page, record, width) == []
 
 

@@ -5,13 +5,12 @@ import pytest
 
 from attnkit.viz import AttentionExplorer
 from tests.browser.explorer_page import (
-    THEMES_AND_WIDTHS,
     WORDS,
-    complaints,
     follow,
     named,
     settle,
     snapshot,
+    text,
     vectors,
 )
 
@@ -28,11 +27,7 @@ TOUR = [
 
 def an_explorer(**settings):
     query, key = vectors(2, len(WORDS), 16), vectors(2, len(WORDS), 16, seed=1)
-    return AttentionExplorer(query, key, **SETTINGS, **{"tour": TOUR, **settings})
-
-
-def text(root, part: str) -> str:
-    return root.locator(named(part)).inner_text()
+    return AttentionExplorer(query, key, **{**SETTINGS, "tour": TOUR, **settings})
 
 
 def answer(root, name: str):
@@ -132,13 +127,3 @@ def test_nobody_has_to_guess_and_a_masked_word_is_no_answer(show):
     settle(page)
     assert "masked for this query" in text(root, "live")
     assert snapshot(root)["guess"] == [0, 1]
-
-
-@pytest.mark.parametrize(("theme", "width"), THEMES_AND_WIDTHS)
-def test_the_question_passes_axe_and_does_not_overflow(show, theme, width):
-    page, root, record = show(an_explorer(title="T"), theme=theme, width=width)
-    assert complaints(page, record, width) == []
-    record.console.clear()
-    answer(root, "animal").click()
-    settle(page)
-    assert complaints(page, record, width) == []

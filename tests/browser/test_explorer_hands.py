@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from attnkit.viz import AttentionExplorer
-from tests.browser.explorer_page import WORDS, control, move, named, settle, snapshot, vectors
+from tests.browser.explorer_page import WORDS, control, move, named, settle, snapshot, text, vectors
 
 pytestmark = pytest.mark.browser
 
@@ -17,11 +17,6 @@ LENGTH = len(WORDS)
 def an_explorer(heads=3, length=LENGTH, **settings):
     query, key = vectors(heads, length, 16), vectors(heads, length, 16, seed=1)
     return AttentionExplorer(query, key, **{"tokens": WORDS[:length], **settings})
-
-
-def text(root, part: str) -> str:
-    """The words of one part of the explorer."""
-    return root.locator(named(part)).inner_text()
 
 
 def picture(root, part: str = "map") -> str:
@@ -432,9 +427,9 @@ def test_the_body_has_a_largest_width(show):
     assert side["x"] + side["width"] - plot["x"] <= 970
 
 
-@pytest.mark.parametrize("heads", [5, 7, 12, 13, 25])
-def test_no_number_of_heads_puts_all_maps_below_each_other(show, heads):
-    _, root, _ = show(an_explorer(heads=heads, length=6, head="all"), width=800)
-    one_below_the_other = heads * 6 * 44  # pixels: rows of the largest cells
-    height = root.locator("canvas.explorer-map").evaluate("canvas => canvas.clientHeight")
-    assert height < 0.6 * one_below_the_other
+def test_no_number_of_heads_puts_all_maps_below_each_other(show):
+    many = (5, 7, 12, 13, 25)
+    page, _, _ = show(*(an_explorer(n, 6, head="all") for n in many), width=800)
+    maps = page.locator("canvas.explorer-map").evaluate_all("all => all.map(c => c.clientHeight)")
+    for heads, height in zip(many, maps, strict=True):
+        assert height < 0.6 * heads * 6 * 44  # pixels: rows of the largest cells

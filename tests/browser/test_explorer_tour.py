@@ -10,14 +10,12 @@ import torch.nn.functional as F
 from attnkit import masks
 from attnkit.viz import AttentionExplorer
 from tests.browser.explorer_page import (
-    THEMES_AND_WIDTHS,
     WORDS,
-    complaints,
     control,
     move,
-    named,
     settle,
     snapshot,
+    text,
     vectors,
     wait_for_widgets,
     write_page,
@@ -43,10 +41,6 @@ def an_explorer(**settings):
         query, key, value=value,
         **{"tokens": WORDS, "mask": "causal", "tour": TOUR, "anchor": ANCHOR, **settings},
     )  # fmt: skip
-
-
-def text(root, part: str) -> str:
-    return root.locator(named(part)).inner_text()
 
 
 def holds(shown: dict, step: dict) -> bool:
@@ -227,15 +221,6 @@ def test_the_address_of_the_page_leads_to_the_step(long_page, address):
 def test_an_explorer_without_a_tour_has_no_guide(show):
     _, root, _ = show(an_explorer(tour=[]))
     assert not root.locator(".explorer-tour").is_visible()
-
-
-@pytest.mark.parametrize(("theme", "width"), THEMES_AND_WIDTHS)
-def test_guide_and_row_pass_axe_and_do_not_overflow(show, theme, width):
-    page, root, record = show(an_explorer(title="A title"), theme=theme, width=width)
-    root.get_by_role("button", name="Next", exact=True).click()
-    open_apart(root)
-    settle(page)
-    assert complaints(page, record, width) == []
 
 
 def test_weights_times_values_are_torchs_output(show):

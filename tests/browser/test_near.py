@@ -107,13 +107,6 @@ def test_all_start_for_paper(long_page):
     wait_for_widgets(page, FAR)
 
 
-def test_all_start_when_asked_to(long_page):
-    page = long_page()
-    start_widgets(page)
-    wait_for_widgets(page, FAR)
-    assert page.locator(".attnkit-fallback").count() == 0
-
-
 def test_all_start_where_nobody_can_tell_who_is_near(browser, tmp_path):
     query = vectors(1, 4, 8)
     page = browser.new_page()
@@ -129,3 +122,4 @@ def test_an_address_that_is_none_keeps_no_widget_from_starting(long_page, addres
     page = long_page(address)
     start_widgets(page)
     wait_for_widgets(page, FAR)
+    assert page.locator(".attnkit-fallback").count() == 0
