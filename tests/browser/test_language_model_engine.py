@@ -99,16 +99,14 @@ def apart(got, want) -> float:
     return float((got - want).abs().max())
 
 
-@pytest.mark.parametrize("prompts", [PROMPTS[1:2], pytest.param(PROMPTS, marks=pytest.mark.slow)])
-def test_logits_and_weights_are_torchs(page, reader, prompts):
-    for prompt in prompts:
-        ids = ids_of(reader, prompt)
-        reading = reader.read(prompt, need_weights=True)
-        logits, rows = read(page, ids)
-        assert apart(logits, reading.logits) < 1e-3
-        for place, row in enumerate(rows):
-            want = reading.weights[:, :, place, : place + 1].flatten()
-            assert apart(row, want) < 1e-5
+@pytest.mark.parametrize("which", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))])
+def test_logits_and_weights_are_torchs(page, reader, which):
+    reading = reader.read(PROMPTS[which], need_weights=True)
+    logits, rows = read(page, ids_of(reader, PROMPTS[which]))
+    assert apart(logits, reading.logits) < 1e-3
+    for place, row in enumerate(rows):
+        want = reading.weights[:, :, place, : place + 1].flatten()
+        assert apart(row, want) < 1e-5
 
 
 # Those that do not meet are made together; weekly each alone.
@@ -126,10 +124,7 @@ CHANGES = {
     "moved and stretched": {"shift": 7000, "scale": 1.5},
     "heads off": {"off": ["0.3", "18.6", "29.8"]},
 }
-PASSAGE = (
-    "The keeper looked at the dog, and the dog looked at the light. That evening there were two "
-    "of them on the stairs."
-)
+PASSAGE = "The keeper looked at the dog, and the dog looked at the light. That evening all slept."
 
 
 def changed_in_torch(reader, ids, first="seen", window=0, keep=False, shift=0, scale=1, off=()):

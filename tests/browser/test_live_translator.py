@@ -10,7 +10,7 @@ from attnbook.machines.live_translator import page as book_page
 from attnbook.machines.live_translator import shown
 from attnbook.machines.live_translator.weights import payload
 from attnlab.tasks.vocab import EOS
-from tests.browser.conftest import serving
+from tests.browser.conftest import Record, listen, serving
 from tests.browser.explorer_page import (
     AS_TEXT,
     ATTACK,
@@ -21,6 +21,7 @@ from tests.browser.explorer_page import (
     from_text,
     render_and_close,
     settle,
+    start_widgets,
     write_page,
 )
 
@@ -40,11 +41,41 @@ def a_live(kept, **options) -> LiveTranslator:
     return LiveTranslator(kept, **given | options)
 
 
+@pytest.fixture(scope="module")
+def only(browser, tmp_path_factory, kept):
+    """One page for all tests that ask for nothing of their own."""
+    folder, record = tmp_path_factory.mktemp("live"), Record()
+    book_page.write_models(folder, ORIGIN)
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    listen(page, record)
+    page.goto(write_page(folder, a_live(kept)).as_uri(), wait_until="load")
+    start_widgets(page)
+    ready(page)
+    yield page, page.locator(".machine-translator"), record
+    page.close()
+
+
+def at_first(page, root, record):
+    """The same, back at its first sentence."""
+    page.emulate_media(media="screen")
+    page.mouse.move(0, 0)
+    page.evaluate("history.replaceState(null, '', location.pathname)")
+    root.get_by_label("Model").select_option(index=0)
+    root.get_by_role("tab", name="Lines").click()
+    for text in ("", SENTENCE):
+        root.get_by_role("textbox").fill(text)
+    assert snapshot(root)["model"] == next(iter(translators.MODELS))
+    record.console.clear()
+    return page, root, record
+
+
 @pytest.fixture
-def live(open_page, tmp_path, kept):
+def live(open_page, tmp_path, kept, request):
     """`live(**options)` opens a page with a live translator: the page, its root, the record."""
 
     def open_(wait=True, widget=None, **options):
+        if wait and widget is None and not options:
+            return at_first(*request.getfixturevalue("only"))
         book_page.write_models(tmp_path, ORIGIN)
         path = write_page(tmp_path, widget or a_live(kept))
         page, record = open_page(path.as_uri(), **options)
@@ -124,6 +155,7 @@ def test_a_pressed_word_is_hidden_and_pressed_again_is_back(live, kept):
     source(root, 1).click()
     found, torch = snapshot(root), want(kept, SENTENCE, [1])
     assert found["hidden"] == [1]
+    assert root.locator(".translator-target .translator-gone").inner_text() == "noir"
     assert found["target"] == torch.target != before
     assert all(row[1] == 0 for row in found["weights"])
     assert source(root, 1).get_attribute("aria-pressed") == "true"
@@ -132,20 +164,6 @@ def test_a_pressed_word_is_hidden_and_pressed_again_is_back(live, kept):
     assert root.get_by_role("status").inner_text() in said
     source(root, 1).click()
     assert (snapshot(root)["hidden"], snapshot(root)["target"]) == ([], before)
-
-
-def test_hide_does_what_a_press_does(live):
-    _, root, _ = live()
-    for place in (1, 3):
-        root.evaluate("(root, place) => root.hide(place)", place)
-    assert snapshot(root)["hidden"] == [1, 3]
-    assert source(root, 3).get_attribute("aria-pressed") == "true"
-    root.evaluate("root => root.hide(1)")
-    assert snapshot(root)["hidden"] == [3]
-    root.evaluate("root => root.hide(99)")
-    assert snapshot(root)["hidden"] == [3]
-    root.get_by_role("button", name="Show it again").click()
-    assert snapshot(root)["hidden"] == []
 
 
 def test_what_changed_is_marked_and_not_by_colour_alone(live):
@@ -162,12 +180,6 @@ def test_what_changed_is_marked_and_not_by_colour_alone(live):
     assert int(weight) >= 600
     assert root.locator(".translator-said del").first.inner_text() == "ami"
     assert root.locator(".translator-said ins").count() >= 1
-
-
-def test_a_word_that_nothing_replaced_stays_as_a_ghost(live):
-    _, root, _ = live()
-    source(root, 1).click()
-    assert root.locator(".translator-target .translator-gone").inner_text() == "noir"
 
 
 @pytest.mark.parametrize("text", translators.SENTENCES)
@@ -201,15 +213,6 @@ def test_a_translation_without_a_word_is_said_to_end_at_once(live, kept):
     assert snapshot(root)["target"] == []
     assert "You ended it there." in root.locator(".translator-said").inner_text()
     assert "Now: (ends at once)." in root.locator(".translator-said").inner_text()
-
-
-def test_all_words_hidden_leaves_weights_of_zero(live, kept):
-    _, root, _ = live()
-    for place in range(6):
-        source(root, place).click()
-    found = snapshot(root)
-    assert found["target"] == want(kept, SENTENCE, range(6)).target
-    assert not any(any(row) for row in found["weights"])
 
 
 @pytest.mark.parametrize(
@@ -323,22 +326,6 @@ def test_the_other_model_and_its_heads(live, kept):
     assert snapshot(root)["weights"][2] == pytest.approx(torch.weights[2, 1, 2].tolist(), abs=1e-4)
     source(root, 4).click()
     assert snapshot(root)["target"] == want(kept, SENTENCE, [4], model=1).target
-
-
-def test_another_model_chosen_after_a_word_was_written_is_that_model(live, kept):
-    """And it chooses its own words again."""
-    _, root, _ = live()
-    target(root, 1).click()
-    root.locator(".translator-other button").nth(1).click()
-    root.page.wait_for_function(
-        "document.querySelector('.machine-translator')?.snapshot?.()?.forced.length"
-    )
-    root.get_by_label("Model").select_option("Transformer")
-    root.page.wait_for_function(
-        "document.querySelector('.machine-translator')?.snapshot?.()?.model === 'Transformer'"
-    )
-    found = snapshot(root)
-    assert (found["forced"], found["target"]) == ([], want(kept, SENTENCE, model=1).target)
 
 
 # ---- Strange input.
@@ -648,7 +635,7 @@ def test_in_print_the_words_and_lines_stay(live):
 
 
 def test_the_status_speaks_of_what_the_reader_did(live):
-    page, root, _ = live()
+    page, root, _ = live(width=1280)
     status = root.get_by_role("status")
     source(root, 1).click()
     assert status.inner_text().startswith("You hid “black”. Before:")
@@ -677,8 +664,9 @@ def test_two_views_of_one_model_agree(open_page, tmp_path, kept):
     page.wait_for_function(
         "[...document.querySelectorAll('.machine-translator')].filter(e => e.snapshot())[1]"
     )
-    roots.first.evaluate("root => root.hide(1)")
-    assert snapshot(roots.last)["hidden"] == [1]
+    for place in (1, 99):
+        roots.first.evaluate("(root, place) => root.hide(place)", place)
+        assert snapshot(roots.last)["hidden"] == [1]
     assert snapshot(roots.last)["target"] == snapshot(roots.first)["target"]
 
 
