@@ -7,8 +7,6 @@ WRONG = {
         ("(k @ q * t).softmax(-1) @ v if t else v[(k @ q).argmax()]", "at temperature 0.5: off by"),
     (1, "divides by zero"):
         ("(k @ q / t).softmax(-1) @ v", "at temperature 0: the result holds NaN"),
-    (1, "divides after the softmax"):
-        ("(k @ q).softmax(-1) / t @ v if t else v[(k @ q).argmax()]", "at temperature 0.5: off by"),
     (1, "exponentials that overflow"):
         ("own_softmax(k @ q / t) @ v if t else v[(k @ q).argmax()]",
          "at temperature 0.001: the result holds NaN"),
@@ -19,39 +17,25 @@ WRONG = {
          "at temperature 0: expected shape (2,), got ()"),
     (1, "attnkit's"): ("attnkit.masked_softmax(k @ q / t) @ v", "a ready-made function"),
     (2, "forgets the length of the keys"): ("(q / h**2, k)", "off by"),
-    (2, "keys of one length"): ("(q / h**2, k / k.norm(dim=-1, keepdim=True))", "off by"),
-    (2, "forgets the half"): ("add(q, k, h, half=1)", "off by"),
-    (2, "the wrong sign"): ("add(q, k, h, half=-2)", "off by"),
     (2, "the bandwidth not squared"): ("add(q, k, h**0.5, half=2)", "bandwidth 0.3: off by"),
-    (2, "the length not divided by the bandwidth"):
-        ("(torch.cat([q / h**2, one(q)], -1), add(q, k, h, half=2)[1])", "bandwidth 0.3: off by"),
     (2, "a feature for the key only"):
         ("(q / h**2, add(q, k, h, half=2)[1])", "differ in size: 3, 4"),
     (2, "only the key"): ("k", "Expected two tensors"),
     (3, "without the output"): ("outer(weights(q, k, t) * (v @ g) / t, q)", "off by"),
     (3, "without the temperature"):
         ("gradient_to_keys(q, k, v, t, g) * t", "at temperature 0.5: off by"),
-    (3, "along the keys, not the query"):
-        ("gradient_to_keys(q, k, v, t, g).norm(dim=-1, keepdim=True) * k", "off by"),
     (3, "the gradient of the values"): ("outer(weights(q, k, t), g)", "expected shape"),
     (3, "a number for each key"):
         ("gradient_to_keys(q, k, v, t, g).sum(-1)", "expected shape (3, 2), got (3,)"),
-    (3, "zero, as if the lookup were hard"): ("torch.zeros_like(k)", "off by"),
-    (3, "the wrong sign"): ("-gradient_to_keys(q, k, v, t, g)", "off by"),
     (4, "lets everything pass"): ("lambda f: True", "scores from the query alone"),
     (4, "lets nothing pass"): ("lambda f: False", "turn down a lookup"),
-    (4, "only the sums"): ("promises(f, only='sums')", "scores from the query alone"),
     (4, "only whether the states matter"):
         ("promises(f, only='states')", "some of its score to the place"),
     (4, "never changes the query"): ("promises(f, without='query')", "never looks at the query"),
-    (4, "never changes the order"): ("promises(f, without='order')", "scores from the query alone"),
     (4, "never sums"): ("promises(f, without='sums')", "sum to 1 over the queries"),
     (4, "one list at a time"): ("promises(f, without='batch')", "mixes the lists of a batch"),
     (5, "no scale"): ("q.T @ k", "off by"),
-    (5, "scaled by A, not its root"): ("q.T @ k / len(q)", "off by"),
-    (5, "scaled by the root of Eq"): ("q.T @ k / q.shape[1] ** 0.5", "off by"),
     (5, "turned round"): ("one_matrix(q, k).T", "expected shape (6, 5), got (5, 6)"),
-    (5, "key and query swapped"): ("one_matrix(k, q)", "expected shape (6, 5), got (5, 6)"),
     (5, "multiplies the features away"): ("q @ k.T", "It raised RuntimeError"),
 }  # fmt: skip
 

@@ -5,24 +5,17 @@ PARAMETERS = {1: "E, H, F", 2: "x, a, n1, n2, l1, l2, first", 3: "others", 4: "p
 WRONG = {
     (1, "no biases"): ("4 * E * E + 2 * E * F + 2 * E", "(8, 2, 16): expected"),
     (1, "no norms"): ("count(E, H, F) - 4 * E", "expected"),
-    (1, "the last projection forgotten"): ("count(E, H, F) - E * E - E", "expected"),
     (1, "times the heads"): ("H * count(E, H, F)", "expected"),
     (1, "right for four times the width only"):
         ("4 * (E * E + E) + 8 * E * E + 5 * E + 4 * E", "expected"),
     (2, "always post-norm"): ("lambda *a: my_layer(*a[:-1], False)", "norm_first=True: off by"),
     (2, "always pre-norm"): ("lambda *a: my_layer(*a[:-1], True)", "norm_first=False: off by"),
-    (2, "adds to the normed input"): ("added_to_normed", "norm_first=True: off by"),
-    (2, "one norm for both"): ("my_layer(x, a, n1, n1, l1, l2, first)", "off by"),
-    (2, "no second residual"): ("no_second_residual", "off by"),
     (2, "no activation"): ("my_layer(x, a, n1, n2, Linear(l1), l2, first)", "off by"),
     (3, "forgets the first place"):
         ("lambda others: max(range(10), key=lambda d: (others.count(d), d))",
          "[0, 1, 2, 3, 4, 5, 6]: 6 is right in 1 of the eight cases, 0 in 2."),
     (3, "always the first"): ("others[0]", "is right in"),
     (3, "always nothing"): ("lambda others: 0", "0 is right in 1 of the eight cases, 7 in 2."),
-    (3, "counts the 0 twice"):
-        ("lambda others: max(range(10), key=lambda d: others.count(d) + 2 * (d == 0))",
-         "0 is right in"),
     (3, "how often in place of which"):
         ("max(others.count(d) for d in others) / 8", "expected a number from 0 to 9"),
     (4, "lets everything pass"): ("lambda part: True", "let pass this one: a norm over places."),
@@ -31,8 +24,6 @@ WRONG = {
     (4, "looks only at later places"): ("apart(part, places=slice(3, None))", "the places after"),
     (4, "looks only at earlier places"): ("apart(part, places=slice(0, 2))", "the places before"),
     (4, "one sentence only"): ("apart(part, batch=False)", "batch"),
-    (4, "too coarse"): ("apart(part, tolerance=0.1)", "whisper"),
-    (5, "the causal mask changes nothing"): ("lambda: (0.06, 0.06)", "With the causal mask: got"),
     (5, "the weight on 's"): ("lambda: (0.63, 1.0)", "Without a mask: got 0.63"),
     (5, "the wrong way round"): ("lambda: (1.0, 0.06)", "With the causal mask: got 0.06"),
     (5, "head 2"): ("lambda: (0.10, 1.0)", "Without a mask: got 0.1."),
@@ -47,18 +38,6 @@ class Linear:  # a linear map whose result has no negative part to lose
         y = self.inner(x)
         y.relu = lambda: y
         return y
-
-def added_to_normed(x, a, n1, n2, l1, l2, first):
-    if not first:
-        return my_layer(x, a, n1, n2, l1, l2, first)
-    x = n1(x)
-    x = n2(x + a(x))
-    return x + l2(l1(x).relu())
-
-def no_second_residual(x, a, n1, n2, l1, l2, first):
-    if first:
-        return l2(l1(n2(x + a(n1(x)))).relu())
-    return n2(l2(l1(n1(x + a(x))).relu()))
 
 def apart(part, modes=(True, False), places=slice(None), batch=True, tolerance=1e-6):
     for training in modes:

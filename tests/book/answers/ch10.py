@@ -4,14 +4,10 @@ PARAMETERS = {1: "w, t, s", 3: "s, r, n", 4: "follow, size"}
 
 WRONG = {
     (1, "means of the columns"): ("over_words(w, t, s, torch.mean, torch.mean)", "off by"),
-    (1, "sums of the rows"): ("over_words(w, t, s, torch.sum, torch.sum)", "off by"),
-    (1, "the first piece speaks for its word"):
-        ("w[[a for a, _ in t]][:, [a for a, _ in s]]", "off by"),
     (1, "source and target swapped"): ("by_word(w.T, s, t).T", "off by"),
     (1, "attnkit's"): ("predictions.word_weights(w, t, s)", "a ready-made function"),
     (2, "no mark"): ("lambda word, ids: split_word(word, ids)[1:]", "thing: expected"),
     (2, "the longest piece from the left"): ("greedy", "expected"),
-    (2, "the leftmost join"): ("leftmost", "expected"),
     (2, "of equals, the rightmost"): ("rightmost", "expected"),
     (2, "one join"): ("once", "expected"),
     (3, "not clipped"):
@@ -29,7 +25,6 @@ WRONG = {
     (4, "everything"): ("beam(follow, 10_000)", "a beam of 1"),
     (4, "without the end symbol"): ("beam(follow, size)[:-1]", "a beam of 1"),
     (5, "one number"): ("lambda: 4 * head_of_no()[0] + head_of_no()[1]", "Expected a layer"),
-    (5, "no head of that number"): ("lambda: (0, 4)", "a head, 0 to 3"),
     (5, "the one that puts least"): ("least", "another head puts more"),
     (5, "the row of the verb"): ("verb", "another head puts more"),
 }  # fmt: skip
@@ -58,9 +53,6 @@ def joined(word, choose, ids, rounds=99):
         place = choose(found, parts)
         parts[place : place + 2] = [parts[place] + parts[place + 1]]
     return parts
-
-def leftmost(word, ids):
-    return joined(word, lambda found, parts: found[0], ids)
 
 def lowest(found, parts, ids, sign):
     return min(found, key=lambda n: (ids[parts[n] + parts[n + 1]], sign * n))

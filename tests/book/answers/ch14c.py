@@ -7,14 +7,8 @@ WRONG = {
         ("[x - n // d for x in work(n, d, z)]", "8 words, 2 devices, stretches: got [6, 22]"),
     (1, "zigzag is for stretches, too"): ("work(n, d, True)", "stretches: got"),
     (1, "never zigzag"): ("work(n, d, False)", "8 words, 2 devices, zigzag: got"),
-    (1, "pairs of neighbours"): ("neighbours", "8 words, 2 devices, zigzag: got"),
     (1, "all of them together"): ("n * (n + 1) // 2", "expected a list of 2"),
 }  # fmt: skip
 
 HELPERS = """
-def neighbours(length, devices, zigzag):
-    if not zigzag:
-        return work(length, devices, False)
-    pairs = work(length, 2 * devices, False)
-    return [pairs[2 * d] + pairs[2 * d + 1] for d in range(devices)]
 """
