@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 import re
+from pathlib import Path
 
 import pytest
 
@@ -145,59 +146,7 @@ def test_chosen_keys_are_kept_whole_and_read_in_part():
     assert sparse["fetch"] < dense["fetch"] / 3
 
 
-GPT_OSS = 18 * ["sliding_attention", "full_attention"]
-KDA = {"num_heads": 32, "head_dim": 128}
-CONFIGS = {
-    "gpt-2-xl": {"model_type": "gpt2", "n_layer": 48, "n_head": 25, "n_embd": 1600},
-    "llama-2-7b": {"num_hidden_layers": 32, "hidden_size": 4096, "num_attention_heads": 32},
-    "llama-2-70b": {"num_hidden_layers": 80, "hidden_size": 8192, "num_attention_heads": 64,
-                    "num_key_value_heads": 8},
-    "mistral-7b": {"model_type": "mistral", "num_hidden_layers": 32, "hidden_size": 4096,
-                   "num_attention_heads": 32, "num_key_value_heads": 8, "sliding_window": 4096},
-    "mixtral-8x7b": {"model_type": "mixtral", "num_hidden_layers": 32, "hidden_size": 4096,
-                     "num_attention_heads": 32, "num_key_value_heads": 8, "sliding_window": None},
-    "llama-3.1-70b": {"num_hidden_layers": 80, "hidden_size": 8192, "num_attention_heads": 64,
-                      "num_key_value_heads": 8},
-    "llama-3.1-8b": {"num_hidden_layers": 32, "hidden_size": 4096, "num_attention_heads": 32,
-                     "num_key_value_heads": 8},
-    "smollm2-135m": {"num_hidden_layers": 30, "hidden_size": 576, "num_attention_heads": 9,
-                     "num_key_value_heads": 3},
-    "deepseek-v3": {"model_type": "deepseek_v3", "num_hidden_layers": 61, "kv_lora_rank": 512,
-                    "qk_rope_head_dim": 64, "num_key_value_heads": 128},
-    "minimax-01": {"num_hidden_layers": 80, "head_dim": 128, "num_attention_heads": 64,
-                   "num_key_value_heads": 8, "attn_type_list": 10 * [0, 0, 0, 0, 0, 0, 0, 1]},
-    "gemma-3-27b": {"model_type": "gemma3", "text_config": {
-        "model_type": "gemma3_text", "num_hidden_layers": 62, "head_dim": 128,
-        "num_attention_heads": 32, "num_key_value_heads": 16, "sliding_window": 1024}},
-    "qwen3-235b": {"model_type": "qwen3_moe", "num_hidden_layers": 94, "head_dim": 128,
-                   "num_attention_heads": 64, "num_key_value_heads": 4, "max_window_layers": 94,
-                   "use_sliding_window": False, "sliding_window": None},
-    "gpt-oss-120b": {"model_type": "gpt_oss", "num_hidden_layers": 36, "head_dim": 64,
-                     "num_attention_heads": 64, "num_key_value_heads": 8, "sliding_window": 128,
-                     "layer_types": GPT_OSS},
-    "qwen3-next-80b": {"model_type": "qwen3_next", "num_hidden_layers": 48, "head_dim": 256,
-                       "num_attention_heads": 16, "num_key_value_heads": 2,
-                       "full_attention_interval": 4, "linear_num_value_heads": 32,
-                       "linear_num_key_heads": 16, "linear_conv_kernel_dim": 4,
-                       "linear_key_head_dim": 128, "linear_value_head_dim": 128},
-    "deepseek-v3.2": {"model_type": "deepseek_v32", "num_hidden_layers": 61, "kv_lora_rank": 512,
-                      "qk_rope_head_dim": 64, "index_head_dim": 128, "index_n_heads": 64,
-                      "index_topk": 2048},
-    "kimi-linear-48b": {"model_type": "kimi_linear", "num_hidden_layers": 27, "kv_lora_rank": 512,
-                        "qk_rope_head_dim": 64, "head_dim": 72, "linear_attn_config": KDA
-                        | {"full_attn_layers": [4, 8, 12, 16, 20, 24, 27]}},
-    "minimax-m2": {"model_type": "minimax_m2", "num_hidden_layers": 62, "head_dim": 128,
-                   "num_attention_heads": 48, "num_key_value_heads": 8, "attn_type_list": 62 * [1]},
-    "qwen3.5-397b": {"text_config": {
-        "num_hidden_layers": 60, "num_key_value_heads": 2, "head_dim": 256,
-        "full_attention_interval": 4, "layer_types": 15 * [*3 * ["linear_attention"],
-                                                          "full_attention"],
-        "linear_num_value_heads": 64, "linear_key_head_dim": 128, "linear_value_head_dim": 128}},
-    "kimi-k3": {"model_type": "kimi_k3", "text_config": {
-        "num_hidden_layers": 93, "kv_lora_rank": 512, "qk_rope_head_dim": 64,
-        "attn_res_block_size": 12, "linear_attn_config": KDA
-        | {"num_heads": 96, "full_attn_layers": [*range(4, 93, 4), 93]}}},
-}  # fmt: skip
+CONFIGS = json.loads(Path(__file__).with_name("configs.json").read_text("utf-8"))
 """What the published config.json of a listed model says of its cache, as public copies have it."""
 
 

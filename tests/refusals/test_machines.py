@@ -1,15 +1,31 @@
-"""Settings that no machine takes, of all machines: as a reader's address may hold them."""
+"""What no machine is built of, and settings that none takes, as a reader's address may hold."""
+
+# ruff: noqa: F401 (names that the table's calls use)
 
 import math
 
+import numpy as np
 import pytest
 from traitlets import TraitError
 
+from attnbook import machines, recorded
+from attnbook.machines.eye_test import Exhibit
+from attnlab.rnn import seq2seq
+from attnlab.tasks import Vocab
+from attnlab.transformer import Transformer
 from tests.browser.test_machines import CASES
 from tests.refusals.wrong_calls import assert_line_refused, table
 
 MAKE = {name: case.make for name, case in CASES.items()}
 MAKE |= {"nan": math.nan, "TraitError": TraitError}
+
+
+CASE = {case.__name__.rpartition("test_")[2]: case for case in CASES.values()}
+
+
+@pytest.mark.parametrize("line", table("machines")["building"])
+def test_what_a_machine_is_not_built_of_is_refused(line):
+    assert_line_refused(line, vars(machines) | globals() | CASE)
 
 
 @pytest.mark.parametrize("line", table("machines")["settings"])

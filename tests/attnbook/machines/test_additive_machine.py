@@ -97,18 +97,6 @@ def test_the_mask_hides_the_padding():
     assert sum(open_["weighed"][2:]) > 0.1
 
 
-def test_a_wrong_call_names_the_argument():
-    kept = a_model()
-    for sentences in ([], [""], ["the " * 13]):
-        with pytest.raises(ValueError, match="sentences: expected at least one"):
-            AdditiveMachine(kept, sentences)
-    with pytest.raises(TypeError, match="sentences: expected a list"):
-        AdditiveMachine(kept, "the cat")
-    other = kept._replace(model=seq2seq(9, 9, attention="dot", hidden_dim=4))
-    with pytest.raises(TypeError, match="model: expected a Seq2Seq with additive attention"):
-        AdditiveMachine(other, ["the cat"])
-
-
 def test_the_models_of_the_page_say_what_the_page_says():
     sentences = ["the black cat did not sleep", "our girl 's cat was old"]
     shown = AdditiveMachine(recorded.model("machine_french"), sentences)

@@ -5,7 +5,6 @@ from functools import cache
 
 import pytest
 import torch
-from traitlets import TraitError
 
 from attnbook import translators
 from attnbook.machines import BeamTree
@@ -69,15 +68,6 @@ def test_a_penalty_prefers_longer_sentences():
         machine.penalty = penalty
         lengths.append(machine.compute()["found"][0]["length"])
     assert lengths[0] <= lengths[1]
-
-
-def test_a_person_must_have_translated_each():
-    with pytest.raises(ValueError, match="people"):
-        BeamTree(model(), sentences=SENTENCES, people=["un"])
-    with pytest.raises(TypeError, match="translator: expected a Translator"):
-        BeamTree("a model", sentences=SENTENCES, people=SENTENCES)
-    with pytest.raises(TraitError, match="width: expected 1 to 4, got 5"):
-        make().width = 5
 
 
 def test_a_box_is_multiplied_out_and_one_that_is_not_kept_is_not():

@@ -4,7 +4,6 @@ import math
 
 import pytest
 import torch
-from traitlets import TraitError
 
 from attnbook.machines import CacheTiles
 from attnbook.machines.cache_tiles import BITS
@@ -61,14 +60,3 @@ def test_a_price_is_that_of_the_very_form_and_bits_above_the_models_own():
     now = make(form="latent-12", bits=4).compute()
     assert now["rise"] == pytest.approx(math.exp(2 + 12 / 8) - 1)
     assert now["share"] == now["bytes"] / own["bytes"]
-
-
-def test_what_was_not_measured_is_refused():
-    for wrong in ({"form": "latent-13"}, {"bits": 3}):
-        with pytest.raises(TraitError, match=next(iter(wrong))):
-            make(**wrong)
-
-
-def test_a_size_below_none_is_refused():
-    with pytest.raises(ValueError, match="layers: expected"):
-        CacheTiles(MODEL | {"layers": -1}, MEASURED)

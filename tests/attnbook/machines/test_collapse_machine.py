@@ -71,8 +71,3 @@ def test_a_row_that_finds_nothing_rests_on_the_sink_and_on_the_least_bad_key_wit
         assert row[0] == max(row) > 0.5
         assert max(make(size=size, remedy="none").compute()["weights"][4]) > 0.5
     assert make(size=8.0, remedy="cap").compute()["reach"] > CAP
-
-
-def test_words_queries_and_keys_are_as_many():
-    with pytest.raises(ValueError, match="words: expected as many words"):
-        CollapseMachine(words=["a", "b"])

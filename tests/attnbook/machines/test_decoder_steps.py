@@ -96,8 +96,3 @@ def test_looks_take_as_many_turns_as_attention_is_called(kind, feeding):
     with record(model) as calls, torch.no_grad():
         model(torch.tensor([[4, 5, 6]]), None, torch.tensor([[1, 4, 5, 6]]))
     assert len(calls) == make(feeding=feeding).compute()[kind]["turns"]
-
-
-def test_as_many_words_are_read_as_written():
-    with pytest.raises(ValueError, match="written: expected 4 words"):
-        DecoderSteps(READ, WRITTEN[:3])

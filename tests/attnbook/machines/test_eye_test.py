@@ -36,13 +36,3 @@ def test_an_answer_is_right_when_it_is_what_the_map_is(replies, marks, fooled):
     now = make(replies=replies).compute()
     assert (now["marks"], now["fooled"]) == (marks, fooled)
     assert (now["right"], now["answered"]) == (marks.count(True), 3 - marks.count(None))
-
-
-@pytest.mark.parametrize(
-    "exhibits, got",
-    [([Exhibit(EVEN, "ab", "", "", False, "")], "got 1"),
-     ([Exhibit(EVEN, "abc", "", "", False, "")] * 2, r"got \(2, 2\)")],
-)  # fmt: skip
-def test_a_quiz_that_is_none_is_refused(exhibits, got):
-    with pytest.raises(ValueError, match=got):
-        EyeTest(exhibits)

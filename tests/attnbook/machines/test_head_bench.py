@@ -69,12 +69,6 @@ def test_a_head_that_follows_one_property_has_that_effect_alone():
         assert bench.compute()["effects"] == pytest.approx(expected, abs=1e-4)
 
 
-def test_weights_of_another_shape_are_refused():
-    kept = {"frames": FRAMES, "nouns": [["a", "b", "c", "d"]], "ends": [["x", "y"]]}
-    with pytest.raises(ValueError, match="looks: expected shape"):
-        HeadBench(np.zeros((2, 1, 8, 2, 72)), **kept, medians=[], right=[])
-
-
 def test_the_bench_of_the_page_is_that_of_the_experiment():
     run, bench = recorded.results("reference"), HeadBench.recorded()
     for bench.count in COUNTS:

@@ -95,12 +95,6 @@ def test_the_hundred_words_count_the_same_steps_in_all_cases():
     assert np.array(counts).min() >= 0
 
 
-def test_two_alphabets_are_refused():
-    kept = a_model()._replace(target_vocab=Vocab(list("abcdefghik")))
-    with pytest.raises(ValueError, match="recorded: expected one alphabet"):
-        LieMachine(kept, word="cab")
-
-
 def test_the_model_of_the_page_says_what_the_page_says():
     shown = LieMachine(recorded.model("machine_reverse"), word="headache")
     assert shown.compute()["table"] == ["h", "h", "e", "h"]

@@ -40,18 +40,3 @@ def test_medians_and_what_was_missed(settings):
     assert now["first"] == [[n, 100 * statistics.median(whole[n])] for n in whole]
     assert now["right"] == 100 * statistics.median(curve[250])
     assert now["missed"] == abs(machine.guess - now["right"])
-
-
-def test_what_is_asked_must_be_there():
-    with pytest.raises(ValueError, match="asked: expected a number of updates of attention"):
-        PartGuess(PARTS, asked=1000)
-    with pytest.raises(ValueError, match="parts: expected shares from 0 to 1"):
-        PartGuess({"norms": {0.01: {50: [2.0]}}}, asked=50)
-
-
-def test_all_parts_must_have_the_same_rates():
-    other = {"norms": PARTS["norms"], "attention": {0.01: {250: [0.2]}}}
-    with pytest.raises(
-        ValueError, match=r"parts: expected the rates \[0.003, 0.01\] for attention"
-    ):
-        PartGuess(other, asked=250)

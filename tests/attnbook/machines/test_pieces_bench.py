@@ -6,7 +6,6 @@ import pytest
 
 from attnbook.machines import PiecesBench
 from attnlab import tasks
-from attnlab.tasks import Vocab
 
 VOCAB = tasks.Subwords.build(
     ([*pair.source] for pair in tasks.toy_french(300)), max_size=150
@@ -42,8 +41,3 @@ def test_letters_that_no_piece_has_are_said():
     now = make(word="北京").compute()
     assert now["unknown"] == ["北", "京"]
     assert make(word="cat").compute()["unknown"] == []
-
-
-def test_a_vocabulary_of_words_is_refused():
-    with pytest.raises(TypeError, match="vocab: expected a vocabulary of pieces"):
-        PiecesBench(Vocab(["a"]), words=["a"])

@@ -72,9 +72,3 @@ def test_a_sentence_of_ones_own_waits_for_the_page():
     machine = make(text="something else")
     assert machine.compute() == {"source": [], "columns": []}
     assert "not yet translated" in machine.description()
-
-
-def test_what_cannot_be_is_refused():
-    swapped = dict(reversed(models().items()))
-    with pytest.raises(ValueError, match="translators: expected models with these decoders: Fixed"):
-        ThreeColumns(swapped, abouts=["", "", ""], sentences=SENTENCES)

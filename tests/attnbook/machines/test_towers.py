@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch import nn
 
-from attnbook import recorded
 from attnbook.machines import Towers
 from attnbook.machines.towers import SWITCHES, WRITTEN
 from attnbook.recorded import Recorded
@@ -155,16 +154,3 @@ def test_with_the_cross_attention_off_every_sentence_gets_the_same_answer():
     assert answers[0] == answers[1] == answers[2]
     whole = [make(sentence=n).compute()["written"] for n in range(3)]
     assert whole[0] != whole[1]
-
-
-def test_what_is_no_small_pre_norm_transformer_is_refused():
-    kept = a_model()
-    with pytest.raises(TypeError, match="recorded: expected a Transformer"):
-        Towers(recorded.model("machine_reverse"), SENTENCES)
-    deep = Transformer(9, 10, embed_dim=8, num_heads=2, num_layers=2, norm_first=True)
-    post = Transformer(9, 10, embed_dim=8, num_heads=2, num_layers=1)
-    for model in (deep, post):
-        with pytest.raises(ValueError, match="one pre-norm layer a side"):
-            Towers(kept._replace(model=model), SENTENCES)
-    with pytest.raises(ValueError, match="sentences"):
-        Towers(kept, ["a nobody"])
