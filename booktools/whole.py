@@ -6,7 +6,7 @@ mark until it has ended well, and one that finds a mark forgets all that Sphinx 
 Sphinx forgets a changed page only when it comes to read it: a label or a claim that has moved to a
 page read earlier would be found twice. So all changed pages are forgotten before the first is read.
 And every page is written again when the contents beside it have changed: by a page that came or
-went, or by a new title.
+went, or by a new title; of a page that went nothing stays beside them.
 """
 
 from __future__ import annotations
@@ -28,6 +28,14 @@ def begin(app: Sphinx, config: Config) -> None:
         (remembered / "environment.pickle").unlink(missing_ok=True)
     remembered.mkdir(parents=True, exist_ok=True)
     (remembered / MARK).touch()
+
+
+def remove(app: Sphinx, env: BuildEnvironment, *changes: set[str]) -> list[str]:
+    """Remove what was written of pages that are gone; no other has to be read again for it."""
+    _, _, gone = changes
+    for name in gone if app.builder.format == "html" else ():
+        Path(app.builder.get_outfilename(name)).unlink(missing_ok=True)
+    return []
 
 
 def forget(app: Sphinx, env: BuildEnvironment, changed: list[str]) -> None:
@@ -53,6 +61,7 @@ def end(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the steps; Sphinx calls it."""
     app.connect("config-inited", begin, priority=100)
+    app.connect("env-get-outdated", remove)
     app.connect("env-before-read-docs", forget, priority=999)  # the others may add pages
     app.connect("env-updated", rewrite)
     app.connect("build-finished", end, priority=999)

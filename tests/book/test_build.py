@@ -252,11 +252,18 @@ def test_a_chapters_number_becomes_a_link_when_its_chapter_comes(book):
 
 
 def test_a_label_may_move_to_a_page_that_is_read_earlier(book):
-    """Sphinx reads page after page, and would find the label where it no longer is."""
+    """Sphinx reads page after page, and would find the label where it no longer is.
+
+    And of a page that has gone meanwhile none is left.
+    """
+    (book / "chapters/02_next.ipynb").unlink()
+    edit(book / "_toc.yml", "\n  - file: chapters/02_next", "")
+    assert (html(book) / "chapters/02_next.html").exists()
     heading = "(moving)=\n## Moving\n"
     edit(book / "plain.md", heading, "")
     (book / f"{HOW}.md").write_text((book / f"{HOW}.md").read_text("utf8") + "\n" + heading, "utf8")
     built(book)
+    assert not (html(book) / "chapters/02_next.html").exists()
 
 
 def test_a_stale_chapter_a_dead_control_and_a_claim_without_a_number_stop_the_build(book):
