@@ -50,26 +50,26 @@ def sums(step: int) -> tuple[str, str]:
 
 def frame(step: int) -> Sheet:
     """One key at hand, the others not read yet or forgotten; three numbers are carried."""
-    sheet = Sheet(NARROW, 250, 13.5)
+    sheet = Sheet(NARROW, 218, 13.5)
     left, slot, gap = 66, 84, 8
     label = {"anchor": "start", "size": 12.5}
-    sheet.text(0, 32, "size", "weight", **label)
-    sheet.text(0, 78, "value", "value", **label)
+    sheet.text(0, 22, "size", "weight", **label)
+    sheet.text(0, 62, "value", "value", **label)
     last = len(SHARES)
     for place, (share, value) in enumerate(zip(SHARES, VALUES, strict=True)):
         x = left + place * (slot + gap)
         now = place == step
         if now:
-            sheet.rect(x - 4, 10, slot + 8, 92, "d-state d-band", 6)
+            sheet.rect(x - 4, 1, slot + 8, 82, "d-state d-band", 6)
         style = "d-box" if now else "d-ghost"
         left_over = "forgotten" if place < step else ""
-        for y, role, said in ((16, "weight", share), (62, "value", value)):
+        for y, role, said in ((6, "weight", share), (46, "value", value)):
             words = number(said) if now else left_over
             sheet.item(role, x, y, slot, 32, words, style=style, size=None if now else 12)
     largest, total, output = states()[min(step, last - 1)]
     if 0 < step < last and (before := states()[step - 1][0]) < largest:
         said = f"sum and output are first multiplied by {number(before)}/{number(largest)}"
-        sheet.text(left, 121, said, anchor="start", style="d-muted", size=12.5)
+        sheet.text(left, 97, said, anchor="start", style="d-muted", size=12.5)
     carried = (
         ("largest size", "weight", largest),
         ("sum", "weight", total),
@@ -77,16 +77,16 @@ def frame(step: int) -> Sheet:
     )
     for place, (name, role, value) in enumerate(carried):
         x = left + place * (slot + gap)
-        sheet.text(x + slot / 2, 144, name, role, size=12.5)
-        sheet.item(role, x, 154, slot, 34, number(value), style="d-new" if step < last else "d-box")
-    sheet.text(0, 171, "carried", style="d-bold", **label)
+        sheet.text(x + slot / 2, 118, name, role, size=12.5)
+        sheet.item(role, x, 128, slot, 34, number(value), style="d-new" if step < last else "d-box")
+    sheet.text(0, 145, "carried", style="d-bold", **label)
     if step == last:
         x = left + 2 * (slot + gap)
         said = f"{number(output)} / {number(total)} ="
-        sheet.text(x - 12, 226, said, anchor="end")
-        sheet.item("value", x, 209, slot, 34, number(result()), style="d-new")
+        sheet.text(x - 12, 194, said, anchor="end")
+        sheet.item("value", x, 177, slot, 34, number(result()), style="d-new")
     else:
-        for y, role, said in zip((212, 235), ("weight", "value"), sums(step), strict=True):
+        for y, role, said in zip((182, 204), ("weight", "value"), sums(step), strict=True):
             sheet.text(left, y, said, role, anchor="start")
     return sheet
 

@@ -113,7 +113,7 @@ def costs() -> None:
     peaks = recorded.results("bench-cpu")["long"]["memory"]
     lengths, times = [n for n in peaks if n.isdigit()], attention()
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 2, figsize=(6.2, 2.7), layout="constrained")
+        figure, axes = plt.subplots(1, 2, figsize=(6.2, 2.45), layout="constrained")
         for form, (name, colour, marker) in FORMS.items():
             known = [n for n in lengths if PEAKS[form] in peaks[n]]
             mib = [peaks[n][PEAKS[form]]["mib"] for n in known]

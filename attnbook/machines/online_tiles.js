@@ -1,6 +1,6 @@
 // One row of attention, read a tile at a time; the kit stands before it.
 
-const LOW = -4, HIGH = 6, WIDE = 400, TOP = 16, TALL = 92, SHARES = 140, DEEP = 52, FOOT = 18;
+const LOW = -4, HIGH = 6, WIDE = 400, TOP = 16, TALL = 70, SHARES = 110, DEEP = 60, FOOT = 34;
 
 // ---- What is computed.
 
@@ -33,8 +33,8 @@ function compute({ values }, { scores: own, order, size, seen, shift, rescale, l
 const stage = `<div class="online-plot"><svg class="online-area" viewBox="0 0 ${WIDE} ${SHARES + DEEP + FOOT}"><g class="online-under"></g><g class="online-keys"></g></svg></div>
 <ul class="online-carried"><li></li><li></li><li></li><li></li></ul>`;
 
-/** The same keys from the lowest score to the largest, and in an order that is mixed but always the same. */
-const rising = ({ scores, order }) => [...order].sort((a, b) => scores[a] - scores[b]);
+/** The same keys from the largest score to the lowest, and in an order that is mixed but always the same. */
+const falling = ({ scores, order }) => [...order].sort((a, b) => scores[b] - scores[a]);
 const mixed = (order) => [...order.filter((_, p) => p % 2), ...order.filter((_, p) => p % 2 === 0)];
 
 const controls = ({ values, shifts }) => {
@@ -46,14 +46,13 @@ const controls = ({ values, shifts }) => {
   const next = button("Next tile", ({ seen, size: n }) => ({ seen: seen < count ? seen + n : 0 }));
   next.show = ({ seen }) => { next.element.textContent = seen < count ? "Next tile" : "Start again"; };
   return [
-    slider("Read", "seen", { values: ({ size: n }) => Array.from({ length: count / n + 1 }, (_, at) => at * n), text: (n) => plural(n, "key") }), size,
-    chooser("Added to all", "shift", shifts.map((n) => [n, String(n)])),
-    toggle("Rescale when the maximum grows", "rescale"), toggle("Subtract the maximum", "largest"),
-    next, button("Shuffle", ({ order }) => ({ order: mixed(order) })), button("Largest last", (s) => ({ order: rising(s) })),
-    button("Largest first", (s) => ({ order: rising(s).reverse() })),
+    size, chooser("Added to all", "shift", shifts.map((n) => [n, String(n)])),
+    toggle("Subtract the maximum", "largest"), toggle("Correct when the maximum grows", "rescale"),
+    next, button("Shuffle", ({ order }) => ({ order: mixed(order) })), button("Largest first", (s) => ({ order: falling(s) })),
   ];
 };
 const fits = {
+  seen: (v, { size }, { values }) => Number.isInteger(v) && v >= 0 && v <= values.length && v % size === 0,
   scores: (v, s, { values }) => Array.isArray(v) && v.length === values.length && v.every((one) => Number.isFinite(one) && one >= LOW && one <= HIGH),
   order: (v, s, { values }) => Array.isArray(v) && alike([...v].sort((a, b) => a - b), values.map((_, j) => j)),
 };
@@ -77,17 +76,18 @@ const number = (v) => (v === null ? "too large" : Math.abs(v) >= 1e4 ? v.toExpon
 function show(now, { page, data: { values } }) {
   const { scores, order, size, seen, shift, rescale, largest, maximum, sum, weighted, factor, output, weights, all, whole: wanted } = now;
   const left = values.length - seen, done = !left, off = output === null || Math.abs(output - wanted) > 1e-9;
-  say(page.big, `${done ? "Output" : "So far"} ${output === null ? "not a number" : seen ? fixed(output, 4) : "nothing"}; the whole row's: ${fixed(wanted, 4)}`);
+  say(page.big, `${done ? "Output" : "Output so far"} ${output === null ? "not a number" : seen ? fixed(output, 3) : "nothing"}; the whole row's: ${fixed(wanted, 3)}`);
   say(page.say, done ? off ? "All keys read, and wrong." : largest && !rescale ? "All keys read: right, by luck. In this order the maximum never grew."
     : `All keys read: the same, in tiles of ${plural(size, "key")}, in this order, and in any other.`
-    : `${plural(left, "key")} to come. Each line is a true weight, each bar what it looks like so far.`);
+    : `${plural(left, "key")} to come${seen && rescale && output !== null ? ", so each weight so far is too large" : ""}.`);
   const pitch = WIDE / values.length, low = SHARES + DEEP, place = { text_anchor: "middle" };
-  page.under.replaceChildren(text("online-name", 0, 9, "scores, to drag"), rule("online-axis", 0, height(0), WIDE, height(0)), ...order.flatMap((j, p) => {
+  page.under.replaceChildren(text("online-name", 0, 9, "scores (drag them)"), rule("online-axis", 0, height(0), WIDE, height(0)), ...order.flatMap((j, p) => {
       const x = p * pitch, share = weights[j] || 0, at = x + pitch * 0.24, wide = pitch * 0.52;
       return [...p % size ? [] : [rect(p < seen ? "online-tile online-read" : "online-tile", x + 1, 13, pitch * size - 2, low - 11, { rx: 5 })],
         rect("online-share", at, low - DEEP * share * 0.95, wide, DEEP * share * 0.95), rule("online-true", at - 4, low - DEEP * all[j] * 0.95, at + wide + 4, low - DEEP * all[j] * 0.95),
         text("online-value", x + pitch / 2, low + 14, `v = ${significant(values[j], 3)}`, place)];
-    }), text("online-name", 5, SHARES - 6, "weights"));
+    }), rect("online-share", 0, low + 22, 9, 9), text("online-name", 14, low + 31, "weight so far"),
+    rule("online-true", 118, low + 27, 136, low + 27), text("online-name", 142, low + 31, "weight in the end"));
   order.forEach((j, p) => {
     const node = page.keys.children[j], [, box, grip] = node.children, y = height(scores[j]), zero = height(0);
     put(node, { transform: `translate(${p * pitch} 0)`, class: p < seen ? "online-key" : "online-key online-later",
@@ -98,7 +98,7 @@ function show(now, { page, data: { values } }) {
   const [a, b, c, e] = page.carried.children;
   say(a, `maximum m = ${maximum === null ? "−∞" : fixed(maximum, 1)}`);
   say(b, `sum d = ${number(sum)}`);
-  say(c, `output, undivided, o = ${number(weighted)}`);
+  say(c, `undivided output o = ${number(weighted)}`);
   say(e, seen > size ? rescale ? `correction × ${factor >= 0.01 || factor === 0 ? fixed(factor, 2) : factor.toExponential(1).replace("-", "−")}` : "correction left out" : "nothing to correct yet");
   if (shift) a.append(` (${shift} of it added)`);
 }

@@ -208,7 +208,7 @@ def test_scores_are_dragged_and_the_tiles_end_at_the_whole_row(show):
     box = root.locator(".online-area").bounding_box()
     _, _, wide, tall = map(float, root.locator(".online-area").get_attribute("viewBox").split())
     assert box["width"] / box["height"] == pytest.approx(wide / tall, rel=0.02)
-    for place, y, expected in ((0, 16, 6), (3, 108, -4), (7, 16 + 9.2 * 4, 2)):
+    for place, y, expected in ((0, 16, 6), (3, 86, -4), (7, 16 + 7 * 4, 2)):
         key = online.MIXED[place]
         x = box["x"] + (place + 0.5) / 8 * box["width"]
         page.mouse.move(x, box["y"] + 60 / tall * box["height"])
