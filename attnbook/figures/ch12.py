@@ -34,7 +34,7 @@ def tiles(**settings) -> OnlineTiles:
 
 
 def memory(**settings) -> FastMemory:
-    """The fast memory of the page."""
+    """The fast memory of the exercises."""
     return FastMemory(**settings)
 
 
@@ -129,7 +129,8 @@ def costs() -> None:
             ax.set_yticks(powers, [f"{n:,}" for n in powers])
             ax.minorticks_off()
             ax.grid(alpha=0.3)
-        axes[1].legend(fontsize=9)
+        tight = {"handlelength": 1.2, "labelspacing": 0.3, "borderaxespad": 0}
+        axes[1].legend(loc="upper left", fontsize=9, frameon=False, **tight)
         figure.suptitle(
             "Without the table memory grows with the length, time still with its square",
             fontsize=11,
