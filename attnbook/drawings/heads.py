@@ -17,8 +17,12 @@ W_K: tuple[Rows, Rows] = (((0, 0, -1, 0), (0, 0, 0, 0)), ((0, 0, 1, 0), (0, 0, 0
 W_V: tuple[Rows, Rows] = (((1, 0, 0, 0), (0, 1, 0, 0)),) * 2
 """For each head a row for each of its two features: all read the whole word."""
 
-W_O: Rows = ((1, 0, 1, 0), (0, 1, 0, 1), (1, 0, -1, 0), (0, 1, 0, -1))
-"""Which commands are there, and on which side."""
+W_O: Rows = ((1, 0, 1, 0), (0, 1, 0, 1), (-1, 0, 1, 0), (0, -1, 0, 1))
+"""Which commands are there, and on which side: left is negative, as in `X`."""
+
+FEATURES = ("hang", "let", "side", "not")
+OUTPUTS = ("hang", "let", "hang side", "let side")
+"""What the numbers of a word say, and those of the output."""
 
 ASKS = STORY.index("not")
 
@@ -100,10 +104,12 @@ def one_head(
 
 def whole_heads(narrow: bool) -> Sheet:
     """Undivided words on one side, two heads that each read all of them, and the last matrix."""
-    sheet = Sheet(NARROW, 592, 13) if narrow else Sheet(WIDE, 304, 14)
-    h, w = 26, (30 if narrow else 24)
+    sheet = Sheet(NARROW, 610, 13) if narrow else Sheet(WIDE, 264, 14)
+    h, w = 26, 30 if narrow else 26
 
     def words(x: float, y: float) -> None:
+        for j, feature in enumerate(FEATURES):
+            sheet.text(x + j * w + w / 2 - 1, y - 9, feature, "state", size=11.5)
         for i, word in enumerate(STORY):
             style = "d-bold" if i == ASKS else ""
             sheet.text(x - 8, y + i * (h + 2) + h / 2, word, anchor="end", style=style)
@@ -114,40 +120,44 @@ def whole_heads(narrow: bool) -> Sheet:
 
     def both(x: float, tops: Sequence[float], widths: Sequence[float], gap: float) -> None:
         for head, y in enumerate(tops):
-            title = f"head {head}, from all four features"
+            title = f"head {head} looks {('left', 'right')[head]}"
             sheet.text(x, y - 22, title, anchor="start", style="d-bold")
             one_head(sheet, head, x, y, widths, gap, h)
 
-    if narrow:
-        sheet.text(NARROW / 2, 9, "three whole words of four features", "state", style="d-bold")
-        words(122, 22)
-        both(2, (174, 322), (54, 62, 50, 54, 80), 9)
-        sheet.arrow([(NARROW / 2, 108), (NARROW / 2, 138)], "state", style="d-thick")
-        sheet.text(190, 120, "all of it, into both", "state", anchor="start", size=12)
-        sheet.text(NARROW / 2, 448, "joined, and mixed by the last matrix", style="d-bold")
-        stack(sheet, 2, 466, 56, 30, joined())
-        grid(sheet, 96, 466, 36, 30, W_O)
-        for x in (77, 257):
-            sheet.text(x, 525, "→")
+    def results(x: float, y: float, w: float, pitch: float) -> None:
+        for i, name in enumerate(OUTPUTS):
+            sheet.text(x + w + 6, y + i * pitch + h / 2, name, "state", anchor="start", size=11.5)
         for i, value in enumerate(output()):
-            sheet.item("state", 276, 466 + 30 * i, 60, 28, number(value))
+            sheet.item("state", x, y + i * pitch, w, pitch - 2, number(value), size=13)
+
+    if narrow:
+        sheet.text(NARROW / 2, 9, "whole words, of four features", "state", style="d-bold")
+        words(122, 40)
+        both(2, (192, 340), (54, 62, 50, 54, 80), 9)
+        sheet.arrow([(NARROW / 2, 126), (NARROW / 2, 156)], "state", style="d-thick")
+        sheet.text(190, 138, "all of it, into both", "state", anchor="start", size=12)
+        sheet.text(NARROW / 2, 466, "joined, and mixed by the matrix Wₒ", style="d-bold")
+        stack(sheet, 2, 484, 52, 30, joined())
+        grid(sheet, 78, 484, 32, 30, W_O)
+        for x in (66, 217):
+            sheet.text(x, 543, "→")
+        results(228, 484, 54, 30)
         return sheet
 
-    middle, x, tops = 152, 48, (34, 208)
-    sheet.text(x + 2 * w, middle - 62, "whole words", "state", style="d-bold")
+    middle, x, tops = 131, 40, (34, 166)
+    sheet.text(x + 2 * w, middle - 76, "whole words", "state", style="d-bold")
     words(x, middle - 42)
-    both(188, tops, (46, 62, 46, 50, 64), 8)
+    both(168, tops, (40, 54, 46, 46, 58), 8)
     for head, y in enumerate(tops):
-        start, into = (x + 4 * w + 4, middle), middle + (head - 0.5) * 56
-        sheet.arrow([start, (160, middle), (160, y + 53), (182, y + 53)], "state")
-        sheet.arrow([(492, y + 53), (506, y + 53), (506, into), (520, into)], "value")
-    sheet.text(545, middle - 72, "joined", "value", style="d-bold")
-    stack(sheet, 524, middle - 56, 42, 28, joined())
-    sheet.text(618, middle - 72, "Wₒ", style="d-bold")
-    grid(sheet, 572, middle - 56, 23, 28, W_O)
-    sheet.text(692, middle - 72, "output", "state", style="d-bold")
-    for i, value in enumerate(output()):
-        sheet.item("state", 669, middle - 56 + 28 * i, 48, 26, number(value), size=13)
+        start, into = (x + 4 * w + 2, middle), middle + (head - 0.5) * 56
+        sheet.arrow([start, (154, middle), (154, y + 53), (166, y + 53)], "state")
+        sheet.arrow([(447, y + 53), (455, y + 53), (455, into), (467, into)], "value")
+    sheet.text(488, middle - 72, "joined", "value", style="d-bold")
+    stack(sheet, 469, middle - 56, 38, 28, joined())
+    sheet.text(554, middle - 72, "Wₒ", style="d-bold")
+    grid(sheet, 512, middle - 56, 21, 28, W_O)
+    sheet.text(625, middle - 72, "output", "state", style="d-bold")
+    results(602, middle - 56, 46, 28)
     return sheet
 
 
@@ -155,14 +165,15 @@ WHOLE_HEADS = Drawing(
     name="whole-heads",
     title="Each head reads the whole word: it is narrow in what it makes, not in what it sees.",
     description=(
-        "Three words of four features each: hang 1, 0, −1, 0; not 0, 0, 0, 1; let 0, 1, 1, 0. All "
-        "of it goes into both heads. In each, “not” has the query 4, 0. Head 0 makes the keys 1, 0 "
-        "of hang, 0, 0 of not and −1, 0 of let, so “not” gives hang the weight 0.94, itself 0.06 "
+        "Three words of four features each, hang, let, side and not: hang 1, 0, −1, 0; not 0, 0, "
+        "0, 1; let 0, 1, 1, 0. All of it goes into both heads. In each, “not” has the query 4, 0. "
+        "Head 0 makes the keys 1, 0 of hang, 0, 0 of not and −1, 0 of let, so “not” gives hang "
+        "the weight 0.94, itself 0.06 "
         "and let 0.00. Head 1 makes the opposite keys, and let gets 0.94. Both make the values 1, "
         "0 of hang, 0, 0 of not and 0, 1 of let. Head 0 brings 0.94, 0 and head 1 brings 0, 0.94; "
         "joined they are four numbers. The last matrix, of ones, zeros and minus ones, makes the "
-        "output 0.94, 0.94, 0.94, −0.94: both commands are there, hang on the left, let on the "
-        "right."
+        "output 0.94, 0.94, −0.94, 0.94: both commands are there, the side of hang is negative, "
+        "the left, and that of let positive, the right."
     ),
     draw=whole_heads,
     two_layouts=True,

@@ -12,15 +12,17 @@ from attnbook.machines.lamp_machine import DECAY
 from attnkit.viz import palette
 
 READERS = {
-    "2 heads": ("two heads", BLUE, "o"),
-    "1 head, two layers": ("one head, then another", GREEN, "^"),
-    "1 head, places in the values": ("one head, positions in the values", ORANGE, "D"),
-    "1 head": ("one head", VERMILION, "s"),
-    "1 head, twice as wide": ("one head, twice as wide", "#777777", "v"),
+    "2 heads": ("two heads", BLUE, "o", (10, -4)),
+    "1 head, two layers": ("one head, then another", GREEN, "^", (-78, -18)),
+    "1 head, places in the values": ("one head, positions\nin the values", ORANGE, "D", (10, -10)),
+    "1 head": ("one head", VERMILION, "s", (10, -2)),
+    "1 head, twice as wide": ("one head, twice as wide", "#777777", "v", (-78, -15)),
 }
-"""What the results call a reader; what the figure calls it, its colour and mark."""
+"""What the results call a reader; what the figure calls it, its colour and mark, and where its name
+stands, in points from the end of its line."""
 
-PARTS = (("known", "pairs of its training"), ("held_out", "new pairs"))
+PARTS = ("known", "held_out")
+"""Sentences of the pairs of commands that training shows, and of new ones."""
 
 
 def curve(variant: str, part: str) -> list[dict]:
@@ -33,28 +35,27 @@ def curve(variant: str, part: str) -> list[dict]:
 
 
 def readers() -> None:
-    """Sentences with both commands named correctly over the updates, of old and of new pairs."""
+    """Sentences of new pairs with both commands named correctly, over the updates."""
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.2), sharey=True, layout="constrained")
-        for ax, (part, title) in zip(axes, PARTS, strict=True):
-            for name, (label, colour, marker) in READERS.items():
-                rows = curve(name, part)
-                updates = [row["updates"] for row in rows]
-                low, middle, high = (
-                    [100 * row[part]["both"][end] for row in rows]
-                    for end in ("low", "median", "high")
-                )
-                ax.plot(updates, middle, marker + "-", color=colour, markersize=5,
-                        label=label if ax is axes[0] else None)  # fmt: skip
-                ax.fill_between(updates, low, high, color=colour, alpha=0.12, linewidth=0)
-            ax.set_xscale("log")
-            ax.set_xticks([100, 400, 1600, 6400], ["100", "400", "1,600", "6,400"])
-            ax.minorticks_off()
-            ax.set(xlabel="updates", ylim=(-3, 103))
-            ax.set_title(title, fontsize=10)
-        axes[0].set_ylabel("both commands correct (%)")
-        figure.suptitle("Two heads soon read both ways; one does not in 6,400 updates")
-        figure.legend(loc="outside lower center", ncols=3, fontsize=10)
+        figure, ax = plt.subplots(figsize=(7.2, 2.7), layout="constrained")
+        for name, (label, colour, marker, away) in READERS.items():
+            rows = curve(name, "held_out")
+            updates = [row["updates"] for row in rows]
+            low, middle, high = (
+                [100 * row["held_out"]["both"][end] for row in rows]
+                for end in ("low", "median", "high")
+            )
+            ax.plot(updates, middle, marker + "-", color=colour, markersize=5)
+            ax.fill_between(updates, low, high, color=colour, alpha=0.12, linewidth=0)
+            ax.annotate(
+                label, (updates[-1], middle[-1]), away, textcoords="offset points", fontsize=10
+            )
+        ax.set_xscale("log")
+        ax.set_xticks([100, 400, 1600, 6400], ["100", "400", "1,600", "6,400"])
+        ax.minorticks_off()
+        ax.set(xlabel="updates", ylabel="both correct (%)", ylim=(-17, 105))
+        ax.set_yticks([0, 25, 50, 75, 100])
+        figure.suptitle("Two heads soon read new pairs both ways; one does not in 6,400 updates")
         plt.show()
 
 
@@ -70,12 +71,17 @@ def twelve() -> None:
     """Where *it* looks in the twelve heads of a layer, and in their average."""
     tokens, rows = rows_of_it()
     with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(7.2, 3.5), layout="constrained")
+        figure, ax = plt.subplots(figsize=(7.2, 3.25), layout="constrained")
         image = ax.imshow(rows, cmap=palette.weights_map, vmin=0, vmax=1, aspect="auto")
         ax.axhline(len(rows) - 1.5, color="black", linewidth=1.5)
         ax.set_xticks(range(len(tokens)), tokens, rotation=45, ha="right", rotation_mode="anchor")
         ax.set_yticks(range(len(rows)), [*(f"head {h}" for h in range(len(rows) - 1)), "average"])
         ax.tick_params(length=0, labelsize=9)
+        ax.get_xticklabels()[tokens.index("animal")].set_fontweight("bold")
+        for i, row in enumerate(rows):
+            most = row.max()
+            ax.text(row.argmax(), i, f"{most:.2f}", fontsize=8, ha="center", va="center",
+                    color="white" if most > 0.45 else "black")  # fmt: skip
         figure.colorbar(image, label="weight of “it”")
         figure.suptitle("Four heads look at a word, eight at [CLS]; the average hides the four")
         plt.show()

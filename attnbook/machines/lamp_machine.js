@@ -50,10 +50,11 @@ function compute(_, { second, head0, head1 }) {
 
 // ---- The page.
 
-const WIDE = 340, LEFT = 46, RIGHT = WIDE - LEFT, TRACK = [26, 174], WORDS = 100, REACH = [86, 118];
+const WIDE = 320, LEFT = 40, RIGHT = WIDE - LEFT, TRACK = [14, 148], WORDS = 82, REACH = [68, 98];
+const MIX = { x: 86, high: 22, fits: 62 };
 
-const stage = `<div class="lamp-whole"><svg class="lamp-picture" viewBox="0 0 ${WIDE} 200" aria-hidden="true"></svg>
-<div class="lamp-lists machine-side"></div></div><ol class="lamp-cards"></ol>`;
+const stage = `<div class="lamp-whole"><svg class="lamp-picture" viewBox="0 0 ${WIDE} 132" aria-hidden="true"></svg>
+<ol class="lamp-cards"></ol></div>`;
 
 const query = (v) => fixed(v / 10, 1);
 const controls = () => [
@@ -62,36 +63,28 @@ const controls = () => [
   slider("Query of head 1", "head1", { min: -FAR, max: FAR, text: query, shown: (s) => s.second }),
 ];
 
-const sentence = (commands, [a, b]) => `${commands[a]} not ${commands[b]}`;
-const list = (title) => make("div", {}, make("p", { className: "machine-head", textContent: title }), make("ol", {}, bar(), bar(), bar()));
 const lamp = () => make("span", { className: "lamp" }, svg("svg", { viewBox: "0 0 30 30", aria_hidden: "true" },
   svg("circle", { class: "lamp-glow", cx: 15, cy: 15, r: 14 }), svg("circle", { class: "lamp-bulb", cx: 15, cy: 15, r: 9 })), make("span"));
 
 function build({ page, data: { commands }, on, take, settings }) {
-  page.lists.append(...["Head 0 brings", "Head 1 brings", "Which is on the left?", "Which is on the right?"].map(list));
-  page.cards.append(...PAIRS.map((pair) => make("li", {}, make("span", { className: "lamp-words", textContent: sentence(commands, pair) }), lamp(), lamp())));
-  // Drawn across the picture: above its words head 0, below them head 1.
-  drag(on, page.picture, (x, y) => ({ [settings().second && y > 0.5 ? "head1" : "head0"]:
+  page.cards.append(...PAIRS.map(([a, b]) => make("li", {}, ...[commands[a], "not", commands[b]].map((textContent) =>
+    make("span", { className: "lamp-words", textContent })), lamp(), lamp())));
+  // Drawn across the picture: down to its words head 0, below them head 1.
+  drag(on, page.picture, (x, y) => ({ [settings().second && y > 0.45 ? "head1" : "head0"]:
     clamp(Math.round(((x * WIDE - LEFT) / (RIGHT - LEFT) * 2 - 1) * FAR), -FAR, FAR) }), take);
 }
 
 /** Where a read-out goes wrong, in words. */
-const heardAs = { left: "names the left one", right: "names the right one", absent: "names one that is not there", "": "cannot tell them apart" };
+const heardAs = { left: "names the left command", right: "names the right command", absent: "names one that is absent", "": "cannot tell" };
 
 function show(now, { page, data: { commands } }) {
-  const { second, weights, chances, named, lit, both } = now;
-  const aims = weights.map(([left, right], h) => `${second ? `Head ${h}` : "The head"} gives ${fixed(left, 2)} to the left and ${fixed(right, 2)} to the right`);
-  const failing = named.flatMap((name, side) => (name === SIDES[side] ? [] : [`Asked what is on the ${SIDES[side]}, the read-out ${heardAs[name]}`]));
+  const { chances, named, lit, both } = now;
+  const failing = named.flatMap((name, side) => (name === SIDES[side] ? [] : [`The read-out for the ${SIDES[side]} ${heardAs[name]}. `]));
   say(page.big, `${lit} of 12 lamps are lit`);
-  say(page.say, `${[...aims, ...failing].join(". ")}. Read both ways: ${both} of 6 sentences.`);
+  say(page.say, `${failing.join("")}Read both ways: ${both} of 6.`);
   draw(page.picture, now, commands);
-  const rows = [...weights.map(([left, right]) => [left, right, 0]), ...second ? [] : [[]], ...chances];
-  [...page.lists.children].forEach((box, n) => {
-    box.style.visibility = rows[n].length ? "" : "hidden";
-    [...box.lastChild.children].forEach((item, c) => showBar(item, commands[c], rows[n][c] ?? 0, 2));
-  });
   [...page.cards.children].forEach((card, n) => [0, 1].forEach((side) => {
-    const node = card.children[1 + side], ok = named[side] === SIDES[side], third = 3 - PAIRS[n][0] - PAIRS[n][1];
+    const node = card.children[3 + side], ok = named[side] === SIDES[side], third = 3 - PAIRS[n][0] - PAIRS[n][1];
     node.classList.toggle("lamp-lit", ok);
     node.firstChild.firstChild.style.opacity = ok ? (0.6 * chances[side][side]).toFixed(2) : 0;
     const said = { left: commands[PAIRS[n][0]], right: commands[PAIRS[n][1]], absent: commands[third], "": "?" }[named[side]];
@@ -100,20 +93,27 @@ function show(now, { page, data: { commands } }) {
   }));
 }
 
-/** Each head's query on a track between the two commands, and its weights as ribbons to them. */
+/** What is heard after the lamps. */
+const tell = ({ second, weights }) => weights.map(([left, right], h) =>
+  ` ${second ? `Head ${h}` : "The head"} gives ${fixed(left, 2)} to the left and ${fixed(right, 2)} to the right.`).join("");
+
+/** Each head's query on a track between the two commands, its weights as ribbons to them, and below it the mix that it brings. */
 function draw(picture, { second, head0, head1, weights }, commands) {
-  const middle = { text_anchor: "middle" };
+  const middle = { text_anchor: "middle" }, top = second ? 172 : 106, long = WIDE - MIX.x;
   const parts = weights.flatMap(([left, right], h) => {
-    const x = LEFT + ([head0, head1][h] / FAR + 1) / 2 * (RIGHT - LEFT), y = TRACK[h], to = REACH[h];
+    const x = LEFT + ([head0, head1][h] / FAR + 1) / 2 * (RIGHT - LEFT), y = TRACK[h], to = REACH[h], low = top + h * (MIX.high + 4);
     const ribbon = (end, weight) => svg("path", { class: "lamp-ribbon", d: `M${x.toFixed(1)} ${y}Q${end} ${y} ${end} ${to}`, stroke_width: 0.5 + 13 * weight });
     const number = (end, weight, text_anchor) => text("lamp-weight", end, y + 4, fixed(weight, 2), { text_anchor });
+    const part = (from, weight, side) => [rect("lamp-mix", from, low, long * weight, MIX.high),
+      long * weight > MIX.fits && text("lamp-part", from + long * weight / 2, low + 15, `${fixed(weight, 2)} ${commands[side]}`, middle)].filter(Boolean);
     return [rule("lamp-track", LEFT, y, RIGHT, y), ribbon(LEFT, left), ribbon(RIGHT, right),
-      number(LEFT - 12, left, "end"), number(RIGHT + 12, right, "start"),
-      rect("lamp-query", x - 24, y - 10, 48, 20, { rx: 10 }), text("lamp-name", x, y + 4, `head ${h}`, middle)];
+      number(LEFT - 8, left, "end"), number(RIGHT + 8, right, "start"),
+      rect("lamp-query", x - 24, y - 10, 48, 20, { rx: 10 }), text("lamp-name", x, y + 4, `head ${h}`, middle),
+      text("lamp-brings", 0, low + 15, `head ${h} brings`), ...part(MIX.x, left, 0), ...part(MIX.x + long * left, right, 1)];
   });
-  picture.setAttribute("viewBox", `0 0 ${WIDE} ${second ? 200 : 112}`);
+  picture.setAttribute("viewBox", `0 0 ${WIDE} ${top + weights.length * (MIX.high + 4)}`);
   picture.replaceChildren(...parts, ...[[LEFT, commands[0]], [WIDE / 2, "not"], [RIGHT, commands[1]]].map(([x, word]) => text("lamp-word", x, WORDS + 6, word, middle)));
 }
 
 export default machine({ name: "lamp", label: "Light all the lamps", data: ["commands"], settings: ["second", "head0", "head1"],
-  stage, controls, build, compute, show });
+  stage, controls, build, compute, show, tell });

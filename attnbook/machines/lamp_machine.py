@@ -57,8 +57,7 @@ class LampMachine(Machine):
 
     _kits = (*Machine._kits, "layers")
     _about = (
-        "Nothing here is recorded: your browser computes the weights, fits both read-outs anew at "
-        "every move, and lights a lamp for each command that is named correctly."
+        "Your browser fits both read-outs anew at every move; under each lamp is what one names."
     )
     _limits: ClassVar = {
         "second": None,
@@ -119,7 +118,7 @@ class LampMachine(Machine):
     def _words(self) -> str:
         brought = "two heads bring" if self.second else "one head brings"
         return (
-            "Six sentences of two commands around “not”, and a lamp for each command that a "
+            "Six orders of two commands around “not”, and a lamp for each command that a "
             f"linear read-out names correctly, from what {brought} back. Aim the heads to light "
             "all twelve."
         )

@@ -183,7 +183,8 @@ def test_heads_are_dragged_and_the_lamps_follow(show):
     control(root, "A second head").uncheck()
     assert lit.count() == 6
     said = root.locator(".machine-live").inner_text()
-    assert said.startswith("6 of 12 lamps are lit. The head gives 1.00 to the left")
+    assert said.startswith("6 of 12 lamps are lit. The read-out for the right names ")
+    assert "The head gives 1.00 to the left" in said
 
 
 def test_colours_follow_the_theme_and_paper_is_white(show):
