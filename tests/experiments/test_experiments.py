@@ -44,7 +44,7 @@ WRITES = ("dropped", "induction", "kv_cache", "one_token", "readers", "sinks", "
           "too_tired", "turned")  # fmt: skip
 # One `main` runs them all, and each writes what the file of the book says. So these stand
 # for the others, which run weekly: short ones, long ones, one that decodes, one that reads.
-DAILY = ("learning", "norms", "porter", "translate", "word_order")
+DAILY = ("learning", "norms", "translate", "word_order")
 # They measure times, or have tests of their own.
 OTHERS = ("judged", "parallel", "resampled", "roofline", "score_cost", "translate",
           "update_rates")  # fmt: skip
@@ -318,7 +318,8 @@ def test_norms_gives_gradients_as_shares_of_the_largest(quick):
         assert math.isclose(max(shares), 1, rel_tol=0.2)
 
 
-@pytest.mark.parametrize("name", each(["positions", "porter"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["positions", "porter"])
 @whole
 def test_an_accuracy_is_a_share(name, quick):
     for interval in intervals(quick(name).written["rows"]):

@@ -8,7 +8,9 @@ from attnlab.parallel.placement import shards
 from tests.attnlab.parallel import cases, processes
 
 
-@pytest.mark.parametrize("world", [1, pytest.param(2, marks=pytest.mark.slow), 4])
+@pytest.mark.parametrize(
+    "world", [*(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2, 4)), 3]
+)
 def test_equals_one_process(world):
     processes.run(world, cases.everything)
 
