@@ -52,11 +52,24 @@ WAY = (
 )
 """The token "is" of results/one_token.json; a space alone is written ␣."""
 
-TELL = 0.55  # the least weight that is written beside its dot
+TELL = 0.75  # the least weight that is written beside its dot
 LAYERS = (0, 5, 10, 16, 20, 23, 29)
-PITCH, TOP, SIZE = 13, 46, 12.5
+PITCH, TOP, SIZE = 13, 60, 12.5
 COLUMNS = {"The": 62, "capital": 131, "of": 180, "France": 226, "is": 272}
 BAR, LONG, SAYS = 30, 64, 282
+HEADINGS = {
+    False: (
+        ("It rests", "share of its weight on “The”,", "mean of nine heads"),
+        ("It fetches", "one dot a layer: the head that", "looks hardest at another word"),
+        ("It speaks", "the next word,", "if it ended here"),
+    ),
+    True: (
+        ("It rests", "weight on", "“The”"),
+        ("It fetches", "one head looks", "most at"),
+        ("It speaks", "would say,", "ending here"),
+    ),
+}
+"""What each column is, on a page and on a telephone."""
 
 
 def way(narrow: bool) -> Sheet:
@@ -67,14 +80,14 @@ def way(narrow: bool) -> Sheet:
     sheet = Sheet(width, foot + 38, SIZE)
     # On a telephone the last column ends at the sheet's edge: its words are longer than the rest.
     last, at = (width - 2, "end") if narrow else (SAYS * stretch, "start")
-    heads = (
-        (BAR * stretch, "start", "weight on", "the first"),
-        (COLUMNS["of"] * stretch, "middle", "one head looks", "most at"),
-        (last - (0 if narrow else 14 * stretch), at, "would say,", "ending here"),
-    )
-    for x, anchor, *lines in heads:
+    for (x, anchor), lines in zip(
+        ((BAR * stretch, "start"), (COLUMNS["of"] * stretch, "middle"), (last, at)),
+        HEADINGS[narrow],
+        strict=True,
+    ):
         for line, words in enumerate(lines):
-            sheet.text(x, 10 + 15 * line, words, anchor=anchor, style="d-bold")
+            style, size = ("d-muted", 11.5) if line else ("d-bold", SIZE)
+            sheet.text(x, 8 + 15 * line, words, anchor=anchor, size=size, style=style)
 
     def level(layer: float) -> float:
         return foot - PITCH * (layer + 0.5)

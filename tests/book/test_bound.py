@@ -92,7 +92,6 @@ ARITHMETIC = {
     },
     "15": {"99": 100 * (1 - 0.0125)},  # in the passive, 0.01 of the sentences have more on it
     "15b": {"150": recorded.results("similar")["pairs"]},
-    "17": {"10.8": math.log(49_152)},  # a blind guess among the pieces
     "16c": {
         "0.25": museum.SCALE,
         "256": 2 / torch.finfo(torch.bfloat16).eps,  # where its neighbours are 2 apart
