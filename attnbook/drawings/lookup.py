@@ -101,8 +101,12 @@ def draw(found: Lookup, narrow: bool) -> Sheet:
     heads += [("value", value[0] + value[1] / 2, "value")]
     for role, x, words in heads:
         sheet.text(x, top - 22, words, role, style="d-bold")
-    for x, words in zip(columns.scores, ("q · k", "÷ 2") if scaled else ("q · k",), strict=True):
+    for x, words in zip(columns.scores, ("q · k", "score") if scaled else ("q · k",), strict=True):
         sheet.text(x, top - 22, words, style="d-bold")
+    if scaled:  # what makes a column of the one before it
+        root = number(1 / found.scale**2)
+        for x, words in ((columns.scores[1], f"÷ √{root}"), (bar[0] + bar[1] / 2, "softmax")):
+            sheet.text(x, top - 44, words, size=small)
 
     rows = zip(found.keys, found.products, found.weights, found.values, strict=True)
     for place, (one, product, weight, held) in enumerate(rows):
@@ -152,9 +156,9 @@ ONE_QUERY = Drawing(
     title="What one query does: compare with each key, weigh, and average the values.",
     description=(
         "One query, 2, 0, 1, 1, and three keys with a value each. The dot products are 4, 2 and "
-        "0. Half of that, 2, 1 and 0, are the scores. The softmax makes weights 0.67, 0.24 and "
-        "0.09 of them, drawn as bars. The values 1, 0 and 0, 1 and 1, 1, averaged with the "
-        "weights, give the output 0.76, 0.33."
+        "0. Divided by the root of 4, the number of features, they are the scores 2, 1 and 0. The "
+        "softmax makes weights 0.67, 0.24 and 0.09 of them, drawn as bars. The values 1, 0 and "
+        "0, 1 and 1, 1, averaged with the weights, give the output 0.76, 0.33."
     ),
     draw=partial(draw, FIRST_QUERY),
     two_layouts=True,

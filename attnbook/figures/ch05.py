@@ -10,6 +10,9 @@ from attnbook.machines.d_machine import ROWS
 SCALES = {"none": "÷ 1", "1/sqrt(d)": "÷ √d", "1/d": "÷ d"}
 """What the results call a scale, and what a figure calls it."""
 
+POWERS = ("none", "root", "full")
+"""What the machine calls them."""
+
 WIDTHS = (16, 64, 256)
 QUERY, BLUES = RUST, (PALE, SEA, NAVY)
 NEVER = 1.8
@@ -18,20 +21,22 @@ NEVER = 1.8
 
 def lottery(d: int = 1024) -> None:
     """Draw the gradient that reaches each of 200 queries, under each scale, on one axis."""
+    finding = ("most queries get nothing, a few get a shove", "all get about the same")
+    finding += ("all get the same, next to nothing",)
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(
-            3, 1, figsize=(6.4, 4.6), sharex=True, sharey=True, layout="constrained"
+        _, axes = plt.subplots(
+            3, 1, figsize=(6.4, 3.9), sharex=True, sharey=True, layout="constrained"
         )
-        for ax, scale, name in zip(axes, ("none", "root", "full"), SCALES.values(), strict=True):
+        for ax, scale, name, what in zip(axes, POWERS, SCALES.values(), finding, strict=True):
             jolts = DMachine(d=d, scale=scale).compute()["jolts"]
             ax.bar(range(ROWS), jolts, width=0.8, color=QUERY)
             ax.set_yscale("function", functions=(lambda v: abs(v) ** 0.5, lambda v: v**2))
-            ax.set(ylim=(0, 18), xlim=(-1, ROWS))
-            ax.set_yticks([0, 0.35, 4, 16], ["0", "0.35", "4", "16"])
-            ax.set_title(name, loc="left")
-        axes[1].set_ylabel("gradient that reaches the query (square-root axis)")
-        axes[2].set_xlabel(f"{ROWS} random queries, {d:,} features")
-        figure.suptitle("Not divided: bare ground with a few trees. Divided by √d: a lawn")
+            ax.set(ylim=(0, 18), xlim=(-1, ROWS), xticks=[])
+            ax.set_yticks([0, 1, 4, 16], ["0", "1", "4", "16"])
+            average = sum(jolts) / ROWS
+            ax.set_title(f"{name}: {what} (average {average:.2g})", loc="left", fontsize=11)
+        axes[1].set_ylabel("gradient (square-root axis)")
+        axes[2].set_xlabel(f"{ROWS} random queries of {d:,} features, a bar each")
         plt.show()
 
 
@@ -39,24 +44,24 @@ def race(optimizer: str = "sgd") -> None:
     """Draw the updates to 95% against the learning rate, a panel a scale, a line a width."""
     run = recorded.results("scales")
     never = NEVER * run["updates"]
+    finding = ("fails at rate 1 and above", "one line, to rate 1", "wider is slower, to rate 3")
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 3, figsize=(7.2, 3.5), sharey=True, layout="constrained")
-        for ax, (scale, name) in zip(axes, SCALES.items(), strict=True):
+        _, axes = plt.subplots(1, 3, figsize=(7.2, 3.5), sharey=True, layout="constrained")
+        for ax, (scale, name), what in zip(axes, SCALES.items(), finding, strict=True):
             for d, colour, marker in zip(WIDTHS, BLUES, "os^", strict=True):
                 rates, medians = arrivals(run, optimizer=optimizer, scale=scale, d=d)
                 shown = [never if m is None else m for m in medians]
                 ax.plot(rates, shown, marker=marker, color=colour, label=f"d = {d}")
             ax.axhline(never, color="grey", linewidth=0.8, linestyle="--")
             ticks = [10, 50, 200, 1000]
-            ax.set(xscale="log", yscale="log", ylim=(8, 1.25 * never), title=name)
-            ax.set_yticks([*ticks, never], [*map(str, ticks), "never"])
+            ax.set(xscale="log", yscale="log", ylim=(8, 1.25 * never))
+            ax.set_title(f"{name}\n{what}", fontsize=11)
+            ax.set_yticks([*ticks, never], [*map(str, ticks), f"not in\n{run['updates']:,}"])
             ax.set_xticks([0.1, 1, 10], ["0.1", "1", "10"])
             ax.minorticks_off()
             ax.set_xlabel("learning rate")
         axes[0].set_ylabel("updates to 95%")
         axes[0].legend(loc="lower right", frameon=False)
-        budget = f"{run['updates']:,} updates"
-        figure.suptitle(f"With √d three widths learn alike, up to a rate of 1 (at most {budget})")
         plt.show()
 
 

@@ -1,7 +1,7 @@
 // Random queries and keys of d features, and what becomes of scores, weights and gradient; the kit and
 // layers.js stand before it.
 
-const ROWS = 200, KEYS = 10, MOST = 1024, SHOWN = 20, SEEDS = 1000;
+const ROWS = 200, KEYS = 10, MOST = 1024, SHOWN = 12, SEEDS = 1000;
 const SIZES = Array.from({ length: 11 }, (_, power) => 2 ** power), POWERS = { none: 0, root: 0.5, full: 1 };
 const NAMES = { none: "1", root: "√d", full: "d" };
 
@@ -36,21 +36,22 @@ function compute(_, { d, scale, seed }) {
     const average = products.map((line) => dot(row, line)), square = dot(row, average);
     return by * Math.sqrt(row.reduce((sum, w, j) => sum + w * w * (products[j][j] - 2 * average[j] + square), 0));
   });
-  const all = scores.flat(), middle = mean(all), squares = jolts.map((v) => v * v).sort((a, b) => b - a);
+  const all = scores.flat(), middle = mean(all);
   return { scores, weights, jolts, spread: Math.sqrt(mean(all.map((v) => (v - middle) ** 2))),
-    peaked: mean(weights.map((row) => Number(Math.max(...row) > 0.9))),
-    tenth: mean(squares.slice(0, ROWS / 10)) / mean(squares) / 10 };
+    peaked: mean(weights.map((row) => Number(Math.max(...row) > 0.9))) };
 }
 
 // ---- The page.
 
-// A row's gradient is drawn by its root, on one axis for every setting: one of 16 fills it.
-const STEEPEST = 16, WIDE = 340, TALL = 15, REACH = Math.asinh(120), BAR = 214, FREE = WIDE - BAR - 12;
-const across = (score) => WIDE / 2 + Math.asinh(score) / REACH * (WIDE / 2 - 8);
+// A line is a query, in both pictures. Its gradient is drawn by its root, on one axis for every setting: one of 16 fills it.
+const STEEPEST = 16, WIDE = 340, TALL = 18, BAR = 200, FROM = 226, FREE = 102, END = SHOWN * TALL, HIGH = END + 36;
+const REACH = Math.asinh(120), across = (score) => WIDE / 2 + Math.asinh(score) / REACH * (WIDE / 2 - 8);
+const along = (gradient) => FREE * Math.sqrt(Math.min(gradient / STEEPEST, 1));
 
-const stage = `<div class="d-panels" aria-hidden="true"><div><p class="machine-head">scores, on a scale that squeezes large numbers</p>
-<svg class="d-scores" viewBox="0 0 ${WIDE} 92"></svg></div><div><p class="machine-head">${SHOWN} rows: weights, a shade for each key, and gradient</p>
-<svg class="d-rows" viewBox="0 0 ${WIDE} ${SHOWN * TALL + 22}"></svg></div></div>`;
+const picture = (name, ...heads) => `<div><p class="machine-head d-heads"><span>${heads.join("</span><span>")}</span></p>
+<svg class="d-${name}" viewBox="0 0 ${WIDE} ${HIGH}"></svg></div>`;
+const stage = `<div class="d-panels" aria-hidden="true">${picture("scores", `${SHOWN} queries, ten scores each`)}
+${picture("rows", "weights of the ten keys", "gradient")}</div>`;
 
 const controls = () => [
   slider("Features d", "d", { values: SIZES, text: whole }),
@@ -62,25 +63,28 @@ const fits = { scale: (v) => Object.keys(NAMES).includes(v), seed: (v) => Number
 
 const percent = (share) => `${Math.round(100 * share)}%`;
 
-function show({ d, scale, scores, weights, jolts, spread, peaked, tenth }, { page }) {
-  const shades = heat(page.root), place = { text_anchor: "middle" };
-  say(page.big, `One key has more than 0.9 in ${percent(peaked)} of ${ROWS} rows`);
-  say(page.say, `d = ${whole(d)}, divided by ${NAMES[scale]}: scores spread by ${significant(spread)}. ` +
-    `A tenth of the rows, the steepest, holds ${percent(tenth)} of the gradient; the median row has ` +
-    `${significant([...jolts].sort((a, b) => a - b)[ROWS / 2])}.`);
+function show({ d, scale, scores, weights, jolts, spread, peaked }, { page }) {
+  const shades = heat(page.root), place = { text_anchor: "middle" }, sorted = [...jolts].sort((a, b) => a - b);
+  const shown = (draw) => (row, i) => draw(row, i * TALL, i), axis = (x, v) => text("", x, END + 16, fixed(v, 0), place);
+  say(page.big, `${percent(peaked)} of the queries give one key over 0.9`);
+  say(page.say, `d = ${whole(d)}, ÷ ${NAMES[scale]}: scores of ± ${significant(spread)}; ` +
+    `gradient: median ${significant(sorted[ROWS / 2])}, largest ${significant(sorted.at(-1))}.`);
   const [low, high] = [-spread, spread].map(across);
-  page.scores.replaceChildren(...scores.slice(0, SHOWN).flat().map((score) => rule("d-tick", across(score), 34, across(score), 60)),
-    rule("d-axis", 0, 66, WIDE, 66), ...[-100, -10, -1, 0, 1, 10, 100].map((v) => text("", across(v), 84, fixed(v, 0), place)),
-    svg("path", { class: "d-spread", d: `M${low} 28v-7H${high}v7` }), text("d-name", WIDE / 2, 13, `± ${significant(spread)}`, place));
-  page.rows.replaceChildren(...weights.slice(0, SHOWN).flatMap((row, i) => {
+  page.scores.replaceChildren(rect("d-band", low, 0, high - low, END),
+    ...scores.slice(0, SHOWN).flatMap(shown((row, y) => row.map((score) => rule(`d-tick${score === Math.max(...row) ? " d-top" : ""}`,
+      across(score), y + 2, across(score), y + TALL - 4)))),
+    rule("d-axis", 0, END, WIDE, END), ...[-100, -10, -1, 0, 1, 10, 100].map((v) => axis(across(v), v)),
+    text("d-name", WIDE / 2, HIGH - 3, `band: a typical score, ± ${significant(spread)}`, place));
+  page.rows.replaceChildren(...weights.slice(0, SHOWN).flatMap(shown((row, y, i) => {
     let left = 0;
     const bars = row.map((weight, j) => {
-      const part = rect("d-key", left, i * TALL, BAR * weight, TALL - 3, { fill: shades((j + 1) / KEYS).background });
+      const part = rect("d-key", left, y + 1, BAR * weight, TALL - 4, { fill: shades((j + 1) / KEYS).background });
       left += BAR * weight;
       return part;
     });
-    return [...bars, rect("d-jolt", BAR + 8, i * TALL + 3, Math.max(FREE * Math.sqrt(Math.min(jolts[i] / STEEPEST, 1)), 0.5), TALL - 9)];
-  }), text("", 0, SHOWN * TALL + 14, "weight 0 to 1"), text("", WIDE, SHOWN * TALL + 14, `gradient 0 to ${STEEPEST}, by its root`, { text_anchor: "end" }));
+    return [...bars, rect("d-jolt", FROM, y + 4, Math.max(along(jolts[i]), 0.5), TALL - 10)];
+  })), rule("d-axis", 0, END, BAR, END), rule("d-axis", FROM, END, FROM + FREE, END),
+  ...[0, 1].map((v) => axis(4 + v * (BAR - 8), v)), ...[0, 1, 4, STEEPEST].map((v) => axis(FROM + along(v), v)));
 }
 
 export default machine({ name: "d", label: "The number of features", data: [], settings: ["d", "scale", "seed"],

@@ -10,8 +10,8 @@ from attnbook.machines.base import Machine, softmax
 from attnkit.guard import checks
 from attnkit.viz.heatmap import plain_axes
 
-ROWS, KEYS, MOST = 200, 10, 1024
-"""Queries, keys, and the most features of each."""
+ROWS, KEYS, MOST, SHOWN = 200, 10, 1024, 12
+"""Queries, keys, the most features of each, and the queries that are drawn."""
 
 SIZES = [2**power for power in range(11)]
 SCALES = {"none": 0.0, "root": 0.5, "full": 1.0}
@@ -22,9 +22,9 @@ class DMachine(Machine):
     """Random queries and keys, and a slider for their number of features d.
 
     All features are drawn independently with mean 0 and variance 1, so a score, the dot product of
-    a query and a key, has variance d (Vaswani et al. 2017, section 3.2.1). The page shows how far
-    the scores spread, the weights of twenty rows, and how far the weights of each move when its
-    query does: the norm of scale * J * K, where J is the softmax's Jacobian.
+    a query and a key, has variance d (Vaswani et al. 2017, section 3.2.1). The page shows a line
+    for each of twelve queries: its scores, its weights, and how far the weights move when the
+    query does, the norm of scale * J * K, where J is the softmax's Jacobian.
 
     Args:
         d: features, a power of two from 1 to 1,024. A trait, as are the next two: set them and the
@@ -76,29 +76,27 @@ class DMachine(Machine):
         # Row j of J K is weight j times what key j has beyond the average key.
         beyond = key - (weights @ key)[:, None]  # (L, S, d)
         jolts = scale * np.sqrt((weights**2 * (beyond**2).sum(-1)).sum(-1))  # (L,)
-        squares = np.sort(jolts**2)[::-1]
         return {
             "scores": scores.tolist(),
             "weights": weights.tolist(),
             "jolts": jolts.tolist(),
             "spread": float(scores.std()),
             "peaked": float((weights.max(-1) > 0.9).mean()),
-            "tenth": float(squares[: ROWS // 10].sum() / squares.sum()),
         }
 
     def figure(self) -> Figure:
-        figure, ax = plain_axes((6.4, 3.2), self.title or "Weights of twenty rows")
-        weights = np.array(self.compute()["weights"])[:20]
+        figure, ax = plain_axes((6.4, 3.2), self.title or "Weights of twelve queries")
+        weights = np.array(self.compute()["weights"])[:SHOWN]
         left = weights.cumsum(1) - weights
         for key in range(KEYS):
-            ax.barh(range(20), weights[:, key], left=left[:, key], edgecolor="white")
-        ax.set(xlabel="weight", ylabel="row", xlim=(0, 1), ylim=(19.5, -0.5))
+            ax.barh(range(SHOWN), weights[:, key], left=left[:, key], edgecolor="white")
+        ax.set(xlabel="weight", ylabel="query", xlim=(0, 1), ylim=(SHOWN - 0.5, -0.5))
         return figure
 
     def _words(self) -> str:
         return (
-            f"Scores of {ROWS} random queries and {KEYS} random keys with a number of features to "
-            "choose, the weights of twenty rows, and the gradient that reaches each query."
+            f"{ROWS} random queries and {KEYS} random keys of a width to choose. For twelve of "
+            "the queries: the scores, the weights, and the gradient that reaches the query."
         )
 
 
