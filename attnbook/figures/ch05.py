@@ -25,7 +25,7 @@ def lottery(d: int = 1024) -> None:
     finding += ("all get the same, next to nothing",)
     with plt.style.context("attnbook.style"):
         _, axes = plt.subplots(
-            3, 1, figsize=(6.4, 3.9), sharex=True, sharey=True, layout="constrained"
+            3, 1, figsize=(6.4, 3.5), sharex=True, sharey=True, layout="constrained"
         )
         for ax, scale, name, what in zip(axes, POWERS, SCALES.values(), finding, strict=True):
             jolts = DMachine(d=d, scale=scale).compute()["jolts"]
@@ -46,7 +46,7 @@ def race(optimizer: str = "sgd") -> None:
     never = NEVER * run["updates"]
     finding = ("fails at rate 1 and above", "one line, to rate 1", "wider is slower, to rate 3")
     with plt.style.context("attnbook.style"):
-        _, axes = plt.subplots(1, 3, figsize=(7.2, 3.5), sharey=True, layout="constrained")
+        _, axes = plt.subplots(1, 3, figsize=(7.2, 3.1), sharey=True, layout="constrained")
         for ax, (scale, name), what in zip(axes, SCALES.items(), finding, strict=True):
             for d, colour, marker in zip(WIDTHS, BLUES, "os^", strict=True):
                 rates, medians = arrivals(run, optimizer=optimizer, scale=scale, d=d)
