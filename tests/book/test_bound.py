@@ -52,7 +52,6 @@ ARITHMETIC = {
     },
     "04": {"0.995": math.tanh(3) + math.tanh(0)},
     "04b": {"0.93": which_state.STEPS["toy_french_additive"].weights[0][3], "55": 100 - 45},
-    "05": {"512": 8 * 64, "22.6": (8 * 64) ** 0.5},
     "07": {"82": 100 - 18},
     "10b": {
         "24": 100 * (3 / 5 * 1 / 4 * 1 / 6 * 1 / 8) ** (1 / 4),  # smoothed: 0 of 3 and of 2 runs
