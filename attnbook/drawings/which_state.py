@@ -22,56 +22,68 @@ STEPS = {
 }
 """Of the recorded models of toy French: Bahdanau's, and Luong's with dot, without input feeding."""
 
-LEFT, PITCH, HIGH = 84.0, 64.0, 28.0
-TABLE, LOOK, STATE, WORD = 66.0, 166.0, 232.0, 298.0
-TALL = 366.0
+LEFT, PITCH, HIGH = 74.0, 52.0, 26.0
+HEAD, TABLE, LOOK, STATE, WORD = 24.0, 52.0, 156.0, 212.0, 266.0
+TALL = 322.0
 
 
 def _panel(sheet: Sheet, x: float, top: float, name: str, first: bool) -> None:
-    """One decoder: the source and its weights above, the step below; what can change is thick."""
+    """One decoder: what it looks at and writes, told each word; below, the step that does it."""
     step = STEPS[name]
     title = "Bahdanau: the old state asks" if first else "Luong: the new state asks"
-    sheet.text(x, top + 10, title, anchor="start", style="d-bold", size=14)
-    sheet.text(x, top + 43, "source", anchor="start", style="d-muted", size=12.5)
+    sheet.text(x, top + 8, title, anchor="start", style="d-bold", size=14)
     for j, word in enumerate(SOURCE):
-        sheet.item("key", x + LEFT + j * PITCH + 2, top + 30, PITCH - 4, 26, word, size=13)
+        sheet.item("key", x + LEFT + j * PITCH + 1, top + HEAD, PITCH - 2, 26, word, size=12.5)
+    writes = x + LEFT + 4 * PITCH + 28
+    sheet.text(writes, top + HEAD + 13, "writes", style="d-muted", size=12.5)
     for i, (word, row) in enumerate(zip(READ, step.weights, strict=True)):
         y = top + TABLE + i * HIGH
         sheet.text(x, y + HIGH / 2, f"told {word}", anchor="start", size=12.5)
         for j, weight in enumerate(row):
             at = x + LEFT + j * PITCH
             sheet.cell(at, y, PITCH, HIGH, weight, f"{weight:.2f}", size=13)
-    old, new, wide, h = x + 56, x + 166, 80, 34
+        sheet.text(writes, y + HIGH / 2, step.writes[i], style="d-bold", size=13)
+    old, new, out, wide, h = x + 40, x + 149, x + 258, 80, 32
     asks = old if first else new
     look, state, word = top + LOOK, top + STATE, top + WORD
-    foot = top + TABLE + 2 * HIGH
+    foot = top + TABLE + 2 * HIGH + 3
+    # The look goes to the source: to one word, or to another with each word that is told.
+    goes = {max(range(4), key=row.__getitem__): READ[i] for i, row in enumerate(step.weights)}
+    for place in goes:
+        at = x + LEFT + (place + 0.5) * PITCH
+        sheet.arrow([(asks + wide / 2, look), (at, foot)], "query")
+    if first:
+        sheet.text(x + 196, look - 12, "told either word", anchor="start", size=12.5)
+    else:
+        sheet.text(x + 192, look - 24, f"told {READ[1]}", anchor="end", size=12.5)
+        sheet.text(x + 242, look - 24, f"told {READ[0]}", anchor="start", size=12.5)
     # The look, between the state that asks and the row that it makes.
-    sheet.arrow([(asks + wide / 2, state), (asks + wide / 2, look + h + 1)], "query")
-    sheet.arrow([(asks + wide / 2, look), (asks + wide / 2, foot + 3)], "query")
+    sheet.arrow([(asks + wide / 2, state), (asks + wide / 2, look + h + 2)], "query")
+    sheet.text(asks + wide / 2 - 7, state - 12, "asks", "query", anchor="end", size=12.5)
     sheet.item("query", asks, look, wide, h, "look", style="d-box" if first else "d-new")
     sheet.item("state", old, state, wide, h, "old state")
     sheet.item("state", new, state, wide, h, "new state", style="d-new")
     sheet.arrow([(old + wide, state + h / 2), (new - 3, state + h / 2)])
-    sheet.rect(new, word, wide, h, "d-frame", 2)
-    sheet.text(new + wide / 2, word + h / 2, " / ".join(READ), size=13)
-    sheet.text(new - 10, word + h / 2, "reads", anchor="end", style="d-muted", size=12.5)
+    sheet.rect(new - 6, word, wide + 12, h, "d-frame", 2)
+    sheet.text(new + wide / 2, word + h / 2, " or ".join(READ), size=13)
+    sheet.text(
+        new - 14, word + h / 2, "the word it reads", anchor="end", style="d-muted", size=12.5
+    )
     sheet.arrow([(new + wide / 2, word), (new + wide / 2, state + h + 3)])
-    left, right = READ
-    note = f"left of a slash: told {left}; right of it: told {right}"
-    sheet.text(x, top + TALL - 10, note, anchor="start", style="d-muted", size=12.5)
-    # What is written: from the new state, and from what Luong's look found.
-    out, box = x + 264, 76.0
+    # What is written: from the new state, and from what the look of Luong found.
     if first:
-        sheet.arrow([(old + wide - 8, look + h - 4), (new + 10, state - 2)], "value")
-        sheet.arrow([(new + wide, state + h / 2), (out - 3, state + h / 2)])
+        sheet.arrow([(old + wide - 6, look + h - 4), (new + 12, state - 2)], "value")
+        sheet.text(new, look + h - 2, "what it finds", "value", anchor="start", size=12.5)
+        sheet.arrow([(new + wide + 2, state + h / 2), (out - 3, state + h / 2)])
         y = state
     else:
-        sheet.arrow([(new + wide, look + h / 2), (out - 3, look + h / 2)], "value")
-        sheet.arrow([(new + wide, state + 6), (out + 12, look + h + 3)])
+        sheet.arrow([(new + wide + 2, look + h / 2), (out - 3, look + h / 2)], "value")
+        sheet.arrow([(new + wide + 2, state + 6), (out + 14, look + h + 3)])
         y = look
-    sheet.rect(out, y, box, h, "d-frame", 2)
-    sheet.text(out + box / 2, y + h / 2, " / ".join(step.writes), size=13)
-    sheet.text(out + box / 2, y + h + 14, "writes", style="d-muted", size=12.5)
+    sheet.rect(out, y, wide, h, "d-state d-thickframe", 2)
+    sheet.text(out + wide / 2, y + h / 2, "next word", size=13)
+    note = "thick: what can change with the word it reads"
+    sheet.text(x, top + TALL - 8, note, anchor="start", style="d-muted", size=12.5)
 
 
 def draw(narrow: bool) -> Sheet:
@@ -95,8 +107,8 @@ DRAWING = Drawing(
         "told petit, then chat in its place. Bahdanau's old state asks, before the word is read: "
         "0.93 of its look is on cat both times, and it writes chat both times. Luong's new state "
         "asks: told petit, its look is on cat and it writes chat; told chat, its look is on black "
-        "and it writes noir. Thick outlines mark what the word read can change: the new state in "
-        "both, and the look in Luong's alone."
+        "and it writes noir. Thick outlines mark what can change with the word that is read: the "
+        "new state and the next word in both, and the look in Luong's alone."
     ),
     draw=draw,
     two_layouts=True,

@@ -40,7 +40,7 @@ def orders() -> None:
     run = recorded.results("when_to_look")
     lengths = range(2, 2 * run["longest"] + 1)
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 2, figsize=(6.2, 3.4), layout="constrained", sharey=True)
+        figure, axes = plt.subplots(1, 2, figsize=(6.2, 2.9), layout="constrained", sharey=True)
         for ax, steps in zip(axes, budgets(), strict=True):
             for order, (label, colour, marker) in ORDERS.items():
                 counts = [one["by_length"] for one in best(order, steps)["runs"]]
@@ -87,7 +87,7 @@ def late() -> None:
     """The map of the small black cat, as the model made it and one word late."""
     weights, pair = phrase()
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 2, figsize=(6.2, 3.4), layout="constrained")
+        figure, axes = plt.subplots(1, 2, figsize=(6.2, 2.8), layout="constrained")
         for ax, by, title in zip(
             axes, (0, 1), ("as it looked", "stored one word late"), strict=True
         ):

@@ -1,7 +1,7 @@
 // Two decoders, unrolled: press a word, or what a look found, and see what depends on it; the kit stands before it.
 
 const KINDS = ["bahdanau", "luong"], NAMES = { bahdanau: "Bahdanau", luong: "Luong" };
-const WHAT = { word: "A word that is read", context: "What a look finds" };
+const WHAT = { word: "The word it reads", context: "What its look finds" };
 
 // ---- What is computed.
 
@@ -34,17 +34,17 @@ function compute({ read: { length } }, { what, step, feeding }) {
 
 // ---- The page.
 
-const PITCH = 80, WIDE = 66, LOOK = 46, TALL = 28, FIRST = 24, ROWS = { written: 8, joined: 58, upper: 104, lower: 162, read: 220 };
-const JOIN = { left: 15, wide: 48, tall: 22 };
+const PITCH = 66, WIDE = 54, LOOK = 38, TALL = 28, FIRST = 22, ROWS = { written: 8, joined: 58, upper: 104, lower: 162, read: 220 };
+const JOIN = { left: 12, wide: 40, tall: 22 };
 const PLACE = { bahdanau: { state: ROWS.upper, look: ROWS.lower }, luong: { look: ROWS.upper, state: ROWS.lower } };
 
 const stage = `<div class="decoder-whole">${KINDS.map((kind) => `<div><p class="machine-head">${NAMES[kind]}</p>
 <svg class="decoder-${kind}"></svg><p class="decoder-${kind}-turns machine-say"></p></div>`).join("")}</div>`;
 
 const controls = ({ read }) => [
-  slider("At step", "step", { min: 1, max: read.length, text: (n) => `${n} of ${read.length}` }),
-  toggle("Input feeding", "feeding"),
+  slider("Step", "step", { min: 1, max: read.length, text: (n) => `${n} of ${read.length}` }),
   ...Object.entries(WHAT).map(([what, name]) => button(name, () => ({ what }), (s) => s.what === what)),
+  toggle("Input feeding", "feeding"),
 ];
 const fits = { what: (v) => Object.keys(WHAT).includes(v) };
 
@@ -98,14 +98,13 @@ function* links(kind, count, feeding) {
   }
 }
 
-const count = (list) => list.reduce((sum, v) => sum + v, 0);
 const steps = (list) => {
   const places = list.flatMap((v, t) => (v ? [t + 1] : []));
-  const [first, last] = [places[0], places.at(-1)], run = places.length > 2 && last - first + 1 === places.length;
+  const [first, last] = [places[0], places.at(-1)], run = places.length > 1 && last - first + 1 === places.length;
   return places.length ? `look${places.length > 1 ? "s" : ""} ${run ? `${first}–${last}` : places.join(", ")}` : "no look";
 };
 
-function show({ what, step, feeding, ...found }, { page, data: { read, written } }) {
+function show({ what, step, feeding, ...found }, { page, data: { read } }) {
   const pressed = what === "word" ? "read" : "look", number = read.length;
   for (const kind of KINDS) {
     const all = found[kind], picture = page[kind];
@@ -122,10 +121,9 @@ function show({ what, step, feeding, ...found }, { page, data: { read, written }
     const turns = all.turns === 1 ? `All ${number} looks can run at once` : `The ${number} looks wait for each other`;
     say(page[`${kind}-turns`], `${turns}.`);
   }
-  const [first, second] = KINDS.map((kind) => steps(found[kind].look)), [one, two] = KINDS.map((kind) => count(found[kind].written));
-  say(page.big, `Bahdanau: ${first};\nLuong: ${second}`);
-  say(page.say, `These looks change with ${what === "word" ? `the word “${read[step - 1]}” that is read at step ${step}` :
-    `what the look for “${written[step - 1]}” finds at step ${step}`}. Words written that can change: ${one} with Bahdanau, ${two} with Luong${feeding ? " and input feeding" : ""}.`);
+  say(page.big, `Blue: what ${what === "word" ? `“${read[step - 1]}”` : `look ${step}`} can change`);
+  const [first, second] = KINDS.map((kind) => `${NAMES[kind]}${kind === "luong" && feeding ? ", with input feeding" : ""}: ${steps(found[kind].look)}`);
+  say(page.say, `${first}. ${second}.`);
 }
 
 export default machine({ name: "decoder", label: "Two decoders", data: ["read", "written"], settings: ["what", "step", "feeding"],

@@ -7,7 +7,7 @@ import torch
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from attnbook import museum, recorded
-from attnbook.drawings import mixture, online_softmax, which_state
+from attnbook.drawings import mixture, online_softmax
 from attnbook.machines import AdditiveMachine, RingMachine
 from attnbook.machines.online_tiles import SHIFTS
 from attnbook.machines.ring_machine import SHAPE
@@ -51,7 +51,7 @@ ARITHMETIC = {
         "0.08": mixture.CASES[2].shares["c"],
     },
     "04": {"0.995": math.tanh(3) + math.tanh(0)},
-    "04b": {"0.93": which_state.STEPS["toy_french_additive"].weights[0][3], "55": 100 - 45},
+    "04b": {"55": 100 - 45},
     "07": {"82": 100 - 18},
     "10b": {
         "24": 100 * (3 / 5 * 1 / 4 * 1 / 6 * 1 / 8) ** (1 / 4),  # smoothed: 0 of 3 and of 2 runs
