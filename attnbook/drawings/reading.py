@@ -1,51 +1,129 @@
-"""Chapter 15: the famous sentence."""
+"""Chapter 15: the famous sentence, and the same in the passive."""
 
 import math
 
 from attnbook.drawings.drawing import Drawing
-from attnbook.drawings.sheet import NARROW, Sheet
+from attnbook.drawings.sheet import NARROW, WIDE, Sheet
 
 LOOKS: dict[str, tuple[tuple[str, float], ...]] = {
-    "tired": (
+    "active": (
         *(("[CLS]", 0.10), ("the", 0.04), ("animal", 0.68), ("didn", 0.0), ("'", 0.0), ("t", 0.0)),
         *(("cross", 0.01), ("the", 0.0), ("street", 0.05), ("because", 0.0), ("it", 0.06)),
         *(("was", 0.0), ("too", 0.0), ("tired", 0.02), (".", 0.0), ("[SEP]", 0.01)),
     ),
-    "wide": (
-        *(("[CLS]", 0.33), ("the", 0.03), ("animal", 0.28), ("didn", 0.01), ("'", 0.0), ("t", 0.0)),
-        *(("cross", 0.09), ("the", 0.01), ("street", 0.12), ("because", 0.01), ("it", 0.03)),
-        *(("was", 0.01), ("too", 0.0), ("wide", 0.05), (".", 0.03), ("[SEP]", 0.02)),
+    "passive": (
+        *(("[CLS]", 0.10), ("the", 0.02), ("street", 0.61), ("wasn", 0.0), ("'", 0.0), ("t", 0.0)),
+        *(("crossed", 0.01), ("by", 0.0), ("the", 0.01), ("animal", 0.14), ("because", 0.0)),
+        *(("it", 0.07), ("was", 0.01), ("too", 0.0), ("tired", 0.02), (".", 0.01), ("[SEP]", 0.01)),
     ),
 }
 """The row of "it" in layer 3, head 1 of all-MiniLM-L6-v2: its tokens and their weights."""
-TELL = 0.1  # the least weight that is written out
+BOTH, TAGS = ("what “it” refers to", "alive"), ("the subject", "farther from “it”")
+IS = {
+    "active": {"animal": (*BOTH, *TAGS), "street": ()},
+    "passive": {"animal": BOTH, "street": TAGS},
+}
+"""What each noun is in either sentence."""
 
 
-def famous(narrow: bool) -> Sheet:
-    """The famous picture: "it" at the right, the sentence at the left, and a fan between."""
-    pitch, half = 21, 178
-    sheet = Sheet(NARROW, 30 + pitch * 16, 12.5)
-    for place, (end, row) in enumerate(LOOKS.items()):
-        left = place * half
-        words = left + 92  # where the words end
-        sheet.text(left + 80, 8, f"... too {end}", style="d-bold")
-        middles = [30 + pitch * (n + 0.5) for n in range(len(row))]
-        at = next(n for n, (token, _) in enumerate(row) if token == "it")
-        tip = (left + 128, middles[at])
-        for (token, weight), y in zip(row, middles, strict=True):
-            noun = token in ("animal", "street")
-            sheet.text(words, y, token, "key" if noun else None, anchor="end",
-                       style="d-bold" if noun else "" if weight >= TELL else "d-muted")  # fmt: skip
-            if weight >= TELL:
-                sheet.text(left, y, f"{weight:.2f}", "weight", anchor="start", size=11.5)
-            if weight:
-                _beam(sheet, (words + 4, y), tip, 15 * weight)
-        sheet.item("query", tip[0], tip[1] - 11, 32, 22, "it")
+def draw(narrow: bool) -> Sheet:
+    """Below one another with arcs; on a telephone side by side, the words in a column."""
+    return _columns() if narrow else _lines()
+
+
+def _lines() -> Sheet:
+    high = (0, 178)
+    sheet = Sheet(WIDE, 312, 15.5)
+    for top, (name, row) in zip(high, LOOKS.items(), strict=True):
+        written, base = _written(row), top + 86
+        left, centres = 0.0, []
+        for word, _ in written:  # places by a guess at how wide words are
+            wide = 8.7 * len(word) + (20 if word == "it" else 10)
+            centres.append(left + wide / 2)
+            left += wide
+        shift = (WIDE - left) / 2
+        centres = [shift + centre for centre in centres]
+        it = next(n for n, (word, _) in enumerate(written) if word == "it")
+        told = []
+        for x, (word, weight) in zip(centres, written, strict=True):
+            if word == "it" or not weight:
+                continue
+            rise = 14 + abs(x - centres[it]) / 7
+            _arc(sheet, centres[it], x, base - 15, rise, 16 * weight)
+            if word in IS[name]:
+                told.append((x + 11 + 8 * weight, base - 24, f"{weight:.2f}"))
+        for x, y, weight in told:
+            sheet.text(x, y, weight, "weight", anchor="start", style="d-bold d-halo", size=14)
+        for x, (word, _) in zip(centres, written, strict=True):
+            if word == "it":
+                sheet.item("query", x - 14, base - 12, 28, 24, "it")
+                continue
+            noun = word in IS[name]
+            style = "d-bold" if noun else "d-muted" if word.startswith("[") else ""
+            sheet.text(x, base, word, "key" if noun else None, style=style)
+            for place, tag in enumerate(IS[name].get(word, ())):
+                sheet.text(x, base + 22 + 17 * place, tag, style="d-muted", size=13)
     return sheet
 
 
+def _columns() -> Sheet:
+    pitch, half = 21, 178
+    sheet = Sheet(NARROW, 438, 12.5)
+    for place, (name, row) in enumerate(LOOKS.items()):
+        left = place * half
+        words = left + 88  # where the words end
+        written = _written(row)
+        middles = [8 + pitch * (n + 0.5) for n in range(len(written))]
+        at = next(n for n, (word, _) in enumerate(written) if word == "it")
+        tip = (left + 124, middles[at])
+        for (word, weight), y in zip(written, middles, strict=True):
+            noun = word in IS[name]
+            style = "d-bold" if noun else "d-muted" if word.startswith("[") else ""
+            sheet.text(words, y, word, "key" if noun else None, anchor="end", style=style)
+            if noun:
+                sheet.text(left, y, f"{weight:.2f}", "weight", anchor="start", style="d-bold")
+            if weight and word != "it":
+                _beam(sheet, (words + 4, y), tip, 15 * weight)
+        sheet.item("query", tip[0], tip[1] - 11, 28, 22, "it")
+        y = 8 + pitch * 15.6
+        for noun, tags in IS[name].items():
+            if tags:
+                sheet.text(left, y, noun, "key", anchor="start", style="d-bold")
+            for tag in tags:
+                y += 17
+                sheet.text(left + 8, y, tag, anchor="start", style="d-muted")
+            y += 21 if tags else 0
+    return sheet
+
+
+def _written(row: tuple[tuple[str, float], ...]) -> list[tuple[str, float]]:
+    """The row's tokens as words: what an apostrophe parted, and the full stop, joined."""
+    found: list[tuple[str, float]] = []
+    for token, weight in row:
+        if found and (token in "'." or found[-1][0].endswith("'")):
+            word, before = found.pop()
+            found.append((word + token, round(before + weight, 2)))
+        else:
+            found.append((token, weight))
+    return found
+
+
+def _arc(sheet: Sheet, x0: float, x1: float, y: float, rise: float, wide: float) -> None:
+    """Half an ellipse as thick as a weight, as a shape, since lines have three widths only."""
+    middle, reach, half = (x0 + x1) / 2, abs(x1 - x0) / 2, max(wide, 0.5) / 2
+    turns = [math.pi * step / 32 for step in range(33)]
+
+    def rim(more: float) -> list[tuple[float, float]]:
+        return [
+            (middle + (reach + more) * math.cos(turn), y - (rise + more) * math.sin(turn))
+            for turn in turns
+        ]
+
+    sheet.patch([*rim(half), *reversed(rim(-half))], "weight")
+
+
 def _beam(sheet: Sheet, start: tuple[float, float], end: tuple[float, float], wide: float) -> None:
-    """A line as thick as a weight, as a shape, since lines have three widths only."""
+    """A line as thick as a weight, as a shape."""
     (x0, y0), (x1, y1) = start, end
     length = math.hypot(x1 - x0, y1 - y0)
     across = (y1 - y0) / length * wide / 2, (x0 - x1) / length * wide / 2
@@ -61,14 +139,16 @@ def _beam(sheet: Sheet, start: tuple[float, float], end: tuple[float, float], wi
 FAMOUS = Drawing(
     name="famous-sentence",
     title=(
-        "Layer 3, head 1. End the sentence with “tired”, and “it” gives “animal” a weight of 0.68; "
-        "end it with “wide”, and it is 0.28."
+        "One head. The thicker the line, the more weight “it” gives the word. In the passive the "
+        "animal is as tired as before, and “it” looks at the street."
     ),
     description=(
-        "The famous picture, twice: the words of the sentence one below the other, and lines from "
-        "it to each, as thick as the weights of layer 3, head 1. With tired at the end nearly all "
-        "is on animal, 0.68, and 0.05 on street. With wide at the end the thickest lines go to the "
-        "token [CLS], 0.33, and still to animal, 0.28; street gets 0.12."
+        "Two sentences, with lines from it to the other words, as thick as the weights of layer 3, "
+        "head 1. The animal didn't cross the street because it was too tired: 0.68 on animal, "
+        "which is what it refers to, alive, the subject, and farther from it; 0.05 on street. The "
+        "street wasn't crossed by the animal because it was too tired: 0.14 on animal, which is "
+        "what it refers to and alive; 0.61 on street, which is the subject and farther from it."
     ),
-    draw=famous,
+    draw=draw,
+    two_layouts=True,
 )

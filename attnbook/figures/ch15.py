@@ -5,7 +5,7 @@ import matplotlib.pyplot as plt
 import torch
 
 from attnbook import recorded
-from attnbook.figures.colours import BLUE, VERMILION
+from attnbook.figures.colours import BLUE, GREEN, VERMILION
 
 LIGHT_GREY = "#666666"
 PROPERTIES = {
@@ -14,8 +14,14 @@ PROPERTIES = {
     "subject": "the subject",
     "farther": "farther away",
 }
-KINDS = {"encoder": ("o", BLUE, "“it”, in the encoder"),
-         "cross": ("s", VERMILION, "il or elle, decoder to encoder")}  # fmt: skip
+FRAMES = {
+    "active": "The animal didn't …",
+    "passive": "The street wasn't …",
+    "place first": "Near the street, …",
+    "animate first": "For the animal, …",
+}
+"""The frames as the plot names them, by their first words."""
+MODELS = {"A": ("o", BLUE), "B": ("s", VERMILION), "C": ("^", GREEN)}
 OURS = (3, 1)
 """Layer and head of our head."""
 
@@ -31,48 +37,61 @@ def effects() -> None:
     found = [_head(run)["effects"][name] for name in PROPERTIES]
     frames = run["famous"]["frames"]
     with plt.style.context("attnbook.style"):
-        figure, (left, right) = plt.subplots(1, 2, figsize=(7.2, 2.7), layout="constrained")
+        figure, (left, right) = plt.subplots(1, 2, figsize=(7.2, 2.6), layout="constrained")
         middle = [e["median"] for e in found]
         low = [e["median"] - e["low"] for e in found]
         high = [e["high"] - e["median"] for e in found]
         left.errorbar(middle, range(4), xerr=[low, high], fmt="o", color=BLUE, capsize=4)
+        for place, value in enumerate(middle):
+            told = f"{value:+.2f}".replace("-", "−")
+            left.text(value, place - 0.22, told, ha="center", fontsize=9.5)
         left.axvline(0, color=LIGHT_GREY, linewidth=0.8)
         left.set_yticks(range(4), PROPERTIES.values())
-        left.set(xlim=(-0.4, 0.4), ylim=(3.6, -0.6))
-        left.set_xlabel("extra weight for a noun that is …", fontsize=10)
-        right.barh(range(4), [frame["right"] for frame in frames], color=BLUE, height=0.6)
+        left.set(xlim=(-0.4, 0.42), ylim=(3.6, -0.7))
+        left.set_title("extra weight for a noun that is …", fontsize=10.5)
+        share = [frame["right"] for frame in frames]
+        right.barh(range(4), share, color=BLUE, height=0.6)
+        for place, value in enumerate(share):
+            right.text(value + 0.02, place, f"{value:.0%}", va="center", fontsize=9.5)
         right.axvline(0.5, color=LIGHT_GREY, linestyle="--", linewidth=1)
-        right.text(0.51, -0.62, "a coin", color=LIGHT_GREY, fontsize=10)
-        right.set_yticks(range(4), [frame["frame"] for frame in frames])
-        right.set(xlim=(0, 1), ylim=(3.6, -0.9))
-        right.set_xlabel("sentences with more on the referent", fontsize=10)
-        figure.suptitle("Layer 3, head 1: the subject counts most, the referent a little")
+        right.text(0.51, -0.65, "a coin", color=LIGHT_GREY, fontsize=9.5)
+        right.set_yticks(range(4), [FRAMES[frame["frame"]] for frame in frames])
+        right.set(xlim=(0, 1), ylim=(3.6, -0.95), xticks=[0, 0.5, 1])
+        right.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+        right.set_title("sentences with more on the referent", fontsize=10.5, loc="right")
+        figure.suptitle("Our head: the subject counts most, the referent a little")
         plt.show()
 
 
 def il_or_elle() -> None:
     """Draw each head of the translators: how much more weight the referent gets there, against the
     right pronouns without that head."""
-    row = _longest()
     with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(6.2, 3.4), layout="constrained")
-        for kind, (marker, colour, label) in KINDS.items():
-            heads = [head for run in row["runs"] for head in run["heads"] if head["kind"] == kind]
+        figure, ax = plt.subplots(figsize=(6.8, 2.8), layout="constrained")
+        for run, (name, (marker, colour)) in zip(_longest()["runs"], MODELS.items(), strict=True):
+            heads = [head for head in run["heads"] if head["kind"] != "decoder"]
             ax.plot(
                 [head["effects"]["meant"] for head in heads],
                 [head["right_without"] for head in heads],
                 marker,
                 color=colour,
                 alpha=0.75,
-                label=label,
+                label=f"model {name}",
             )
         ax.axhline(0.5, color=LIGHT_GREY, linestyle="--", linewidth=1)
-        ax.text(ax.get_xlim()[1], 0.51, "a coin", color=LIGHT_GREY, fontsize=10, ha="right")
-        ax.set(ylim=(0.42, 1.04))
+        ax.text(0.12, 0.515, "a coin", color=LIGHT_GREY, fontsize=9.5, ha="center")
+        for x, y, words, ha in (
+            (0.235, 0.545, "extra weight for the\nreferent, and needed", "right"),
+            (0.006, 0.545, "same weight on both nouns,\nand needed just as much", "left"),
+            (0.006, 0.79, "looks at the adjective", "left"),
+        ):
+            ax.text(x, y, words, ha=ha, va="bottom", fontsize=9.5)
+        ax.set(xlim=(-0.05, 0.26), ylim=(0.42, 1.04))
+        ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
         ax.set_xlabel("extra weight for the referent in this head")
         ax.set_ylabel("right pronouns without it")
-        figure.legend(loc="outside lower center", ncols=2, fontsize=10)
-        figure.suptitle("What a head looks at does not say whether it is needed")
+        ax.legend(fontsize=9.5, loc="upper right")
+        figure.suptitle("Two heads are needed alike; only one favours the referent")
         plt.show()
 
 

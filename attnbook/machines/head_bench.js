@@ -8,9 +8,9 @@ const NAMES = Object.keys(PROPERTIES), COUNTS = [1, 2, 4, 8], LAYERS = 6, HEADS 
 
 /** The eight sentences of an item: frame by frame, first the animate noun is meant, then the place. In parts,
  *  of which every other is "it", or 0 or 1 for a noun. */
-function sentences({ frames, nouns, ends }, { item, end }) {
+function sentences({ frames, nouns, ends }, { item }) {
   const [a, p, v, d] = nouns[item];
-  return frames.flatMap(([text, subject, farther]) => ends[end].map((x, place) => ({
+  return frames.flatMap(([text, subject, farther]) => ends.map((x, place) => ({
     parts: text.split(/(\{[ap]\}|\bit\b)/).map((part, at) => (at % 2 ? { "{a}": 0, "{p}": 1 }[part] ?? part
       : part.replace(/\{(\w)\}/g, (_, name) => ({ v, d, x })[name]))),
     signs: [!place, true, subject, farther].map((is) => (is ? 1 : -1)) })));
@@ -19,8 +19,8 @@ function sentences({ frames, nouns, ends }, { item, end }) {
 const wordOf = (names) => (part) => names[part] ?? part;
 
 function compute(data, settings) {
-  const { layer, head, item, end, count, tiles } = settings, all = sentences(data, settings).slice(0, count);
-  const from = (item * data.ends.length + end) * 8, view = data.looks;
+  const { layer, head, item, count, tiles } = settings, all = sentences(data, settings).slice(0, count);
+  const from = item * 8, view = data.looks;
   const weights = all.map((_, k) => [0, 1].map((noun) =>
     view.getUint16(2 * (((from + k) * 2 + noun) * LAYERS * HEADS + layer * HEADS + head), true) / 65535));
   const more = weights.map(([a, p]) => a - p), columns = NAMES.map((_, n) => all.map(({ signs }) => signs[n]));
@@ -36,23 +36,21 @@ const fits = { count: (v) => COUNTS.includes(v) };
 // ---- The page.
 
 const stage = `<div class="bench-whole"><div class="bench-lines"><ol class="bench-texts"></ol><svg class="bench-arcs" aria-hidden="true"></svg></div>
-<div><p class="machine-head">extra weight for a noun that is …</p><svg class="bench-bars" viewBox="0 0 300 128" aria-hidden="true"></svg>
-<p class="bench-over machine-head"></p><svg class="bench-tiles" viewBox="0 0 300 156" aria-hidden="true"></svg></div></div>`;
+<div><p class="machine-head">extra weight for a noun that is …</p><svg class="bench-bars" viewBox="0 0 300 128" aria-hidden="true"></svg></div>
+<div><p class="bench-over machine-head"></p><svg class="bench-tiles" viewBox="0 0 300 142" aria-hidden="true"></svg></div></div>`;
 
-const controls = ({ nouns, ends }) => [
+const controls = ({ nouns }) => [
   chooser("Nouns", "item", nouns.map(([a, p], place) => [place, `${a}, ${p}`])),
-  chooser("Endings", "end", ends.map(([x, y], place) => [place, `${x}, ${y}`])),
+  chooser("Tiles show", "tiles", Object.entries(PROPERTIES)),
   slider("Layer", "layer", { max: LAYERS - 1 }),
   slider("Head", "head", { max: HEADS - 1 }),
-  chooser("Tiles show", "tiles", Object.entries(PROPERTIES)),
   ...COUNTS.map((count) => button(`${count} sentence${count > 1 ? "s" : ""}`, () => ({ count }), (s) => s.count === count)),
 ];
 
 const signed = (v) => (v < 0 ? "−" : "+") + Math.abs(v).toFixed(2);
 
 function build({ page, on, sized, take, update }) {
-  on(page.bars, "click", ({ offsetY }) => take({ tiles: NAMES[clamp(Math.floor(4 * offsetY / page.bars.clientHeight), 0, 3)] }));
-  drag(on, page.tiles, (x, y) => ({ head: Math.min(Math.floor(x * HEADS), HEADS - 1), layer: Math.min(Math.floor(y * LAYERS), LAYERS - 1) }), take);
+  drag(on, page.tiles, (x, y) => ({ head: Math.min(Math.floor(x * HEADS), HEADS - 1), layer: Math.min(Math.floor(y * 142 / 128 * LAYERS), LAYERS - 1) }), take);
   sized(page.lines, update);
 }
 
@@ -60,11 +58,12 @@ function build({ page, on, sized, take, update }) {
 const partners = ({ alike }, n) => NAMES.filter((_, m) => alike[m] === alike[n]).map((name) => PROPERTIES[name]);
 
 function show(now, { page, data }) {
-  const { item, count, effects, medians, right, layer, head, weights, tiles } = now, names = data.nouns[item].slice(0, 2);
+  const { item, count, effects, right, layer, head, weights, tiles } = now, names = data.nouns[item].slice(0, 2);
   const most = effects.reduce((best, v, n) => (Math.abs(v) > Math.abs(effects[best]) + 1e-9 ? n : best), 0), same = partners(now, most);
-  say(page.big, same.length > 3 ? "One picture, four explanations" : `Most: ${same.join(" or ")}, ${signed(effects[most])}`);
-  say(page.say, `Layer ${layer}, head ${head}. Over 240 items: ${NAMES.map((name, n) => `${PROPERTIES[name]} ${signed(medians[n])}`).join(", ")}; ` +
-    `the referent has the larger weight in ${Math.round(100 * right)}% of the sentences.`);
+  say(page.big, same.length > 3 ? "One sentence, four explanations"
+    : same.length > 1 ? `Which is it: ${same.slice(0, -1).join(", ")} or ${same.at(-1)}?` : `What counts most: ${same[0]}, ${signed(effects[most])}`);
+  say(page.say, `Layer ${layer}, head ${head}. ${same.length > 1 ? "In these sentences you cannot tell them apart."
+    : `In 1,920 sentences, the referent has the larger weight in ${Math.round(100 * right)}%.`}`);
   fill(page.texts, sentences(data, now).slice(0, count), () => make("li", { className: "bench-text" }), (line, { parts }, k) => {
     line.replaceChildren(...parts.map((part, at) => (at % 2 ? make("span", { textContent: wordOf(names)(part),
       className: part === "it" ? "bench-it" : `bench-noun bench-${part}${part === k % 2 ? " bench-meant" : ""}` }) : part)),
@@ -73,7 +72,7 @@ function show(now, { page, data }) {
   drawArcs(page, weights);
   drawBars(page.bars, now, tiles);
   const full = Math.max(...data.medians.flat().map(Math.abs));
-  say(page.over, `all heads, 240 items: ${PROPERTIES[tiles]}; full colour is ${full.toFixed(2)} for all four`);
+  say(page.over, `all 72 heads: ${PROPERTIES[tiles]}`);
   drawTiles(page.tiles, now, full);
 }
 
@@ -94,26 +93,27 @@ function drawArcs({ arcs, lines, texts }, weights) {
 
 /** The four effects here as bars, and as a tick the median of the 240 items. */
 function drawBars(bars, { effects, alike, medians }, tiles) {
-  const x = (v) => 195 + 100 * clamp(v, -1, 1), parts = [rule("bench-axis", x(0), 0, x(0), 112)];
+  const x = (v) => 185 + 115 * clamp(v, -0.65, 0.65), parts = [rule("bench-axis", x(0), 0, x(0), 112)];
   NAMES.forEach((name, n) => {
     const y = 28 * n, [from, to] = [0, effects[n]].map(x), unsure = alike.filter((m) => m === alike[n]).length > 1;
     parts.push(text(name === tiles ? "bench-chosen" : "", 0, y + 19, PROPERTIES[name]), rect(`bench-bar${unsure ? " bench-unsure" : ""}`, Math.min(from, to), y + 5, Math.abs(from - to), 18),
       rule("bench-median", x(medians[n]), y + 1, x(medians[n]), y + 27),
       text("bench-value", 300, y + 19, unsure ? "?" : signed(effects[n]), { text_anchor: "end" }));
   });
-  bars.replaceChildren(...parts, text("bench-small", 0, 126, "bar: these sentences · tick: median of 240 items · ?: cannot tell"));
+  bars.replaceChildren(...parts, text("bench-small", 0, 126, "bar: these sentences · tick: 240 items · ?: cannot tell"));
 }
 
 /** A tile for each head: one colour for more weight and one for less, on one scale for what the tiles can show. */
 function drawTiles(tiles, { shades, layer, head }, full) {
-  const wide = 300 / HEADS, tall = 156 / LAYERS;
+  const wide = 300 / HEADS, tall = 128 / LAYERS;
   tiles.replaceChildren(...shades.map((v, k) => rect(`bench-tile bench-${v < 0 ? "less" : "more"}`, k % HEADS * wide + 1,
     Math.floor(k / HEADS) * tall + 1, wide - 2, tall - 2, { fill_opacity: Math.abs(v) / full })),
-    rect("bench-here", head * wide + 1, layer * tall + 1, wide - 2, tall - 2));
+    rect("bench-here", head * wide + 1, layer * tall + 1, wide - 2, tall - 2),
+    text("bench-small", 0, 140, `medians of 240 items · orange: more · purple: less · full: ${full.toFixed(2)}`));
 }
 
-const tell = ({ effects, alike }) => ` In these sentences: ${NAMES.map((name, n) => `${PROPERTIES[name]} ${
-  partners({ alike }, n).length > 1 ? "cannot be told" : signed(effects[n])}`).join(", ")}.`;
+const tell = ({ effects, alike, medians }) => ` Extra weight in these sentences, and over 240 items: ${NAMES.map((name, n) => `${PROPERTIES[name]} ${
+  partners({ alike }, n).length > 1 ? "cannot be told" : signed(effects[n])}, ${signed(medians[n])}`).join("; ")}.`;
 
 export default machine({ name: "bench", label: "What does a head look at?", data: ["frames", "nouns", "ends", "looks", "medians", "right"],
-  settings: ["item", "end", "layer", "head", "tiles", "count"], stage, controls, fits, build, compute, show, tell });
+  settings: ["item", "layer", "head", "tiles", "count"], stage, controls, fits, build, compute, show, tell });

@@ -27,15 +27,14 @@ class HeadBench(Machine):
     those cannot be told apart. Beside it stand the medians of many more items, for every head.
 
     Args:
-        looks: weights (nouns, ends, 8, 2, layers * heads), from 0 to 1, of sixteen bits.
+        looks: weights (nouns, 8, 2, layers * heads), from 0 to 1, of sixteen bits.
         frames: of each its text, with places for words in braces, whether the animate noun is the
             subject, and whether it is the farther noun.
         nouns: of each choice the animate noun, the place, and a verb in two forms.
-        ends: the adjectives, of an animate noun and of a place.
+        ends: two adjectives, of an animate noun and of a place.
         medians: effects (layers * heads, 4) in many items, in the order of `PROPERTIES`.
         right: the share of those sentences with more weight on the noun that is meant.
-        item, end: which nouns and which adjectives, by place. Traits, as are the next four: set
-            them and the page follows.
+        item: which nouns, by place. A trait, as are the next four: set it and the page follows.
         layer, head: from 0.
         tiles: the property whose medians the tiles show.
         count: sentences on show: 1, 2, 4 or 8.
@@ -56,7 +55,6 @@ class HeadBench(Machine):
     _about = "Weights of all-MiniLM-L6-v2, recorded."
     _limits: ClassVar = {
         "item": lambda self: list(range(len(self.nouns))),
-        "end": lambda self: list(range(len(self.ends))),
         "layer": lambda _: (0, LAYERS - 1),
         "head": lambda _: (0, HEADS - 1),
         "tiles": lambda _: list(PROPERTIES),
@@ -70,7 +68,6 @@ class HeadBench(Machine):
     medians = t.List().tag(sync=True)
     right = t.List().tag(sync=True)
     item = t.Int(0).tag(sync=True)
-    end = t.Int(0).tag(sync=True)
     layer = t.Int(3).tag(sync=True)
     head = t.Int(1).tag(sync=True)
     tiles = t.Unicode("referent").tag(sync=True)
@@ -87,14 +84,14 @@ class HeadBench(Machine):
         right: Sequence,
         **rest,
     ):
-        shape = (len(nouns), len(ends), 2 * len(frames), 2, LAYERS * HEADS)
+        shape = (len(nouns), 2 * len(frames), 2, LAYERS * HEADS)
         if looks.shape != shape:
             checks.fail("looks", f"shape {shape}", str(looks.shape))
         super().__init__(
             looks=np.round(looks * 65535).astype("<u2").tobytes(),
             frames=[list(frame) for frame in frames],
             nouns=[list(words) for words in nouns],
-            ends=[list(pair) for pair in ends],
+            ends=list(ends),
             medians=[list(row) for row in medians],
             right=list(right),
             **rest,
@@ -107,18 +104,19 @@ class HeadBench(Machine):
         page, names = run["page"], ("meant", "animate", "subject", "farther")
         whole = np.frombuffer(base64.b64decode(page["looks"]), "<u2")
         nouns, ends, frames = (page[name] for name in ("nouns", "ends", "frames"))
+        whole = whole.reshape(len(nouns), len(ends), 2 * len(frames), 2, -1)
         return cls(
-            whole.reshape(len(nouns), len(ends), 2 * len(frames), 2, -1) / 65535,
+            whole[:, 0] / 65535,
             frames=frames,
             nouns=nouns,
-            ends=ends,
+            ends=ends[0],
             medians=[[row["effects"][name]["median"] for name in names] for row in run["rows"]],
             right=[row["right"] for row in run["rows"]],
             **rest,
         )
 
     def sentences(self) -> list[tuple[str, list[int]]]:
-        """The eight sentences of the present nouns and adjectives, with the signs of each."""
+        """The eight sentences of the present nouns, with the signs of each."""
         words = dict(zip("apvd", self.nouns[self.item], strict=True))
         return [
             (
@@ -126,15 +124,15 @@ class HeadBench(Machine):
                 [1 if is_it else -1 for is_it in (not place, True, subject, farther)],
             )
             for text, subject, farther in self.frames
-            for place, x in enumerate(self.ends[self.end])
+            for place, x in enumerate(self.ends)
         ]
 
     def compute(self) -> dict:
         texts, signs = zip(*self.sentences()[: self.count], strict=True)
         kept = np.frombuffer(self.looks, "<u2") / 65535
-        kept = kept.reshape(len(self.nouns), len(self.ends), 2 * len(self.frames), 2, -1)
+        kept = kept.reshape(len(self.nouns), 2 * len(self.frames), 2, -1)
         place = self.layer * HEADS + self.head
-        weights = kept[self.item, self.end, : self.count, :, place]  # (count, 2)
+        weights = kept[self.item, : self.count, :, place]  # (count, 2)
         more, columns = weights[:, 0] - weights[:, 1], np.array(signs).T  # (4, count)
         return {
             "texts": list(texts),

@@ -18,10 +18,10 @@ FRAMES = (
 def make(text: str = "hill", **settings) -> HeadBench:
     numbers = np.random.default_rng(0)
     return HeadBench(
-        numbers.random((2, 2, 8, 2, LAYERS * HEADS)) / 2,
+        numbers.random((2, 8, 2, LAYERS * HEADS)) / 2,
         frames=FRAMES,
         nouns=[["fox", text, "cross", "crossed"], ["cow", "park", "enter", "entered"]],
-        ends=[["tired", "wide"], ["shy", "steep"]],
+        ends=["tired", "wide"],
         medians=(numbers.random((LAYERS * HEADS, 4)) - 0.5).tolist(),
         right=numbers.random(LAYERS * HEADS).tolist(),
         **{"count": 8, "tiles": "alive", "title": "A title"} | settings,
@@ -31,8 +31,8 @@ def make(text: str = "hill", **settings) -> HeadBench:
 SETTINGS = [
     {"count": 2, "item": 1},
     {"count": 1, "tiles": "farther", "layer": 5},
-    {"count": 4, "head": 11, "layer": 0, "end": 1},
-    {"item": 1, "end": 1, "head": 0},
+    {"count": 4, "head": 11, "layer": 0},
+    {"item": 1, "tiles": "subject", "head": 0},
 ]
 
 
@@ -61,7 +61,7 @@ def test_a_head_that_follows_one_property_has_that_effect_alone():
     for n, name in enumerate(PROPERTIES):
         bench = make()
         signs = np.array([signs for _, signs in bench.sentences()])[:, n]
-        weights = np.zeros((2, 2, 8, 2, LAYERS * HEADS))
+        weights = np.zeros((2, 8, 2, LAYERS * HEADS))
         weights[..., 0, :] = 0.5 + 0.25 * signs[:, None]
         weights[..., 1, :] = 0.5 - 0.25 * signs[:, None]
         bench.looks = np.round(weights * 65535).astype("<u2").tobytes()
