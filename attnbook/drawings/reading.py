@@ -139,8 +139,8 @@ def _beam(sheet: Sheet, start: tuple[float, float], end: tuple[float, float], wi
 FAMOUS = Drawing(
     name="famous-sentence",
     title=(
-        "One head. The thicker the line, the more weight “it” gives the word. In the passive the "
-        "animal is as tired as before, and “it” looks at the street."
+        "The thicker the line, the more weight “it” gives the word. In the passive, the same head "
+        "looks at the street."
     ),
     description=(
         "Two sentences, with lines from it to the other words, as thick as the weights of layer 3, "

@@ -76,15 +76,15 @@ function show(now, { page, data }) {
   drawTiles(page.tiles, now, full);
 }
 
-/** A line from “it” to each noun, as thick as its weight. */
+/** A line from “it” to each noun, as thick as its weight: an arc, or straight up where the sentence takes two lines. */
 function drawArcs({ arcs, lines, texts }, weights) {
   const { left, top, width, height } = lines.getBoundingClientRect(), parts = [];
-  const at = (node) => { const box = node.getBoundingClientRect(); return [(box.left + box.right) / 2 - left, box.top - top]; };
+  const at = (node) => { const box = node.getBoundingClientRect(); return [(box.left + box.right) / 2 - left, box.top - top, box.bottom - top]; };
   [...texts.children].forEach((line, k) => {
     const [x1, y1] = at(line.querySelector(".bench-it"));
     weights[k].forEach((weight, noun) => {
-      const [x2, y2] = at(line.querySelector(`.bench-${noun}`)), rise = 6 + Math.min(Math.abs(x1 - x2) / 16, 16);
-      parts.push(svg("path", { class: "bench-arc", d: `M${x1} ${y1}C${x1} ${y1 - rise} ${x2} ${y2 - rise} ${x2} ${y2}`, stroke_width: 0.4 + 9 * weight }));
+      const [x2, y2, low] = at(line.querySelector(`.bench-${noun}`)), rise = 6 + Math.min(Math.abs(x1 - x2) / 16, 16);
+      parts.push(svg("path", { class: "bench-arc", d: low < y1 ? `M${x1} ${y1}L${x2} ${low}` : `M${x1} ${y1}C${x1} ${y1 - rise} ${x2} ${y2 - rise} ${x2} ${y2}`, stroke_width: 0.4 + 9 * weight }));
     });
   });
   arcs.setAttribute("viewBox", `0 0 ${Math.max(width, 1)} ${Math.max(height, 1)}`);
