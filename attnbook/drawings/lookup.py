@@ -74,7 +74,7 @@ def draw(found: Lookup, narrow: bool) -> Sheet:
         columns = _Columns(
             name=0,
             key=(44, 66) if named else (0, 96),
-            scores=(118, 156) if scaled else (140,),
+            scores=(112, 156) if scaled else (140,),
             bar=(178, 70),
             value=(300, 40),
         )
