@@ -37,7 +37,6 @@ def minilm():
 
 @pytest.fixture(scope="session")
 def smollm():
-    """The reader of SmolLM2-135M-Instruct, as the experiments share it."""
     _published("SmolLM2-135M-Instruct", load=False)
     return _smollm.reader()
 

@@ -26,7 +26,6 @@ def files(package) -> list[Path]:
 
 
 def imported(text: str) -> set[str]:
-    """The dotted names that a file imports, wherever in it the import stands."""
     names = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):

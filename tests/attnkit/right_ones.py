@@ -46,7 +46,6 @@ def plain_function(query, key, value, mask=None):
 
 
 def drawn(seed):
-    """A name, an attention in the adapter's form, and the checks that do not apply to it."""
     rng = random.Random(seed)
     torch.manual_seed(seed)
     keras.utils.set_random_seed(seed)

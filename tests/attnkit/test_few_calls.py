@@ -19,7 +19,6 @@ sdpa = attnkit.scaled_dot_product_attention
 
 
 def inside(call) -> Counter:
-    """The functions of attnkit that a call enters: how often each, as (file, name)."""
     entered = Counter()
 
     def note(frame, event, _):
@@ -88,7 +87,6 @@ def test_a_usual_call_of_a_module(build, options, calls, checks):
 
 
 def the_rows_of_weights(monkeypatch, module, *inputs):
-    """How many rows each matrix has that the module multiplies by."""
     rows, linear = [], F.linear
 
     def note(x, weight, bias=None):

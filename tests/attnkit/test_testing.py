@@ -155,8 +155,6 @@ class Averaged(nn.Module):
 
 
 class Remembers(nn.Module):
-    """Adds what it kept from the call before."""
-
     embed_dim = 8
     kept = 0.0
 
@@ -296,8 +294,6 @@ def test_nan_under_the_mask_is_asked_for_on_demand():
 
 
 def cached(*, upper_left=False, reorders=True):
-    """A step of attention with a growing cache, and how to reorder it."""
-
     def step(x, cache):
         key = x if cache is None else torch.cat([cache, x], -2)
         if upper_left:

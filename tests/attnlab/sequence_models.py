@@ -53,7 +53,6 @@ def transformer(positions="sinusoidal", **options):
 
 
 def embeddings(model):
-    """Those of the source and of the target."""
     if isinstance(model, Transformer):
         return model.source_embedding, model.target_embedding
     return model.encoder.embedding, model.decoder.embedding

@@ -33,7 +33,6 @@ def model(request):
 
 
 def cross_weights(model, *inputs):
-    """Of the target's tokens to the source's: (B, ..., T, S)."""
     weights = model.weights(*inputs)
     return weights.cross if isinstance(model, Transformer) else weights
 

@@ -35,7 +35,6 @@ class Chapter:
 
     @cached_property
     def module(self) -> ModuleType:
-        """That of the chapter's checks."""
         return importlib.import_module(f"attnbook.checks.{self.name}")
 
     @cached_property
@@ -71,13 +70,11 @@ class Chapter:
         return eval(answer, self.wrong), reason
 
     def solution(self, number: int) -> str:
-        """The code of the printed solution."""
         text = self.cells[f"exercise-{number}-help"].source
         (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
         return code
 
     def verdict(self, capsys, number: int, answer: Any) -> str:
-        """What the check of an exercise prints."""
         capsys.readouterr()
         self.book[self.checks[number]](answer)
         return capsys.readouterr().out.strip()
@@ -97,14 +94,12 @@ def notebooks() -> dict[str, list[NotebookNode]]:
 
 
 def exercises(book: NotebookNode) -> list[int]:
-    """The numbers of a notebook's exercises, in its order."""
     found = (re.fullmatch(r"exercise-(\d+)-code", cell.id) for cell in book.cells)
     return [int(match[1]) for match in found if match]
 
 
 @cache
 def chapter(name: str) -> Chapter:
-    """The chapter of the module `name` in `tests.book.answers`."""
     return Chapter(importlib.import_module(f"{answers.__name__}.{name}"))
 
 

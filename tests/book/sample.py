@@ -32,7 +32,6 @@ def widget(children: tuple[str, ...] = (), **state) -> dict:
 
 
 def view(model_id: str) -> NotebookNode:
-    """The output of a cell that ends in a widget."""
     data = {
         VIEW_MIME: {"model_id": model_id, "version_major": 2, "version_minor": 1},
         "text/plain": "Control()",
@@ -74,7 +73,6 @@ def sound_notebook(address: Address | None = None) -> NotebookNode:
 
 
 def by_id(nb: NotebookNode, id_: str) -> NotebookNode:
-    """The cell with this id."""
     return next(cell for cell in nb.cells if cell.id == id_)
 
 
@@ -119,7 +117,6 @@ def small_book(folder: Path, nb: NotebookNode, repository: str | None = None) ->
 
 
 def build(folder: Path, builder: str = "html") -> subprocess.CompletedProcess:
-    """Build the book in this folder as `make book` does."""
     tool = Path(sys.executable).with_name("jupyter-book")
     command = [str(tool), "build", ".", "-W", "-n", "--keep-going", "-q", "--builder", builder]
     env = {**os.environ, "NO_COLOR": "1"}

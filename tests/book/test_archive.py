@@ -21,7 +21,6 @@ def names(folder: Path) -> set[str]:
 
 
 def run(*command: str | Path, cwd: Path, **environment: str) -> None:
-    """Run a command that must succeed."""
     done = subprocess.run(
         [str(part) for part in command], cwd=cwd, env=os.environ | SETTING | environment,
         capture_output=True, text=True,

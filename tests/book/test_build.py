@@ -50,14 +50,12 @@ def stale(nb):
 
 
 def built(folder: Path) -> Path:
-    """The folder of the pages, after a build that succeeds."""
     done = build(folder)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder / "_build" / "html"
 
 
 def refused(folder: Path) -> str:
-    """What a build that fails says."""
     done = build(folder)
     assert done.returncode != 0
     return done.stdout + done.stderr
@@ -131,7 +129,6 @@ def links(soup: BeautifulSoup) -> set[str]:
 
 
 def chapter_links(folder: Path) -> dict[str, str]:
-    """The links in the sentence about chapters: words -> address."""
     paragraph = page(folder, HOW).select_one("#main-content section p")
     assert paragraph.get_text() == "See chapter 01, then chapter 02."
     return {link.get_text(): link["href"] for link in paragraph.find_all("a")}
@@ -335,7 +332,6 @@ def test_a_first_build_that_was_interrupted_is_made_up_for_by_the_next(plain):
 
 
 def indexed(folder: Path) -> set[str]:
-    """The pages that the search looks through."""
     text = (html(folder) / "searchindex.js").read_text("utf8")
     return set(json.loads(text.removeprefix("Search.setIndex(").removesuffix(")"))["docnames"])
 

@@ -39,7 +39,6 @@ def exercises(path) -> list[str]:
 
 
 def run(nb) -> list[str]:
-    """What the locked cells say, "" where they pass; the others must run."""
     names, said = {}, []
     for cell in nb.cells:
         if cell.cell_type != "code" or cell.id == "colab-setup":

@@ -23,7 +23,6 @@ sys.modules["google.colab"] = types.ModuleType("google.colab")
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory) -> Address:
-    """A local clone to install from, as the working tree has it now."""
     folder = tmp_path_factory.mktemp("repository")
     left_out = shutil.ignore_patterns(
         ".*", "_build", "mutants", "runs", "__pycache__", "*.egg-info"

@@ -64,7 +64,6 @@ def figure(drawing: Drawing) -> ElementTree.Element:
 
 
 def words(drawing: Drawing, frame: int = 0) -> list[str]:
-    """The words of a frame, in the order of the source."""
     sheets = next(iter(drawing.layouts.values()))
     root = ElementTree.fromstring(f"<g>{sheets[frame].markup()}</g>")
     return ["".join(text.itertext()) for text in root.iter("text")]
@@ -323,7 +322,6 @@ def cells(chapter: str, *names: str, until: str = "", folder=gates.CHAPTERS) -> 
 
 
 def printed(text: str) -> list[float]:
-    """Every number in an output, in its order."""
     return [float(one) for one in re.findall(r"-?\d+(?:\.\d+)?", text)]
 
 
@@ -607,7 +605,6 @@ def test_growing_cache_shows_the_example(capsys):
 
 
 def _full(sheet: Sheet) -> list[tuple[float, float]]:
-    """Where the cells lie that a mask leaves."""
     root = ElementTree.fromstring(f"<g>{sheet.markup()}</g>")
     return [
         (float(cell.get("y")), float(cell.get("x")))

@@ -33,7 +33,6 @@ MORE = gates.ROOT / "appendices" / "exercises"
 
 
 def output(chapter: str, cell_id: str, folder: Path = gates.CHAPTERS) -> str:
-    """What a cell printed when the notebook was executed."""
     (path,) = folder.glob(f"{chapter}_*.ipynb")
     (cell,) = (cell for cell in normal_form.read(path).cells if cell.id == cell_id)
     return claims.printed(cell)

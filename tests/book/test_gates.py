@@ -37,7 +37,6 @@ def swap_two_cells(nb):
 
 
 def model(nb):
-    """The first stored model of a widget."""
     return next(iter(notebook.states(nb).values()))
 
 

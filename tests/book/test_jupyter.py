@@ -28,7 +28,6 @@ def commands(page: str) -> list[list[str]]:
 
 
 def get(url: str) -> str | None:
-    """What a server answers, None where there is nothing."""
     try:
         return urllib.request.urlopen(url, timeout=30).read().decode("utf-8", "replace")
     except urllib.error.HTTPError:

@@ -16,7 +16,6 @@ SETTING = re.compile(r"(\w+):(.*)", re.DOTALL)
 
 
 def machines(notebook: dict) -> dict[str, Machine]:
-    """The machines of a page as they were saved, by their anchors."""
     found = {}
     saved = notebook["metadata"]["widgets"]["application/vnd.jupyter.widget-state+json"]["state"]
     for state in (one["state"] for one in saved.values()):
@@ -35,7 +34,6 @@ def machines(notebook: dict) -> dict[str, Machine]:
 
 
 def settings(address: str) -> dict:
-    """What an address sets, as `parseAddress` of the page reads it."""
     found = {}
     for part in unquote(address).split(";"):
         name, text = SETTING.fullmatch(part).groups()

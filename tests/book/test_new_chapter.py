@@ -17,7 +17,6 @@ from booktools.address import ROOT
 
 @pytest.fixture
 def copy(tmp_path):
-    """What `make chapter` reads and writes."""
     for name in ("_toc.yml", "index.md", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path)
     (tmp_path / "chapters").mkdir()

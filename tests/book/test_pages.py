@@ -24,7 +24,6 @@ PAGES = [f"{name}.html" for name in DOCUMENTS] + ["search.html"]
 
 @pytest.fixture(scope="module")
 def parsed(site_dir) -> dict[str, lxml.html.HtmlElement]:
-    """Every page that is there, by its address in the book."""
     return {
         path.relative_to(site_dir).as_posix(): lxml.html.document_fromstring(path.read_bytes())
         for path in sorted(Path(site_dir).rglob("*.html"))

@@ -77,7 +77,6 @@ def wait_until_started(page) -> None:
 
 
 def wait_for_widgets(page, count: int = 1):
-    """Wait until `count` widgets have drawn, and return the first."""
     page.wait_for_function(
         "count => [...document.querySelectorAll('.machine')].filter(root => root.snapshot && "
         "root.querySelector('.machine-big, .machine svg text')?.textContent).length === count",
@@ -98,17 +97,14 @@ def named(part: str) -> str:
 
 
 def text(root, part: str) -> str:
-    """The words of one part of an explorer."""
     return root.locator(named(part)).inner_text()
 
 
 def control(explorer, label: str):
-    """The control with this label."""
     return explorer.get_by_label(label, exact=True)
 
 
 def move(explorer, label: str, value) -> None:
-    """Move the control with this label to a value, as a reader's hand would."""
     control(explorer, label).evaluate(
         """(input, value) => {
             if (input.type === "checkbox") input.checked = value; else input.value = value;
@@ -125,7 +121,6 @@ AS_TEXT = """(snapshot) => JSON.stringify(snapshot, (_, value) =>
 
 
 def from_text(text: str) -> dict:
-    """The snapshot that `AS_TEXT` wrote."""
     return json.loads(text, object_hook=lambda o: float(o["number"]) if [*o] == ["number"] else o)
 
 
@@ -157,14 +152,12 @@ def follow(page, address: str) -> None:
 
 
 def settle(page) -> None:
-    """Wait until what was asked for has been drawn."""
     page.evaluate(
         "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
     )
 
 
 def load_axe(page) -> None:
-    """Bring axe into a page that has none."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(pytest.importorskip("axe_playwright_python.sync_playwright").Axe().axe_script)
 

@@ -25,22 +25,18 @@ def _document(page):
 
 
 def printed(page) -> list[np.ndarray]:
-    """The sheets of an open page, as pixels (height, width, 3)."""
     with _document(page) as document:
         return [sheet.render(scale=SCALE).to_numpy()[..., 2::-1].copy() for sheet in document]
 
 
 def words(page) -> str:
-    """The text of the sheets of an open page."""
     with _document(page) as document:
         return "\n".join(sheet.get_textpage().get_text_bounded() for sheet in document)
 
 
 def coloured(sheets: list[np.ndarray]) -> int:
-    """The number of pixels that are no grey."""
     return sum(int((np.ptp(sheet.astype(int), axis=-1) > 24).sum()) for sheet in sheets)
 
 
 def dark(sheets: list[np.ndarray]) -> int:
-    """The number of pixels that take a lot of ink."""
     return sum(int((sheet.max(axis=-1) < 96).sum()) for sheet in sheets)

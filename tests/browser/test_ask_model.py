@@ -38,7 +38,6 @@ BRIEF = {"prompt": "The capital of France is", "most": 8, "token": 0}
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory):
-    """A folder with a page, the parts and the worker."""
     folder = tmp_path_factory.mktemp("ask")
     write_page(folder, AskModel(RECORDED, parts=lm.MODEL.parts, anchor="ask", **BRIEF))
     lm.MODEL.write(folder)

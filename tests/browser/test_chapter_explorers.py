@@ -42,8 +42,6 @@ SWEEP = """(root, [controls, settings]) => settings.map(setting => {
 
 
 class State:
-    """The state of one explorer, as the notebook holds it."""
-
     def __init__(self, model: dict) -> None:
         self.traits = model["state"]
         self.arrays = saved_arrays(model)
@@ -57,7 +55,6 @@ class State:
         return torch.tensor(self.arrays[name], dtype=torch.float64).reshape(shape)
 
     def scores(self) -> torch.Tensor:
-        """Unscaled, (H, L, S)."""
         heads, rows, columns, *features = self.traits["shape"]
         if self.traits["kind"] == "scores":
             return self.array("scores", heads, rows, columns)
@@ -65,7 +62,6 @@ class State:
         return query @ self.array("key", heads, columns, *features).mT
 
     def frame(self, place: int) -> torch.Tensor:
-        """The weights recorded at one length, (H, L, S)."""
         heads, shapes = self.traits["shape"][0], self.traits["frame_shapes"]
         sizes = [heads * rows * columns for _, rows, columns in shapes]
         start = sum(sizes[:place])
@@ -114,7 +110,6 @@ class State:
         ]
 
     def labels(self) -> dict[str, str]:
-        """The words beside each control."""
         return {
             "length": "Length" if self.square or self.recorded else "Keys",
             "head": self.traits.get("head_label", "Head"),
@@ -125,7 +120,6 @@ class State:
 
 
 def explorers(path) -> list[State]:
-    """Those of a notebook, in reading order."""
     return [State(model) for model in saved_models(path, AttentionExplorer)]
 
 
@@ -153,7 +147,6 @@ def compare(page, states: list[State]) -> None:
 
 
 def hold(state: State, setting: dict, shown: dict) -> None:
-    """Compare one snapshot with what torch gives for the settings asked for."""
     traits = state.traits
     place = setting.get("length", state.lengths.index(traits["seq_len"]))
     mask = setting.get("mask", traits["mask"])

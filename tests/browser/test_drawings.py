@@ -67,7 +67,6 @@ def page_of(path, *drawings, theme="light"):
 
 @pytest.fixture
 def show_drawing(open_page, tmp_path):
-    """`show_drawing(drawing, **options)` opens a page with it alone."""
     return lambda drawing, **options: open_page(
         page_of(tmp_path / "drawing.html", drawing), **options
     )[0]

@@ -90,7 +90,6 @@ def test_a_saved_explorer_keeps_its_picture_without_javascript(saved, open_page)
 
 
 def converted(notebook, folder: Path) -> Path:
-    """The notebook as one HTML file, by the exporter."""
     from attnbook.pages.nbconvert import LiveHTMLExporter
 
     text, _ = LiveHTMLExporter().from_notebook_node(notebook)
@@ -100,7 +99,6 @@ def converted(notebook, folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def one_file(tmp_path_factory):
-    """A notebook with two explorers as one file, and the first of them."""
     query = vectors(2, 4, 8)
     first = AttentionExplorer(query, query, tokens=["a", SWALLOW, ATTACK, "</script>"], title="T")
     second = AttentionExplorer(query, query)

@@ -20,7 +20,6 @@ def an_explorer(heads=3, length=LENGTH, **settings):
 
 
 def picture(root, part: str = "map") -> str:
-    """What one of the two canvases shows."""
     return root.evaluate(f"e => e.querySelector('{named(part)}').toDataURL()")
 
 
@@ -220,7 +219,6 @@ def test_nothing_moves_while_the_length_does(show):
 
 
 def drawn_words(page, root) -> list[str]:
-    """The words that the map draws, noted while it draws anew."""
     page.evaluate(
         """() => {
             window.drawn = [];
@@ -295,7 +293,6 @@ def test_in_forced_colours_ramp_and_bars_keep_their_meaning(show):
 
 
 def drag(page, *points) -> None:
-    """Move one finger along these points of the page."""
     client = page.context.new_cdp_session(page)
     for kind, place in zip(["touchStart", *["touchMove"] * (len(points) - 1)], points, strict=True):
         touch = [{"x": place[0], "y": place[1]}]

@@ -44,7 +44,6 @@ def an_explorer(**settings):
 
 
 def holds(shown: dict, step: dict) -> bool:
-    """Whether a snapshot has all settings of a step."""
     names = {"seq_len": "seqLen"}
     return all(shown[names.get(k, k)] == v for k, v in step.items() if k != "say")
 

@@ -61,7 +61,6 @@ def fox(tmp_path_factory):
 
 
 def visit(fox, url: str) -> None:
-    """Open a page and wait until all its widgets are there."""
     fox.open(url)
     fox.evaluate(f"({START})()")
     fox.wait_for(READY)

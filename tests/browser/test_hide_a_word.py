@@ -32,7 +32,6 @@ OVER = 4000
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
-    """A page with the cover's machine, and the model that it fetches."""
     folder = tmp_path_factory.mktemp("cover")
     write_page(folder, widgets.hide_a_word())
     book_page.write_models(folder, {"tatoeba": "attnbook.translators:real_translator"})

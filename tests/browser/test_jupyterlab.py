@@ -36,7 +36,6 @@ CELLS = (START, REPORT, SET, MACHINE, REPORT_MACHINE)
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    """The address of a JupyterLab with one notebook, on this machine and without a token."""
     pytest.importorskip("jupyterlab")
     folder = tmp_path_factory.mktemp("lab")
     cells = [nbformat.v4.new_code_cell(source.strip()) for source in CELLS]

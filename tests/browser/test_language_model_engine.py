@@ -69,7 +69,6 @@ def reader():
 
 @pytest.fixture(scope="module")
 def page(browser):
-    """A page that holds the engine with the model."""
     (path,) = published.find(NAME, None, False).values()
     opened = browser.new_page()
     with serving(path.parent) as url:
@@ -85,7 +84,6 @@ def ids_of(reader, text: str) -> list[int]:
 
 
 def read(page, ids, changes=()):
-    """The logits (L, V) and, for each token, the weights of all heads in a row."""
     logits, rows = page.evaluate(READ, [ids, dict(changes)])
     logits, rows = ([floats(one) for one in each] for each in (logits, rows))
     return torch.stack(logits), rows

@@ -43,7 +43,6 @@ def a_live(kept, **options) -> LiveTranslator:
 
 @pytest.fixture(scope="module")
 def only(browser, tmp_path_factory, kept):
-    """One page for all tests that ask for nothing of their own."""
     folder, record = tmp_path_factory.mktemp("live"), Record()
     book_page.write_models(folder, ORIGIN)
     page = browser.new_page(viewport={"width": 1280, "height": 900})
@@ -56,7 +55,6 @@ def only(browser, tmp_path_factory, kept):
 
 
 def at_first(page, root, record):
-    """The same, back at its first sentence."""
     page.emulate_media(media="screen")
     page.mouse.move(0, 0)
     page.evaluate("history.replaceState(null, '', location.pathname)")
@@ -494,7 +492,6 @@ def test_in_jupyter_the_kernel_is_asked_once(browser, kept):
 
 @pytest.fixture
 def by_directive(tmp_path, kept):
-    """The address of a page with the view that the directive writes."""
     book_page.write_models(tmp_path, ORIGIN)
     path = write_page(tmp_path, a_live(kept))
     markup = "".join(book_page.view(a_live(kept)))
@@ -561,7 +558,6 @@ def test_at_360_pixels_the_words_stand_below_each_other_and_a_finger_hides_them(
 
 
 def ends(root):
-    """Where the lines begin and end, and where the words are."""
     return root.evaluate(
         """root => {
         const box = root.querySelector(".translator-stage").getBoundingClientRect();

@@ -67,7 +67,6 @@ def load(page, translator: Translator, precision: str) -> None:
 
 
 def some(count: int) -> list[list[str]]:
-    """Sentences of 2 to 12 words."""
     return [list(pair.source) for pair in tasks.toy_french(count, seed=6000)]
 
 
@@ -79,7 +78,6 @@ def unseen(count: int) -> list[list[str]]:
 
 
 def with_hidden(sentences, seed=0):
-    """Each with one to all of its words hidden."""
     draw = random.Random(seed)
     return [
         (one, sorted(draw.sample(range(len(one)), draw.choice((1, 1, 2, len(one))) if len(one) > 2
@@ -313,7 +311,6 @@ def test_every_hypothesis_of_a_beam_has_torchs_probability(engine, real, name):
 
 
 def logits_apart(page, translator: Translator, text: str) -> float:
-    """The largest difference of logits along torch's own greedy translation."""
     model, vocab = translator.model, translator.source_vocab
     (want,) = translator.translate([text], max_len=LONGEST, copy_unknown=False)
     written = [translator.target_vocab.ids[token] for token in want.target]

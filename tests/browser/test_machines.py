@@ -47,7 +47,6 @@ EVERY_ATTACK = f"{ATTACK}<b></script>$x$ &lt; 100% #1; a:b <!--<script>"
 
 
 def case_of(machine: type[Machine]):
-    """The module of a machine's tests."""
     name = machine.__module__.split(".")[-1]
     return importlib.import_module(f"tests.attnbook.machines.test_{name}")
 
@@ -64,12 +63,10 @@ of_the_kit = pytest.mark.parametrize(
 
 
 def anchor_of(name: str) -> str:
-    """The name that a page gives the first machine of this class."""
     return re.sub(r"\B([A-Z])", r"-\1", name).lower()
 
 
 def address_of(anchor: str, settings: dict) -> str:
-    """The address of a machine with these settings, after "#"."""
     return f"{anchor}={quote(';'.join(f'{k}:{json.dumps(v)}' for k, v in settings.items()))}"
 
 
@@ -108,16 +105,13 @@ class Shown(NamedTuple):
         return self.page.locator(".machine").first
 
     def visit(self, settings: dict) -> None:
-        """Follow a link to these settings."""
         follow(self.page, address_of(self.anchor, settings))
 
     @property
     def loaded(self) -> bool:
-        """Whether its views have been drawn."""
         return self.page.evaluate("Boolean(document.querySelector('.machine')?.snapshot)")
 
     def load(self) -> None:
-        """Load the page again, at the address that it has."""
         self.page.reload()
         start_widgets(self.page)
         wait_for_widgets(self.page, 2)
@@ -252,7 +246,6 @@ def test_every_control_moves_by_keys_and_says_what_follows(shown):
 
 
 def saved(page, root, kind: str) -> bytes:
-    """What the button "Save KIND" gives."""
     with page.expect_download() as found:
         root.get_by_role("button", name=f"Save {kind}").click()
     with open(found.value.path(), "rb") as file:
@@ -386,7 +379,6 @@ def test_a_link_that_is_followed_at_once_is_not_overwritten(show):
 
 @pytest.fixture(scope="module")
 def every():
-    """Every machine, made once."""
     return [case.make() for case in CASES.values()]
 
 

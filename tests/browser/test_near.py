@@ -38,7 +38,6 @@ def long_page(open_page, tmp_path):
 
 
 def drawn(page) -> list[str]:
-    """The explorers that there are, by their names."""
     return page.evaluate(DRAWN)
 
 

@@ -439,7 +439,6 @@ def test_a_text_without_an_end_gets_one_and_loses_it_again(asked, widget):
 
 @pytest.fixture(scope="module")
 def headed(tmp_path_factory):
-    """The widget of the page that translates, and its folder."""
     folder, widget = tmp_path_factory.mktemp("headed"), widgets.translate()
     book_page.write_models(folder, ORIGIN)
     write_page(folder, widget)

@@ -67,7 +67,6 @@ def rounded(reader, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def page(browser, rounded):
-    """A page that holds the engine with the model."""
     _, path = rounded
     opened = browser.new_page()
     with serving(path.parent) as url:

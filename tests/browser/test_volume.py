@@ -38,7 +38,6 @@ def trees(bound) -> dict[str, ElementTree.Element]:
 
 
 def named(tree: ElementTree.Element, word: str) -> list[ElementTree.Element]:
-    """The elements of a class."""
     return [node for node in tree.iter() if word in node.get("class", "").split()]
 
 

@@ -25,7 +25,6 @@ ASKED = "When is the meeting?"
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory):
-    """A folder with a page, the parts and the worker."""
     folder = tmp_path_factory.mktemp("which")
     write_page(folder, make(folder=sm.MODEL.folder, mode="ask"))
     sm.MODEL.write(folder)

@@ -205,7 +205,6 @@ def _sink_peer(module, query, key, value, mask):
 
 
 def _soft_cap_peer(module, query, key, value, mask):
-    """Each score by itself, as Gemma 2 caps it."""
     query, key, value = _heads(module, query, key, value)
     key, value = (x.repeat_interleave(2, 1) for x in (key, value))
     scores = torch.tanh(query @ key.mT / math.sqrt(query.shape[-1]) / module.cap) * module.cap

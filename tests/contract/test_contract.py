@@ -66,7 +66,6 @@ def empty_rows(mask, weights):
 
 
 def over_heads(mask, weights):
-    """The mask in the shape of the weights, which may have heads in dimension 1."""
     if mask.dim() == 3 and weights.dim() == 4:
         mask = mask.unsqueeze(1)
     return mask.expand(weights.shape)

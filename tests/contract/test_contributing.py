@@ -26,7 +26,6 @@ def code():
 
 @pytest.fixture
 def attention(code):
-    """An instance of its class."""
     names: dict = {"__name__": "example"}
     exec(code, names)
     return names["CosineAttention"](6, 4.0).double()

@@ -78,7 +78,6 @@ def cases() -> dict[str, Case]:
 
 
 def run(case: Case) -> dict[str, torch.Tensor]:
-    """The node's outputs, computed by attnkit."""
     given, options = case.inputs, case.options
     query, key, value = (given[name] for name in "QKV")
     flat = query.dim() == 3

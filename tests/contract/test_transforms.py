@@ -44,13 +44,11 @@ def make(mechanism, **options):
 
 @pytest.fixture
 def module(mechanism):
-    """The mechanism in float32."""
     return make(mechanism, dtype=torch.float32)
 
 
 @pytest.fixture
 def drawn(mechanism, masked):
-    """What `draw` gives first."""
     return draw(mechanism, masked=masked)
 
 

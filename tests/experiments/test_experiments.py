@@ -97,7 +97,6 @@ whole = pytest.mark.build  # a quick form is a run from its settings to its file
 
 
 def each(names: Iterable[str]) -> list:
-    """These experiments as parameters, `slow` all but those that run daily."""
     return [name if name in DAILY else pytest.param(name, marks=pytest.mark.slow) for name in names]
 
 

@@ -6,7 +6,6 @@ import pytest
 
 @pytest.fixture
 def shown(monkeypatch):
-    """The figures that were shown, which are closed at the end."""
     found = []
     monkeypatch.setattr(plt, "show", lambda: found.append(plt.gcf()))
     yield found

@@ -17,7 +17,6 @@ WORDS = ["the", "black", "cat", "did", "not", "sleep"]
 
 
 def a_model(words=(), seed=0) -> Recorded:
-    """Untrained, of a few features."""
     torch.manual_seed(seed)
     vocabs = [Vocab(sorted({*WORDS, *words})), Vocab(["le", "chat", "noir", "dort", "pas"])]
     sizes = {"embed_dim": 5, "hidden_dim": 6, "attention_dim": 4}

@@ -17,7 +17,6 @@ SENTENCES = ["the black cat slept", "my friend often eats a red apple"]
 
 @cache
 def model() -> Translator:
-    """The trained translator of toy French."""
     return translators.translator("live_translator_additive")
 
 

@@ -32,7 +32,6 @@ def served(**settings) -> int:
 
 
 def week_of(seed: int) -> list[list[float]]:
-    """Seven arrows of random directions and lengths."""
     drawn = np.random.default_rng(seed)
     angles, lengths = drawn.uniform(0, 2 * math.pi, 7), drawn.uniform(0.05, EDGE, 7)
     return np.stack([lengths * np.cos(angles), lengths * np.sin(angles)], -1).tolist()

@@ -17,7 +17,6 @@ LETTERS = "abcdefghij"
 
 
 def a_model(seed=0) -> Recorded:
-    """Untrained, of a few features."""
     torch.manual_seed(seed)
     vocab = Vocab(list(LETTERS))
     model = seq2seq(len(vocab), len(vocab), embed_dim=4, hidden_dim=6, attention_dim=3)

@@ -39,7 +39,6 @@ SETTINGS = [
 
 
 def logits(machine: MaskPainter, words: list[str], mask: Tensor) -> Tensor:
-    """What torch's writer says, (L, V)."""
     model = a_writer(list(WRITERS).index(machine.writer)).double()
     return model(torch.tensor([[WORDS.index(word) for word in words]]), mask)[0]
 

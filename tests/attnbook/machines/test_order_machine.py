@@ -36,7 +36,6 @@ SETTINGS = [
 
 
 def judge_of(kind: str) -> orders.Judge:
-    """The torch model that the file holds, float64."""
     model = orders.Judge(kind).double().eval()
     flat = np.frombuffer(base64.b64decode(KEPT["models"][kind]), np.float16).astype(float)
     parts = torch.split(

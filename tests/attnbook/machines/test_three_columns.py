@@ -11,7 +11,6 @@ SENTENCES = ["the black cat slept", "my friend often eats a red apple"]
 
 
 def models() -> dict[str, Translator]:
-    """Untrained, of a few features."""
     vocabs = tasks.vocabs(tasks.toy_french(200))
     torch.manual_seed(0)
     small = {"embed_dim": 8, "hidden_dim": 8}

@@ -20,7 +20,6 @@ SENTENCES = ["a b c", "d e", "c"]
 
 
 def a_model(seed=1) -> Recorded:
-    """Untrained, of a few features."""
     torch.manual_seed(seed)
     vocabs = Vocab(ENGLISH), Vocab(FRENCH)
     sizes = {"embed_dim": 8, "num_heads": 2, "num_layers": 1, "hidden_dim": 12}
@@ -79,7 +78,6 @@ def off(model: Transformer, names):
 
 @torch.no_grad()
 def written(model, ids) -> tuple[list[int], torch.Tensor]:
-    """The likeliest words that are words, and all logits."""
     memory, said = model.encode(torch.tensor([ids])), []
     while True:
         logits = model.decode(torch.tensor([[BOS, *said]]), memory).logits[0]

@@ -16,7 +16,6 @@ QUESTION, CLAIMS = "Who slept?", "Brown slept. It rained."
 
 
 def unit(text: str) -> list[float]:
-    """A vector of length 1 that depends on the text."""
     seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
     vector = np.random.default_rng(seed).normal(size=6) + 0.5
     return list(vector / np.linalg.norm(vector))

@@ -23,7 +23,6 @@ class _Watch(TorchDispatchMode):
 
 
 def largest_tensor(computation: Callable[[], object]) -> int:
-    """The most elements of any tensor that an operation of the computation returns."""
     sizes = [0]
     with _Watch(lambda x, args: sizes.append(x.untyped_storage().nbytes() // x.itemsize)):
         computation()
@@ -31,7 +30,6 @@ def largest_tensor(computation: Callable[[], object]) -> int:
 
 
 def written(computation: Callable[[], object]) -> int:
-    """The elements of all tensors that the operations of the computation return, views aside."""
     sizes = []
 
     def see(x: torch.Tensor, args: tuple) -> None:

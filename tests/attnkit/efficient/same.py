@@ -14,7 +14,6 @@ def drawn(*shapes: tuple[int, ...], seed: int, dtype: torch.dtype = torch.float6
 
 
 def random(*shape: int) -> Tensor:
-    """Even numbers from 0 to 1, to make masks of."""
     return torch.rand(shape, generator=torch.Generator().manual_seed(5))
 
 

@@ -23,7 +23,6 @@ def attention(request):
 
 
 def decode(attention, x, cache, steps, bias=None, **options):
-    """Feed x to the cache piece by piece; return what came out, joined."""
     pieces = []
     for piece in x.split(steps, dim=1):
         mask = cache.mask(piece.shape[1])

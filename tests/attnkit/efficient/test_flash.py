@@ -58,7 +58,6 @@ def options_and_mask(seen, L, S):
 
 
 def assert_plain(inputs, expected_mask, *, enable_gqa=False, **options):
-    """It is the plain form with that mask."""
     plain = {"mask": expected_mask, "enable_gqa": enable_gqa, "need_weights": True}
     assert_same(
         lambda *x: flash_attention(*x, enable_gqa=enable_gqa, **options).output,

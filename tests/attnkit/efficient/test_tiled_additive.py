@@ -51,7 +51,6 @@ def tiled(query, key, v, value, *, mask=None):
 
 
 def assert_plain(inputs, *, mask=None, tolerance=1e-10):
-    """The tiled form is the plain one."""
     forms = (partial(form, mask=mask) for form in (tiled, plain))
     assert_same(*forms, inputs, tolerance, relative=True)
 

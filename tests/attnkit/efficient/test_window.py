@@ -37,7 +37,6 @@ def problem(lead=(2, 4), L=7, S=9, *, kv_lead=None, dtype=torch.float64):
 
 
 def assert_full(inputs, expected_mask, **options):
-    """It is the full form with that mask."""
     full = partial(attnkit.scaled_dot_product_attention, mask=expected_mask)
     assert_same(
         lambda *x: sliding_window_attention(*x, **options).output,

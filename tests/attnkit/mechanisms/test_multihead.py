@@ -247,12 +247,8 @@ def per_head_mask():
 
 MASK_FORMS = {
     "(S,)": lambda m: m[0, 0, 0],
-    "(L, S)": lambda m: m[0, 0],
-    "(1, S)": lambda m: m[0, 0, :1],
     "(L, 1)": lambda m: m[0, 0, :, 1:2] | True,
-    "(B, 1, S)": lambda m: m[:, 0, :1],
     "(1, L, S)": lambda m: m[:1, 0],
-    "(B, L, S)": lambda m: m[:, 0],
     "(B, 1, L, S)": lambda m: m[:, :1],
     "(1, H, L, S)": lambda m: m[:1],
     "(1, H, 1, S)": lambda m: m[:1, :, :1],

@@ -25,7 +25,6 @@ def weights(heads: int | None = None) -> torch.Tensor:
 
 
 def maps(figure: Figure) -> list:
-    """The axes that hold a map, without the colour bar's."""
     return [ax for ax in figure.axes if ax.get_xlabel() == "key"]
 
 

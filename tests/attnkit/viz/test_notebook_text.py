@@ -18,8 +18,6 @@ def test_inert_json_holds_no_sign_that_begins_markup(word):
 
 
 class Scripts(HTMLParser):
-    """The texts of the script elements."""
-
     def __init__(self):
         super().__init__()
         self.found = []

@@ -17,7 +17,6 @@ every_widget = pytest.mark.parametrize("id_", WIDGETS)
 
 
 def carried(name: str) -> dict:
-    """What the script of a widget or a kit hands to the host."""
     return json.loads(module_script(name).split(", ", 1)[1].removesuffix(");\n"))
 
 

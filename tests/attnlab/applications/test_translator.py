@@ -22,7 +22,6 @@ SIZES = {"embed_dim": 16, "hidden_dim": 32}
 
 @pytest.fixture(scope="module")
 def trained():
-    """A translator that knows forty sentences by heart."""
     torch.manual_seed(0)
     translator = Translator(*VOCABS, "dot", embed_dim=32, hidden_dim=64)
     batches = translator.batches(PAIRS, batch_size=20)

@@ -53,7 +53,6 @@ class Chain:
 
 
 def sentences(max_len=MAX_LEN):
-    """Every sentence that ends within `max_len` tokens."""
     inner = range(EOS + 1, V)
     for length in range(max_len):
         for tokens in itertools.product(inner, repeat=length):

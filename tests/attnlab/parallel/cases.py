@@ -39,7 +39,6 @@ def plain(tensors: list[Tensor], *, causal: bool, window: int | None, gqa: bool)
 
 
 def sharded(tensors: list[Tensor], *, zigzag: bool = True, **options) -> list[Tensor]:
-    """The same, computed in parts and joined."""
     *parts, grad = (split_sequence(x, zigzag=zigzag) for x in tensors)
     parts = [x.requires_grad_() for x in parts]
     output = ring_attention(*parts, zigzag=zigzag, **options)
@@ -61,7 +60,6 @@ def equals_the_whole() -> None:
 
 
 def grouped_heads() -> None:
-    """Eight query heads over four heads of keys."""
     tensors = inputs(21, heads=8)
     expected = plain(tensors, causal=True, window=None, gqa=True)
     found = sharded(tensors, causal=True, enable_gqa=True)
@@ -143,7 +141,6 @@ def bytes_are_those_of_the_formula() -> None:
 
 
 def splits_and_joins() -> None:
-    """`join_sequence` undoes `split_sequence`, along any dimension."""
     for shape, dim, zigzag in product([(5, 3), (16, 2)], (0, 1, -1), (True, False)):
         whole = torch.randn(shape, generator=torch.Generator().manual_seed(0))
         part = split_sequence(whole, dim, zigzag=zigzag)

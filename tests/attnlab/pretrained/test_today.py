@@ -86,7 +86,6 @@ def test_what_is_written_is_what_transformers_writes(both):
 
 
 def gemma(layers=6):
-    """Random tensors of a small Gemma 3 by their published names."""
     attention = {"q_proj": (24, 12), "k_proj": (12, 12), "v_proj": (12, 12), "o_proj": (12, 24)}
     sizes = {f"self_attn.{name}": size for name, size in attention.items()}
     sizes |= {"self_attn.q_norm": (6,), "self_attn.k_norm": (6,)}

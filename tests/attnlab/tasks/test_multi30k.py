@@ -140,7 +140,6 @@ def lines(language, number=3):
 
 @pytest.fixture
 def small(monkeypatch):
-    """The three files of a split that is small enough to serve, by name."""
     files = {f"val.{language}.gz": lines(language) for language in ("de", "en", "fr")}
     sums = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
     monkeypatch.setattr(loader, "SHA256", sums)

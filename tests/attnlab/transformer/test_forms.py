@@ -35,7 +35,6 @@ def redrawn(module):
 
 
 def published(model):
-    """The weights of a `LanguageModel` under the names that Llama's have."""
     names = {
         "norm1": "input_layernorm",
         "attention.out_proj": "self_attn.o_proj",

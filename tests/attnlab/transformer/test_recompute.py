@@ -9,8 +9,6 @@ from tests.refusals.wrong_calls import assert_line_refused, table
 
 
 class Saved:
-    """Count the elements that autograd keeps for the backward pass."""
-
     def __init__(self):
         self.elements = 0
 

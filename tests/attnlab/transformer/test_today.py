@@ -160,8 +160,6 @@ def test_keys_of_another_layer_are_asked_for():
 
 
 class Gated(nn.Module):
-    """A gated network in place of gpt-oss's experts."""
-
     def __init__(self):
         super().__init__()
         self.gate_proj, self.up_proj = nn.Linear(E, 10), nn.Linear(E, 10)
