@@ -105,11 +105,12 @@ def one_head(
 def whole_heads(narrow: bool) -> Sheet:
     """Undivided words on one side, two heads that each read all of them, and the last matrix."""
     sheet = Sheet(NARROW, 610, 13) if narrow else Sheet(WIDE, 264, 14)
-    h, w = 26, 30 if narrow else 26
+    h, w = 26, 30 if narrow else 25
 
     def words(x: float, y: float) -> None:
         for j, feature in enumerate(FEATURES):
-            sheet.text(x + j * w + w / 2 - 1, y - 9, feature, "state", size=11.5)
+            size = 11.5 if narrow else 11
+            sheet.text(x + j * w + w / 2 - 1, y - 9, feature, "state", size=size)
         for i, word in enumerate(STORY):
             style = "d-bold" if i == ASKS else ""
             sheet.text(x - 8, y + i * (h + 2) + h / 2, word, anchor="end", style=style)
@@ -139,12 +140,12 @@ def whole_heads(narrow: bool) -> Sheet:
         sheet.text(NARROW / 2, 466, "joined, and mixed by the matrix Wₒ", style="d-bold")
         stack(sheet, 2, 484, 52, 30, joined())
         grid(sheet, 78, 484, 32, 30, W_O)
-        for x in (66, 217):
+        for x in (66, 213):
             sheet.text(x, 543, "→")
-        results(228, 484, 54, 30)
+        results(220, 484, 50, 30)
         return sheet
 
-    middle, x, tops = 131, 40, (34, 166)
+    middle, x, tops = 131, 44, (34, 166)
     sheet.text(x + 2 * w, middle - 76, "whole words", "state", style="d-bold")
     words(x, middle - 42)
     both(168, tops, (40, 54, 46, 46, 58), 8)
