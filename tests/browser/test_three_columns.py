@@ -118,7 +118,9 @@ def test_each_column_writes_what_torch_writes(opened):
     assert [page.evaluate(COLUMNS)[at] for at in (0, 2)] == [want[0], want[2]]
 
 
-@pytest.mark.parametrize("even", [False, True], ids=["choice", "even"])
+@pytest.mark.parametrize(
+    "even", [pytest.param(False, marks=pytest.mark.slow), True], ids=["choice", "even"]
+)
 def test_typed_key_by_key_each_sentence_is_translated_to_its_end(opened, even):
     page, record = opened
     page.get_by_label("look everywhere alike").set_checked(even)
