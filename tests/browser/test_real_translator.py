@@ -378,8 +378,6 @@ STRANGE = {
     "rare words": ("thunderstorms", "which fall into many pieces"),
     "one long word": ("a" * 5000, "Of the sentences that it learned from, 99 in 100"),
     "two sentences": ("I am happy. You are right.", "from one sentence at a time, and this has 2"),
-    "nothing": ("", "Write a sentence in English."),
-    "spaces": (" \t ", "Write a sentence in English."),
 }
 
 
