@@ -22,7 +22,7 @@ def growing(narrow: bool) -> Sheet:
     of tiles that comes next."""
     sheet = Sheet(NARROW, 178, 12.5) if narrow else Sheet(WIDE, 250, 15)
     largest = 128.0 if narrow else 192.0
-    gap, x, foot = (15, 0.0, 152.0) if narrow else (70, 24.0, 224.0)
+    gap, x, foot = (11, 10.0, 152.0) if narrow else (70, 24.0, 224.0)
     tile = largest * TILE / LENGTHS[-1]
     for length in LENGTHS:
         side = largest * length / LENGTHS[-1]
