@@ -256,22 +256,6 @@ def test_a_front_end_sets_the_step_and_its_settings_in_one_message():
     assert (shown.step, shown.seq_len) == (1, 5)
 
 
-@pytest.mark.parametrize("tour, words", [
-    ("steps", "tour: expected a list of steps"),
-    ([{"mask": "none"}], r"tour\[0\]: expected a mapping with a sentence"),
-    ([{"say": "a"}, {"say": "b", "colour": 1}], r"tour\[1\]: expected settings.*colour"),
-    ([{"say": "a", "seq_len": 9}], r"tour\[0\]: seq_len: expected.*1 to 6"),
-])  # fmt: skip
-def test_a_wrong_step_is_named(tour, words):
-    with pytest.raises((TypeError, ValueError), match=words):
-        explorer(tour=tour)
-
-
-def test_a_step_that_is_not_there_is_refused():
-    with pytest.raises(SettingError, match="step: expected 0 to 2, got 3"):
-        explorer(tour=TOUR).step = 3
-
-
 def test_output_is_weights_times_values():
     query, key = qk()
     value = torch.randn(H, S, 3, generator=torch.Generator().manual_seed(2))

@@ -226,6 +226,10 @@ def text(content, length=None):
     return struct.pack("<Q", len(content) if length is None else length) + content
 
 
+def tensor(form, *numbers):
+    return made(text(b"a"), struct.pack(form, *numbers), settings=0, tensors=1)
+
+
 HUGE = 2**63
 EVIL = {
     "another file": (b"PK\x03\x04" + b"\0" * 90, "begins with 'GGUF'"),
@@ -243,32 +247,15 @@ EVIL = {
     "a kind unknown": (made(text(b"a"), struct.pack("<I", 77)), "kinds of values"),
     "no text": (made(text(b"\xff\xfe"), struct.pack("<IB", 0, 1)), "strings in UTF-8"),
     "a name twice": (made(*[text(b"a"), struct.pack("<IB", 0, 1)] * 2, settings=2), "once, got"),
-    "an alignment of 0": (
-        made(text(b"general.alignment"), struct.pack("<II", 4, 0)), "an alignment of at least 1"
-    ),
-    "a tensor of 9 dimensions": (
-        made(text(b"a"), struct.pack("<I", 9), settings=0, tensors=1), "1 to 4 dimensions"
-    ),
-    "a form unknown": (
-        made(text(b"a"), struct.pack("<IQIQ", 1, 4, 99, 0), settings=0, tensors=1), "got form 99"
-    ),
-    "a tensor without end": (
-        made(text(b"a"), struct.pack("<IQIQ", 1, HUGE, 0, 0), settings=0, tensors=1), "bytes at"
-    ),
-    "a tensor of 2^252 values": (
-        made(text(b"a"), struct.pack("<IQQQQIQ", 4, HUGE, HUGE, HUGE, HUGE, 0, 0), settings=0,
-             tensors=1),
-        "bytes at",
-    ),
-    "a tensor far behind": (
-        made(text(b"a"), struct.pack("<IQIQ", 1, 1, 0, HUGE), settings=0, tensors=1), "bytes at"
-    ),
-    "a tensor of nothing": (
-        made(text(b"a"), struct.pack("<IQIQ", 1, 0, 0, 0), settings=0, tensors=1), "rows of a"
-    ),
-    "half a block": (
-        made(text(b"a"), struct.pack("<IQIQ", 1, 16, 2, 0), settings=0, tensors=1), "multiple of 32"
-    ),
+    "an alignment of 0":
+        (made(text(b"general.alignment"), struct.pack("<II", 4, 0)), "an alignment of at least 1"),
+    "a tensor of 9 dimensions": (tensor("<I", 9), "1 to 4 dimensions"),
+    "a form unknown": (tensor("<IQIQ", 1, 4, 99, 0), "got form 99"),
+    "a tensor without end": (tensor("<IQIQ", 1, HUGE, 0, 0), "bytes at"),
+    "a tensor of 2^252 values": (tensor("<IQQQQIQ", 4, *[HUGE] * 4, 0, 0), "bytes at"),
+    "a tensor far behind": (tensor("<IQIQ", 1, 1, 0, HUGE), "bytes at"),
+    "a tensor of nothing": (tensor("<IQIQ", 1, 0, 0, 0), "rows of a"),
+    "half a block": (tensor("<IQIQ", 1, 16, 2, 0), "multiple of 32"),
 }  # fmt: skip
 
 
