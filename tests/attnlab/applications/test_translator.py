@@ -79,7 +79,7 @@ def subwords():
     return Subwords.build((side for pair in PAIRS for side in pair[:2]), max_size=80)
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_a_translator_of_pieces_learns_twelve_sentences(subwords):
     torch.manual_seed(0)
     translator = Translator(subwords, subwords, "dot", share_embeddings=True, **SIZES)

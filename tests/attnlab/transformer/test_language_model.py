@@ -147,6 +147,6 @@ def test_it_learns_to_repeat_and_generates_what_it_learned():
     texts = starts.repeat(1, 3)  # (200, 12): four symbols, three times
     model = LanguageModel(V, embed_dim=32, num_heads=4, dropout=0.0)
     batches = list(texts[:160].split(32))
-    training.fit(model, batches, steps=400, lr=5e-3, loss=training.next_token_loss, progress=False)
+    training.fit(model, batches, steps=200, lr=5e-3, loss=training.next_token_loss, progress=False)
     found = model.generate(texts[160:, :8], 4, temperature=0)
     assert (found.tokens == texts[160:, 8:]).float().mean() > 0.95
