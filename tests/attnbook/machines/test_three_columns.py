@@ -1,5 +1,7 @@
 """Three translators side by side: what each writes is what it writes alone."""
 
+from functools import cache
+
 import pytest
 import torch
 
@@ -10,6 +12,7 @@ from attnlab import Translator, tasks
 SENTENCES = ["the black cat slept", "my friend often eats a red apple"]
 
 
+@cache
 def models() -> dict[str, Translator]:
     vocabs = tasks.vocabs(tasks.toy_french(200))
     torch.manual_seed(0)
