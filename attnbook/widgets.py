@@ -79,9 +79,10 @@ def translate() -> LiveTranslator:
         by_lot=by_lot,
         worth_of=(
             f"BLEU, {found['sentences']} test sentences, not yours",
-            "To choose which heads to keep, we removed three at a time: those that, each alone, "
-            "other sentences missed least. The ticks show as many heads drawn by lot, the middle "
-            "of three draws.",
+            "Press the name of a way of looking to switch all of it off. 1.2 is head 2 of layer 1: "
+            "both counts start at 0. Bars: heads were removed three at a time, those whose loss "
+            "alone hurt other sentences least. Ticks: as many heads kept, but drawn by lot; the "
+            "middle of three draws.",
         ),
         anchor="translator",
     )

@@ -6,39 +6,47 @@ from attnbook.drawings.sheet import NARROW, WIDE, Sheet
 ENGLISH = ("i", "love", "you", ".")
 WRITTEN = ("(start)", "je", "t'", "aime")
 WRITING = ("je", "t'", "aime", ".")
+READ, WRITTEN_SO_FAR = "the English sentence", "French written so far"
+EACH, NEXT = "each English word looks", "the next French word looks"
 WAYS = (
-    ("English looks at English", "encoder self-attention", ENGLISH, ENGLISH),
-    ("French looks back", "decoder self-attention, masked", WRITING, WRITTEN),
-    ("French looks at English", "cross-attention", WRITING, ENGLISH),
+    ("English looks at English", "encoder self-attention", (READ, ENGLISH), (EACH, ENGLISH)),
+    (
+        "French looks back",
+        "decoder self-attention, masked",
+        (WRITTEN_SO_FAR, WRITTEN),
+        (NEXT, WRITING),
+    ),
+    ("French looks at English", "cross-attention", (READ, ENGLISH), (NEXT, WRITING)),
 )
-"""What each is called, here and elsewhere, whose words look, and at which."""
+"""What each is called, here and elsewhere, the words that are looked at, and those that look."""
 
-PANEL, HIGH = 220, 196
+PANEL, HIGH = 220, 226
 PLACES = (27, 82, 137, 192)
-BOX, TALL, LOOKS, READ = 48, 26, 62, 150
+BOX, TALL, SEEN, LOOKS = 48, 26, 76, 160
 CHOSEN = 2
 """The word whose look is drawn in full."""
 
 
 def _panel(sheet: Sheet, x: float, y: float, way: tuple) -> None:
-    """One way: above the words that look, below those that are looked at."""
-    name, elsewhere, looking, read = way
+    """One way, as the translator draws it: below the words that look, above those looked at."""
+    name, elsewhere, (above, seen), (below, looking) = way
     sheet.text(x + 3, y + 10, name, anchor="start", style="d-bold", size=15)
     sheet.text(x + 3, y + 31, elsewhere, anchor="start", style="d-muted", size=13)
-    masked = read is WRITTEN
+    sheet.text(x + 3, y + SEEN - 12, above, anchor="start", size=13)
+    sheet.text(x + 3, y + LOOKS + TALL + 13, below, anchor="start", size=13)
     for here in sorted(range(len(looking)), key=lambda place: place == CHOSEN):
-        for there in range(here + 1 if masked else len(read)):
-            ends = [(x + PLACES[here], y + LOOKS + TALL), (x + PLACES[there], y + READ)]
+        for there in range(here + 1 if seen is WRITTEN else len(seen)):
+            ends = [(x + PLACES[there], y + SEEN + TALL), (x + PLACES[here], y + LOOKS)]
             if here == CHOSEN:
                 sheet.line(ends, "weight", style="d-thick")
             else:
                 sheet.line(ends, style="d-thin d-muted")
-    for place, (word, source) in enumerate(zip(looking, read, strict=True)):
+    for place, (source, word) in enumerate(zip(seen, looking, strict=True)):
         left = x + PLACES[place] - BOX / 2
+        sheet.rect(left, y + SEEN, BOX, TALL, "d-state d-box", 4)
+        sheet.text(left + BOX / 2, y + SEEN + TALL / 2, source, "state", size=13)
         style = "d-new" if place == CHOSEN else "d-box"
         sheet.item("query", left, y + LOOKS, BOX, TALL, word, size=13, style=style)
-        sheet.rect(left, y + READ, BOX, TALL, "d-state d-box", 4)
-        sheet.text(left + BOX / 2, y + READ + TALL / 2, source, "state", size=13)
 
 
 def draw(narrow: bool) -> Sheet:
@@ -52,9 +60,9 @@ def draw(narrow: bool) -> Sheet:
 
 DRAWING = Drawing(
     name="three-looks",
-    title="Three ways of looking: above the words that look, below those that they look at.",
+    title="Three ways of looking. The word with the thick edge may look along all the blue lines.",
     description=(
-        "Three panels, each with a row of words that look above a row of words that are looked at, "
+        "Three panels, each with a row of words that are looked at above a row of words that look, "
         "and the look of one word drawn thick. English looks at English, the encoder's "
         "self-attention: each of “i love you .” looks at all four. French looks back, the "
         "decoder's masked self-attention: whoever is about to write “aime” looks at the start, "

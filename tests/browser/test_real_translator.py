@@ -170,7 +170,7 @@ def test_from_a_file_too_and_both_models_keep_the_sentence(asked, widget):
     assert second["source"] == first["source"]
     assert second["weights"] != first["weights"]
     assert root.get_by_role("textbox").input_value() == text
-    assert not root.get_by_label("Lines of").is_visible()
+    assert not root.locator(".translator-head").is_visible()
     assert record.console == []
 
 
@@ -243,7 +243,7 @@ def test_the_map_has_every_layer_and_head(asked, widget):
     small.nth(1 + 1 * heads + 2).click()
     found = snapshot(root)
     assert found["as"] == "map"
-    assert root.get_by_label("Map of").input_value() == "1 2"
+    assert root.locator(".translator-head").input_value() == "1 2"
     spans = torch.target_words, torch.source_words
     expected = shown.word_weights(torch.weights[:, 1, 2], *spans)
     shares = root.locator(".translator-table tbody td").evaluate_all(
@@ -443,12 +443,45 @@ def headed(tmp_path_factory):
     return folder, widget
 
 
+LAMPS = ".translator-kinds div div button"
+"""Of single heads."""
+
+
+def test_a_way_of_looking_goes_as_a_whole(open_page, headed):
+    folder, widget = headed
+    page, record = open_page(next(folder.glob("*.html")).as_uri())
+    loaded(page, TRANSFORMER)
+    root, ways = page.locator(".machine-translator"), page.locator(".translator-way")
+    assert ways.all_inner_texts() == [
+        "English looks at English",
+        "French looks back",
+        "French looks at English",
+    ]
+    back = list(range(12, 24))
+    ways.nth(1).click()
+    found = snapshot(root)
+    assert found["off"] == back
+    agree(found, want(widget, FIRST, off=back))
+    ways.nth(0).press("Enter")
+    assert snapshot(root)["off"] == list(range(24))
+    ways.nth(1).click()
+    assert snapshot(root)["off"] == list(range(12))
+    root.locator(LAMPS).nth(3).click()
+    assert snapshot(root)["off"] == [head for head in range(12) if head != 3]
+    assert [one.get_attribute("aria-pressed") for one in ways.all()] == ["mixed", "true", "true"]
+    ways.nth(0).click()
+    assert snapshot(root)["off"] == list(range(12))
+    ways.nth(0).click()
+    assert snapshot(root)["off"] == []
+    assert record.console == []
+
+
 def test_heads_are_switched_off_and_on(open_page, headed):
     folder, widget = headed
     page, record = open_page(next(folder.glob("*.html")).as_uri())
     loaded(page, TRANSFORMER)
     root, count = page.locator(".machine-translator"), len(shown.heads_of(widget.translator.model))
-    lamps, name = root.locator(".translator-kinds button"), root.locator(".translator-off-name")
+    lamps, name = root.locator(LAMPS), root.locator(".translator-off-name")
     assert lamps.count() == count == 36
     assert name.inner_text() == "Switch heads off: 36 of 36 are on"
     lamps.nth(26).click()
@@ -489,7 +522,7 @@ def test_what_is_written_stands_above_the_switches_and_each_bar_says_what_it_is(
     assert ticks == pytest.approx([one / most for one in widget.by_lot[1:-1]])
     assert not how.inner_text().startswith("No bar")
     for lamp in range(24, 36):
-        root.locator(".translator-kinds button").nth(lamp).click()
+        root.locator(LAMPS).nth(lamp).click()
     translation = snapshot(root)["translation"]  # what was greyed out is there then
     assert how.inner_text().startswith("No bar was measured")
     now = root.locator(".translator-is").inner_text().removeprefix("Now:").strip()
@@ -533,12 +566,13 @@ def test_the_page_counts_the_heads_that_a_sentence_misses(open_page, headed, fir
         whole = write(root, text)["translation"]
         alone = Counter(
             root.evaluate(
-                """root => [...root.querySelectorAll(".translator-kinds button")].map(lamp => {
+                """(root, lamps) => [...root.querySelectorAll(lamps)].map(lamp => {
                     lamp.click();
                     const { translation } = root.snapshot();
                     lamp.click();
                     return translation;
-                })"""
+                })""",
+                LAMPS,
             )
         )
         said.append((alone.pop(whole), alone))
@@ -558,7 +592,7 @@ def test_the_page_counts_the_heads_that_a_sentence_misses(open_page, headed, fir
 def test_heads_have_nothing_to_complain_of(open_page, headed, theme, width):
     page, record = open_page(next(headed[0].glob("*.html")).as_uri(), theme=theme, width=width)
     loaded(page, TRANSFORMER)
-    page.locator(".translator-kinds button").nth(5).click()
+    page.locator(LAMPS).nth(5).click()
     snapshot(page.locator(".machine-translator"))
     settle(page)
     assert complaints(page, record, width) == []

@@ -9,10 +9,16 @@ const HEADS = {
     say(page["off-name"], `Switch heads off: ${every.length - off.length} of ${every.length} are on`);
     this.drawWorth(best, every.length);
     const kinds = [`${from} looks at ${from}`, `${to} looks back`, this.cross];
-    fill(page.kinds, kinds, () => make("div", {}, make("p"), make("div")), ({ firstChild, lastChild }, kind, at) => {
+    const makeOne = () => make("div", {}, this.button("translator-way"), make("div"));
+    fill(page.kinds, kinds, makeOne, ({ firstChild, lastChild }, kind, at) => {
+      const mine = every.map((_, place) => place).slice(at * each, at * each + each);
+      const dark = mine.filter((place) => off.includes(place)).length, lit = each - dark;
       say(firstChild, kind);
-      fill(lastChild, every.slice(at * each, (at + 1) * each), () => this.button(), (one, head, k) => {
-        const place = at * each + k, dark = off.includes(place), [layer, number] = head.match(/\d+/g);
+      firstChild.ariaPressed = lit && dark ? "mixed" : !dark;
+      firstChild.onclick = () =>
+        this.switchOff(this.trait("off").filter((head) => !mine.includes(head)).concat(lit ? mine : []));
+      fill(lastChild, mine, () => this.button(), (one, place) => {
+        const dark = off.includes(place), [layer, number] = every[place].match(/\d+/g);
         say(one, `${layer}.${number}`);
         one.ariaLabel = `${kind}, layer ${layer}, head ${number}`;
         one.ariaPressed = !dark;

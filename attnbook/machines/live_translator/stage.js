@@ -40,8 +40,8 @@ const STAGE = {
     if (!source.length) page.said.replaceChildren();
     else if (!done.length && this.size > 1) page.said.replaceChildren(...this.sayBeam(now));
     else if (!done.length) {
-      page.said.replaceChildren("A line is only a hint. Hide the word that it leads to, and see what changes. " +
-        "(Its neighbours have read that word, too.)");
+      page.said.replaceChildren(`A line is only a hint. Hide its word in ${this.languages[0][0]}, and see what changes. ` +
+        "(The words beside it have read it, too.)");
     } else if (!marks.some(Boolean) && !gone.length) {
       const why = hidden.size && !forced.length ? ` ${this.whyNothing()}` : "";
       page.said.replaceChildren(`${done.join(" ")} Nothing changed.${why}`);
@@ -156,7 +156,7 @@ const STAGE = {
       page[name].ariaSelected = chosen;
       page[name].tabIndex = chosen ? 0 : -1;
     }
-    page["heads-name"].replaceChildren(asMap ? "Map of " : "Lines of ", make("em", { textContent: this.cross }));
+    page["heads-name"].textContent = this.cross;
   },
 
   drawMap(style) {
@@ -180,7 +180,6 @@ const STAGE = {
       drawSmall(one.firstChild, this.wordRows(this.stepRows(mean ? null : [layer, head])), stops);
       one.lastChild.textContent = mean ? "mean" : `${layer}.${head}`;
       one.ariaLabel = page.head.options[at].textContent;
-      one.title = one.ariaLabel;
       one.ariaPressed = this.head === value;
       one.onclick = () => { this.head = value; this.draw(); };
     });

@@ -11,8 +11,7 @@ const SETTLED = 700;
 const PAGE = `<p class="machine-title"></p>
 <p class="$lead"></p>
 <div class="$ask"><input class="$text" type="text" autocomplete="off" autocapitalize="off"
-spellcheck="false"><label class="$which">Model<select class="$model">
-</select></label><label class="$search">Search<select class="$beam-size"></select></label></div>
+spellcheck="false"></div>
 <div class="$tries" role="group" aria-label="Sentences to try"></div>
 <p class="$flag"></p>
 <div class="$fetch"><button class="$load" type="button"></button>
@@ -36,7 +35,10 @@ spellcheck="false"><label class="$which">Model<select class="$model">
 <div class="$kept"><p class="$kept-name">What the beam kept, best first, and how probable each is</p><ol class="$beam"></ol>
 <p class="$forgiven">Longer sentences are penalised less. Bars are drawn against the most probable.</p></div>
 <div class="$off"><p class="$off-name"></p><p class="$was"></p><p class="$is"></p>
-<div class="$bars"><p class="$worth-of"></p><ol class="$worth"></ol></div><div class="$kinds"></div><p class="$worth-how"></p></div>
+<div class="$bars"><p class="$worth-of"></p><ol class="$worth"></ol></div>
+<div class="$lamps"><div class="$kinds"></div><p class="$worth-how"></p></div></div>
+<div class="$settings"><label class="$which">Model<select class="$model">
+</select></label><label class="$search">Search<select class="$beam-size"></select></label></div>
 <p class="machine-note"></p><p class="machine-live" role="status"></p>`.replaceAll("$", "translator-");
 
 /** A full stop, where a sentence has no end of its own. */
@@ -83,7 +85,6 @@ class View {
     this.willing = !this.trait("on_demand").length;
     const page = this.page = buildPage(model, "machine machine-translator", PAGE, "A live translator");
     page["from-name"].textContent = `${this.languages[0][0]}, read`;
-    page["to-name"].textContent = `${this.languages[1][0]}, written`;
     this.buildControls();
     page.root.snapshot = () => this.snapshot();
     page.root.hide = (place) => this.hide(place);
@@ -117,8 +118,8 @@ class View {
   buildControls() {
     const { page, languages } = this, names = this.model.get("names");
     page.lead.append("Press ", make("b", { textContent: `a word in ${languages[0][0]}` }),
-      " to hide it from the translator’s attention. Press ",
-      make("b", { textContent: `a word in ${languages[1][0]}` }), " to see where it looked and what else it could have written; press one of those to write it.");
+      " to hide it. Press ", make("b", { textContent: `a word in ${languages[1][0]}` }),
+      " to see where it looked, and what else it could have written: press one of those to write it.");
     Object.assign(page.text, { lang: languages[0][1], ariaLabel: `Sentence in ${languages[0][0]}`,
       placeholder: `Write a sentence in ${languages[0][0]}` });
     page.source.lang = languages[0][1];
@@ -324,6 +325,7 @@ class View {
     const { page, model } = this, text = model.get("text"), chosen = model.get("model");
     if (page.text.value !== text) page.text.value = text;
     page.model.value = chosen;
+    page["to-name"].textContent = `${this.languages[1][0]}, written${page.which.hidden ? "" : ` (${model.get("names")[chosen]})`}`;
     page["beam-size"].value = this.size;
     for (const one of page.tries.children) {
       one.ariaPressed = one.textContent === text;

@@ -105,10 +105,10 @@ const WHY = {
     const looked = this.looked(at).slice(0, candidates.length);
     const inDoubt = this.at === null && sure[at] < SURE;
     page["looked-name"].textContent = inDoubt
-      ? `Least sure ${NAMES[this.inPieces(1)]}: ${quoted(text(token))}. To write it, it looked at`
+      ? `Least sure of ${quoted(text(token))}: it looked at`
       : `To write ${quoted(text(token))} it looked at`;
     if (!looked.length && this.now.off.length) page["looked-name"].append(" nothing: what is shown is switched off");
-    page["other-name"].textContent = `${inDoubt ? "It" : "and"} could have written`;
+    page["other-name"].textContent = `${inDoubt ? "It" : "and"} could have written, with probability`;
     const pad = Array.from({ length: looked.length && candidates.length - looked.length }, () => null);
     fill(page.looked, [...looked, ...pad], makeBar, (item, one) => {
       mark(item, { none: !one });

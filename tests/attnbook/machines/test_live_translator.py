@@ -549,3 +549,16 @@ def test_the_page_says_what_each_way_of_looking_is_worth():
             ("I would like a croissant.", "Where is the nearest train station?")]  # fmt: skip
     for french in (english[0], both[0], said[0].split()[-1], said[1]):
         assert french.strip(".?") in page
+
+
+def test_the_page_prints_what_its_code_prints(capsys):
+    page = (ROOT / "translate.md").read_text("utf8")
+    loop, count = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (said,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    names: dict = {}
+    exec(loop, names)
+    assert capsys.readouterr().out == said
+    exec(count, names)
+    assert capsys.readouterr().out.startswith("11 ")
+    names["live"].off, names["live"].hidden = [], [1, 2]  # neither “don” nor “'t”
+    assert names["live"].translate().by_word()[1][:2] == ["je", "sais"]
