@@ -7,8 +7,10 @@ Nothing is trained. A layer of this model keeps keys and values of three heads o
 token. Here every cache hands back what is left of them: the mean of the heads; the best latent of
 so many numbers, fitted to the keys (before they are turned) and values of other texts; each number
 in fewer bits, with two of 16 bits for every 64 numbers, the least and the step. Bytes count those.
+With each it also writes on from one fixed beginning, always the likeliest token.
 """
 
+from collections.abc import Callable
 from functools import cache, partial
 
 import torch
@@ -20,6 +22,9 @@ from experiments import _record as record
 from experiments import _smollm as smollm
 
 LENGTH, FITTED, TEXTS, FITS = 192, 384, 3, (40, 41)
+BEGINNING, WRITTEN = "Once upon a time there was a king who", 20
+"""What it writes on from, and how many tokens: the first beginning of six whose text, with the
+cache as it is, is of several sentences without a repetition."""
 KEPT = smollm.KV_HEADS * smollm.HEAD_DIM
 """Numbers in the keys of a token, and as many in its values."""
 
@@ -118,7 +123,8 @@ def squeezed(layer: int, form: str, bits: int, fitted: int, key: Tensor, value: 
 
 def settings(quick: bool) -> list[dict]:
     """Every form in every number of bits, on every text."""
-    sizes = {"length": 24, "fitted": 32} if quick else {"length": LENGTH, "fitted": FITTED}
+    sizes = {"length": LENGTH, "fitted": FITTED, "written": WRITTEN}
+    sizes = {"length": 24, "fitted": 32, "written": 2} if quick else sizes
     return [
         {"form": form, "bits": bits, "seed": seed, **sizes}
         for form in (("three", "latent 48") if quick else FORMS)
@@ -129,10 +135,16 @@ def settings(quick: bool) -> list[dict]:
 
 @torch.no_grad()
 def measure(setting: dict, *, device: torch.device) -> dict:
-    """The loss of a token of one text, and how far keys and values are from what they were."""
+    """The loss of a token of one text, how far keys and values are from what they were, and for
+    the first text what the model writes of itself."""
     form, bits, fitted = (setting[key] for key in ("form", "bits", "fitted"))
     tokens = smollm.text(setting["seed"], setting["length"])[1]
     errors = []
+
+    def read(tokens: Tensor) -> Tensor:
+        """States after the last layer, from caches that keep what the setting leaves."""
+        caches = [Kept(partial(squeeze, layer)) for layer in range(smollm.LAYERS)]
+        return smollm.read(tokens, caches=caches).states[:, -1]
 
     def squeeze(layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
         left = squeezed(layer, form, bits, fitted, key, value)
@@ -140,17 +152,31 @@ def measure(setting: dict, *, device: torch.device) -> dict:
         errors.append([((a - b).norm() / b.norm()).item() for a, b in pairs])
         return left
 
-    caches = [Kept(partial(squeeze, layer)) for layer in range(smollm.LAYERS)]
-    states = smollm.read(tokens, caches=caches).states[:, -1]
+    loss = smollm.losses(read(tokens), tokens).mean().item()
     keys, values = (sum(column) / len(errors) for column in zip(*errors, strict=True))
-    loss = smollm.losses(states, tokens).mean().item()
-    return {"loss": round(loss, 4), "keys": round(keys, 4), "values": round(values, 4)}
+    # One text for each cache: of the likeliest tokens, another seed writes the same.
+    said = written(read, setting["written"]) if setting["seed"] == 0 else ""
+    found = {"loss": round(loss, 4), "keys": round(keys, 4), "values": round(values, 4)}
+    return found | {"said": said}
+
+
+def written(read: Callable[[Tensor], Tensor], count: int) -> str:
+    """What follows `BEGINNING`, token by token the likeliest. All is read again for each, since
+    latents are of keys that begin at position 0."""
+    model, tokenizer = smollm.reader().model, smollm.reader().tokenizer
+    tokens = torch.tensor([tokenizer.encode(BEGINNING).ids])
+    begun = tokens.shape[1]
+    for _ in range(count):
+        logits = model.output(model.stack.norm(read(tokens)[:, -1:]))  # (1, 1, V)
+        tokens = torch.cat([tokens, logits.argmax(-1)], 1)
+    return tokenizer.decode(tokens[0, begun:].tolist())
 
 
 def results(runs: list[dict]) -> dict:
     """Of each form and number of bits: bytes a token, loss, and errors of keys and values."""
     return {
         "model": smollm.NAME,
+        "beginning": BEGINNING,
         "rows": [
             {
                 **same,
@@ -158,6 +184,7 @@ def results(runs: list[dict]) -> dict:
                 "bytes": bytes_a_token(same["form"], same["bits"]),
                 **record.median_intervals(group, ("loss", "keys", "values")),
                 "mean_loss": round(sum(run["loss"] for run in group) / len(group), 4),
+                "said": group[0]["said"],
             }
             for same, group in record.grouped(runs, ("form", "bits"))
         ],

@@ -222,10 +222,10 @@ def places(narrow: bool) -> Sheet:
     y = 344 if narrow else 157
     kept = "so a token keeps"
     sheet.text(0, y + 15, kept, anchor="start", style="d-bold")
-    x = 130 if narrow else 168
-    sheet.item("state", x, y, 92, 30, "latent")
-    sheet.item("key", x + 96, y, 110, 30, "turned key")
-    words, at = "the short key is turned once, for all heads", (0, 46) if narrow else (x + 222, 15)
+    x, w = (140, 82) if narrow else (168, 92)
+    sheet.item("state", x, y, w, 30, "latent")
+    sheet.item("key", x + w + 4, y, 110, 30, "turned key")
+    words, at = "the short key is turned once, for all heads", (0, 46) if narrow else (390, 15)
     sheet.text(at[0], y + at[1], words, anchor="start", style="d-muted")
     return sheet
 

@@ -1,4 +1,4 @@
-"""What one token leaves in a cache, as tiles, for each way that was measured; and the price."""
+"""What one token leaves in a cache, as tiles, and the price of each way that was measured."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -24,13 +24,13 @@ class CacheTiles(Machine):
     A layer keeps :math:`2 G D` numbers for G groups of D features, :math:`2D` when all heads share
     one, and c for a latent of c numbers. In fewer than 16 bits each block of 64 numbers keeps two
     more of 16 bits, its least and its step. The price is how far the perplexity lies above that of
-    the model's own groups in 16 bits, whose tiles are outlined.
+    the model's own groups in 16 bits, whose tiles are outlined. All prices are drawn against bytes.
 
     Args:
-        model: its name and `SIZES`.
+        model: its name and `SIZES`; and, if it wrote something with each, the "beginning" of that.
         measured: what came of each form and bits, the model's own groups among them: dicts with
             "form" ("groups", "one", or "latent" and its numbers, as in "latent-48"), "bits", "keys"
-            and "values" (relative errors) and "loss".
+            and "values" (relative errors) and "loss", and what it "said" after the beginning.
         form: one of the measured. A trait, as is the next: set it and the page follows.
         bits: of a number.
         title, caption: plain text above and below.
@@ -87,31 +87,35 @@ class CacheTiles(Machine):
             "found": found,
         }
 
-    def compute(self) -> dict:
-        now, trained = self._cost(self.form, self.bits), self._cost("groups", 16)
+    def _price(self, form: str, bits: int) -> dict:
+        """The cost, and how it compares with the model's own groups in 16 bits."""
+        now, trained = self._cost(form, bits), self._cost("groups", 16)
         return now | {
-            "parts": self.parts(self.form),
             "share": now["bytes"] / trained["bytes"],
             "rise": math.expm1(now["found"]["loss"] - trained["found"]["loss"]),
         }
 
+    def compute(self) -> dict:
+        return self._price(self.form, self.bits) | {"parts": self.parts(self.form)}
+
     def figure(self) -> Figure:
-        figure, ax = plain_axes((6.4, 2.6), self.title or "Bytes of one token")
-        colours = {"key": "#86157a", "value": "#00784e", "state": "#262c33"}
-        ends = {0: 0, 1: 0}
-        for role, n in self.compute()["parts"]:
-            row = int(role == "value")
-            ax.barh(-row, n, left=ends[row], height=0.8 * self.bits / 16, color=colours[role],
-                    edgecolor="white")  # fmt: skip
-            ends[row] += n
-        for row in ends:
-            whole = self.own["groups"] * self.own["dim"]
-            ax.barh(-row, whole, height=0.8, color="none", edgecolor="#555555")
-        ax.set(xlabel="numbers of one token in one layer; outlined: as trained", yticks=[])
+        figure, ax = plain_axes((6.4, 3.2), self.title or "Bytes of one token")
+        for form in self.forms:
+            bits = [one["bits"] for one in self.measured if one["form"] == form]
+            found = [self._price(form, width) for width in bits]
+            sizes, rises = [[one[name] for one in found] for name in ("bytes", "rise")]
+            ax.plot([size / 1024 for size in sizes], [100 * max(rise, 0) for rise in rises],
+                    marker="o", label=form.replace("-", " of "))  # fmt: skip
+        now = self._price(self.form, self.bits)
+        ax.plot(now["bytes"] / 1024, 100 * max(now["rise"], 0), "o", markersize=12, color="#176b87")
+        ax.set_yscale("symlog", linthresh=1)
+        ax.set(xscale="log", xlabel="KiB a token", ylabel="rise of the perplexity in %")
+        ax.legend()
         return figure
 
     def _words(self) -> str:
         return (
             "The numbers and bytes that one token leaves in a cache, in groups, as one for all or "
-            f"as a latent, in 16 to 2 bits, and the perplexity of {self.own['name']} with each."
+            f"as a latent, in 16 to 2 bits, and the perplexity of {self.own['name']} with each, "
+            "drawn against the bytes."
         )

@@ -11,7 +11,7 @@ from attnbook.drawings import mixture, online_softmax
 from attnbook.machines import AdditiveMachine, RingMachine
 from attnbook.machines.online_tiles import SHIFTS
 from attnbook.machines.ring_machine import SHAPE
-from attnbook.releases import MODELS
+from attnbook.releases import CHIPS, MODELS
 from booktools import bound, gates, normal_form
 
 
@@ -32,11 +32,12 @@ SHARED = {
 }
 ALONE = recorded.results("parallel")["rows"][0]["forward_seconds"]["median"]
 THIN = MODELS["deepseek-v3"]["layers"][0]["numbers"]
-MERGED = next(
-    row["mean_loss"]
+KEPT = {
+    (row["form"], row["bits"]): row["mean_loss"]
     for row in recorded.results("smaller_caches")["rows"]
-    if (row["form"], row["bits"]) == ("one", 16)
-)
+}
+RISES = {one: 100 * math.expm1(loss - KEPT["three", 16]) for one, loss in KEPT.items()}
+FAT, OWN = 2 * 512 + 64, 2 * 128 + 64  # multiplications for score and average, of a head
 ARITHMETIC = {
     "02": {"6.25": 4 + 2 + 1 / 4},
     "03": {
@@ -70,7 +71,20 @@ ARITHMETIC = {
     "13": {"45": 55 - 10, "69": 64 * 131_072 * 8192 / 1e9},
     "13b": {
         "384": 2 * 3 * 64,
-        "28,600": round(math.exp(MERGED), -2),
+        "49,152": 48 * 1024,  # of SmolLM2's vocabulary
+        "28,600": round(math.exp(KEPT["one", 16]), -2),
+        "4.8": 61 * 128 * OWN * 2 / 2**20,
+        "71": 128 * OWN / THIN,
+        "3.4": FAT / OWN,
+        "242": 128 * FAT * 2 / (2 * THIN),
+        "295": CHIPS["h100"]["compute"] / CHIPS["h100"]["bandwidth"],
+        "22.5": 2 * 3 * 64 * 30 * 2 / 1024,
+        "0.7": RISES["latent 192", 16],
+        "6.9": RISES["three", 4],
+        "2,560": round(RISES["three", 2], -1),
+        "402": RISES["latent 48", 16],
+        "1.05": 16 / (15 + 1 / 4),
+        "2.5": 79 / 31,
         "8,192": 2**30 / (128 * 1024),
         "15.25": 15 + 1 / 4,
         "79": 15 + 64,

@@ -6,6 +6,7 @@ from attnkit.viz import AttentionExplorer
 from booktools.widget_page import write_page
 from tests.attnbook.machines import test_backwards as backwards
 from tests.attnbook.machines import test_beam_tree as beam
+from tests.attnbook.machines import test_cache_tiles as cache_tiles
 from tests.attnbook.machines import test_decode_race as race
 from tests.attnbook.machines import test_lamp_machine as lamps
 from tests.attnbook.machines import test_lie_machine as lie
@@ -256,3 +257,23 @@ def test_a_box_of_the_beam_is_pressed_or_reached_by_arrows(show):
     led = root.locator(".beam-led[data-node]").evaluate_all("all => all.map((b) => b.dataset.node)")
     assert [*map(int, led)] == [one["node"] for one in snapshot(root)["chain"]]
     assert len(led) == 2
+
+
+# ---- What a token leaves.
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_a_pressed_dot_shows_its_form_and_what_was_written_with_it(show, width):
+    page, root, _ = show(cache_tiles.make(form="groups", bits=8), width=width)
+    dots = root.locator(".tiles-dot")
+    assert dots.count() == len(cache_tiles.MEASURED)
+    seen = set()
+    for place in range(dots.count()):
+        box = dots.nth(place).bounding_box()
+        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        now = snapshot(root)
+        seen.add((now["form"], now["bits"]))
+        assert root.locator(".tiles-said").inner_text() == f"small{now['found']['said']}"
+    assert len(seen) > len(cache_tiles.MEASURED) / 2  # lines change their order when one is pressed
+    page.mouse.click(*(root.locator(".tiles-chart").bounding_box()[side] + 8 for side in "xy"))
+    assert (snapshot(root)["form"], snapshot(root)["bits"]) == (now["form"], now["bits"])

@@ -1,24 +1,14 @@
-"""The figures of 13b draw the results file, and the tiles count as the experiment does."""
+"""The tiles of 13b count as the experiment does, and show what it found."""
 
 import math
+import re
 
 import pytest
 
 from attnbook import recorded
 from attnbook.figures import ch13b
-from experiments import _smollm, smaller_caches
-
-
-def test_the_rise_is_drawn_against_bytes(shown):
-    ch13b.losses()
-    rows = recorded.results("smaller_caches")["rows"]
-    lines = shown[0].axes[0].lines
-    assert ch13b.STYLES.keys() == set(smaller_caches.FORMS)
-    for line, form in zip(lines, ch13b.STYLES, strict=True):
-        found = [row for row in rows if row["form"] == form]
-        assert line.get_xdata() == pytest.approx([row["bytes"] / 1024 for row in found])
-        ratios = [math.exp(row["mean_loss"]) / math.exp(rows[0]["mean_loss"]) for row in found]
-        assert list(line.get_ydata()) == pytest.approx([100 * (r - 1) for r in ratios])
+from booktools.address import ROOT
+from experiments import _smollm
 
 
 def test_the_tiles_count_what_the_experiment_kept_and_show_its_loss():
@@ -30,3 +20,26 @@ def test_the_tiles_count_what_the_experiment_kept_and_show_its_loss():
         now = ch13b.tiles(form=ch13b.named(row["form"]), bits=row["bits"]).compute()
         assert now["bytes"] == row["bytes"]
         assert now["found"]["loss"] == row["mean_loss"]
+        assert now["found"]["said"].split()[:-1] == row["said"].split()
+
+
+def test_in_8_bits_the_model_writes_word_for_word_the_same():
+    rows = recorded.results("smaller_caches")["rows"]
+    said = {row["bits"]: row["said"] for row in rows if row["form"] == "three"}
+    assert said[8] == said[16] != said[4]
+
+
+@pytest.mark.parametrize(("form", "bits", "price"), [
+    ("three", 8, "12 | 8 bits: **+0.1%**"), ("latent 192", 16, "half: +0.7%"),
+    ("three", 4, "4 bits: +6.9%"), ("latent 96", 16, "a quarter: +60%"),
+    ("latent 192", 8, "half, in 8 bits: **+0.7%**"), ("three", 2, "2 bits: +2,560%"),
+    ("latent 48", 16, "an eighth: +402%"), ("latent 192", 4, "half, in 4 bits: **+13%**"),
+])  # fmt: skip
+def test_the_table_has_the_prices_of_the_results(form, bits, price):
+    rows = recorded.results("smaller_caches")["rows"]
+    loss = {(row["form"], row["bits"]): row["mean_loss"] for row in rows}
+    rise = 100 * math.expm1(loss[form, bits] - loss["three", 16])
+    figures = re.search(r"[+]([\d,.]+)%", price)[1]
+    digits = -1 if rise > 1000 else len(figures.partition(".")[2])
+    assert round(rise, digits) == float(figures.replace(",", ""))
+    assert price in (ROOT / "chapters/13b_smaller_caches.ipynb").read_text(encoding="utf-8")

@@ -13,14 +13,17 @@ from attnkit.mechanisms import LatentAttention
 HEADS, DIM, LAYERS = 8, 4, 3
 MODEL = {"name": "small", "layers": LAYERS, "heads": HEADS, "groups": 2, "dim": DIM}
 MEASURED = [
-    {"form": form, "bits": bits, "keys": 0.25, "values": 0.5, "loss": 2.5 + at + (16 - bits) / 8}
+    {"form": form, "bits": bits, "keys": 0.25, "values": 0.5, "loss": 2.5 + at + (16 - bits) / 8,
+     "said": f" wrote {form} in {bits} bits."}
     for at, form in enumerate(("groups", "one", "latent-12", "latent-100"))
     for bits in BITS
-]
+]  # fmt: skip
 
 
 def make(*, text: str = "small", **settings) -> CacheTiles:
-    return CacheTiles(MODEL | {"name": text}, MEASURED, **{"title": "A title"} | settings)
+    return CacheTiles(
+        MODEL | {"name": text, "beginning": text}, MEASURED, **{"title": "A title"} | settings
+    )
 
 
 SETTINGS = [
