@@ -1,6 +1,6 @@
 // What one token leaves in a cache, as tiles, and the price of all forms; the kit stands before it.
 
-const BLOCK = 64, ENDS = 32, HIGH = 30, TOP = 22, ROW = HIGH + 28;
+const BLOCK = 64, ENDS = 32, HIGH = 24, TOP = 22, ROW = HIGH + 28;
 
 // ---- What is computed.
 
@@ -77,7 +77,7 @@ function draw(picture, { parts, bits }, { groups, dim }, wide) {
 
 // ---- All prices.
 
-const LEFT = 74, UP = 26, DOWN = 226, SIZES = [0.5, 1, 2, 4, 8, 16], RISES = [["as it was", 0], ["+1%", 0.01], ["+10%", 0.1], ["+100%", 1], ["+1,000%", 10], ["+10,000%", 100]];
+const LEFT = 74, UP = 32, DOWN = 204, SIZES = [0.5, 1, 2, 4, 8, 16], RISES = [["as it was", 0], ["+1%", 0.01], ["+10%", 0.1], ["+100%", 1], ["+1,000%", 10], ["+10,000%", 100]];
 const RADII = { 16: 6.5, 8: 5, 4: 3.8, 2: 2.8 }, ENDS_AT = { text_anchor: "end" };
 
 /** Where a size stands, on a logarithm; and a rise of the perplexity: straight below 0.2%, a logarithm above. */
@@ -112,7 +112,8 @@ function plot(chart, points, { form, bits }, own, wide) {
 function nameAt([{ form, x, y }, , low], mark, own, wide) {
   const words = nameOf(own, form).replace(/^a |^the /, ""), label = (at, up, more) => text(`tiles-label${mark}`, at, up, words, more);
   if (low && xOf(2900, wide) > x) return label(low.x, low.y + 20, { text_anchor: "middle" });
-  return x + 90 > wide ? label(wide, y - 12, ENDS_AT) : form === "one" ? label(x, y - 12, ENDS_AT) : label(x + 12, y + 4);
+  if (form === "one") return label(x, y - 12, ENDS_AT);
+  return x + (wide > 400 ? 150 : 100) > wide ? label(wide, y - 12, ENDS_AT) : label(x + 12, y + 4);
 }
 
 function build(it) {
