@@ -34,9 +34,9 @@ function compute({ read: { length } }, { what, step, feeding }) {
 
 // ---- The page.
 
-const PITCH = 66, WIDE = 54, LOOK = 38, TALL = 28, FIRST = 22, ROWS = { written: 8, joined: 58, upper: 104, lower: 162, read: 220 };
+const PITCH = 66, WIDE = 54, LOOK = 38, TALL = 28, FIRST = 22, ROWS = { joined: 50, upper: 92, lower: 144, read: 196 };
 const JOIN = { left: 12, wide: 40, tall: 22 };
-const PLACE = { bahdanau: { state: ROWS.upper, look: ROWS.lower }, luong: { look: ROWS.upper, state: ROWS.lower } };
+const PLACE = { bahdanau: { written: 40, state: ROWS.upper, look: ROWS.lower }, luong: { written: 4, look: ROWS.upper, state: ROWS.lower } };
 
 const stage = `<div class="decoder-whole">${KINDS.map((kind) => `<div><p class="machine-head">${NAMES[kind]}</p>
 <svg class="decoder-${kind}"></svg><p class="decoder-${kind}-turns machine-say"></p></div>`).join("")}</div>`;
@@ -50,11 +50,11 @@ const fits = { what: (v) => Object.keys(WHAT).includes(v) };
 
 function build({ page, on, take, data: { read, written } }) {
   for (const kind of KINDS) {
-    const picture = page[kind], { state, look } = PLACE[kind];
-    picture.setAttribute("viewBox", `0 0 ${FIRST + PITCH * read.length} 250`);
+    const picture = page[kind], { written: top, state, look } = PLACE[kind];
+    picture.setAttribute("viewBox", `0 ${top - 4} ${FIRST + PITCH * read.length} ${232 - top}`);
     picture.setAttribute("role", "img");
     for (const t of read.keys()) {
-      const x = FIRST + t * PITCH, parts = [["written", "written", ROWS.written, written[t]], ["look", "query", look, "look"],
+      const x = FIRST + t * PITCH, parts = [["written", "written", top, written[t]], ["look", "query", look, "look"],
         ["state", "state", state, "state"], ["read", "read", ROWS.read, read[t]]];
       if (kind === "luong") parts.push(["joined", "joined", ROWS.joined, "join"]);
       for (const [name, role, y, words] of parts) {
@@ -73,7 +73,7 @@ function build({ page, on, take, data: { read, written } }) {
 
 /** The arrows of a decoder: from, to, which part is carried, and a class. */
 function* links(kind, count, feeding) {
-  const { state, look } = PLACE[kind], side = (t) => FIRST + t * PITCH;
+  const { written, state, look } = PLACE[kind], side = (t) => FIRST + t * PITCH;
   const up = (t, from, to, x = WIDE / 2) => [[side(t) + x, from], [side(t) + x, to + TALL]], near = LOOK / 2, past = (LOOK + WIDE) / 2;
   // The first state comes from the source: nothing here changes it, so step -1 is never live.
   if (kind === "bahdanau") yield [[2, state + TALL - 6], [side(0) + 8, look], "state", -1, "decoder-asks"];
@@ -86,23 +86,24 @@ function* links(kind, count, feeding) {
       const { left, wide, tall } = JOIN, foot = ROWS.joined + tall, right = side(t) + left + wide;
       yield [[side(t) + near, look], [side(t) + near, foot], "found", t, "decoder-found"];
       yield [[side(t) + past, state], [side(t) + past, foot], "state", t];
-      yield [[side(t) + left + wide / 2, ROWS.joined], [side(t) + left + wide / 2, ROWS.written + TALL], "written", t];
+      yield [[side(t) + left + wide / 2, ROWS.joined], [side(t) + left + wide / 2, written + TALL], "written", t];
       if (feeding && !last) yield [[right, foot - 6], [side(t + 1) + 4, state], "written", t, "decoder-fed"];
     } else {
       yield [...up(t, ROWS.read, state, past), "read", t];
       yield [...up(t, look, state, near), "found", t, "decoder-found"];
-      yield [...up(t, state, ROWS.written), "state", t];
+      yield [...up(t, state, written), "state", t];
       if (!last) yield [[side(t) + WIDE, state + TALL - 6], [side(t + 1) + 8, look], "state", t, "decoder-asks"];
     }
     if (!last) yield [[side(t) + WIDE, state + TALL / 2], [side(t + 1), state + TALL / 2], "state", t];
   }
 }
 
-const steps = (list) => {
+const steps = (list, name) => {
   const places = list.flatMap((v, t) => (v ? [t + 1] : []));
   const [first, last] = [places[0], places.at(-1)], run = places.length > 1 && last - first + 1 === places.length;
-  return places.length ? `look${places.length > 1 ? "s" : ""} ${run ? `${first}–${last}` : places.join(", ")}` : "no look";
+  return places.length ? `${name}${places.length > 1 ? "s" : ""} ${run ? `${first}–${last}` : places.join(", ")}` : `no ${name}`;
 };
+const reached = ({ look, written }) => `${steps(look, "look")}, ${steps(written, "word")}`;
 
 function show({ what, step, feeding, ...found }, { page, data: { read } }) {
   const pressed = what === "word" ? "read" : "look", number = read.length;
@@ -117,12 +118,12 @@ function show({ what, step, feeding, ...found }, { page, data: { read } }) {
       const live = part === "read" ? what === "word" && t === step - 1 : all[part][t];
       return arrow(`decoder-arrow ${extra} ${live ? "decoder-live" : ""}`, from, to, live ? 2.5 : 1.2);
     }));
-    picture.ariaLabel = `${NAMES[kind]}: what depends on it: ${steps(all.look)}`;
+    picture.ariaLabel = `${NAMES[kind]}: what depends on it: ${reached(all)}`;
     const turns = all.turns === 1 ? `All ${number} looks can run at once` : `The ${number} looks wait for each other`;
     say(page[`${kind}-turns`], `${turns}.`);
   }
-  say(page.big, `Blue: what ${what === "word" ? `“${read[step - 1]}”` : `look ${step}`} can change`);
-  const [first, second] = KINDS.map((kind) => `${NAMES[kind]}${kind === "luong" && feeding ? ", with input feeding" : ""}: ${steps(found[kind].look)}`);
+  say(page.big, `Lit up: what ${what === "word" ? `“${read[step - 1]}”` : `look ${step}`} can change`);
+  const [first, second] = KINDS.map((kind) => `${NAMES[kind]}${kind === "luong" && feeding ? ", with input feeding" : ""}: ${reached(found[kind])}`);
   say(page.say, `${first}. ${second}.`);
 }
 
