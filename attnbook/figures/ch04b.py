@@ -13,7 +13,7 @@ from attnlab.metrics.intervals import median_interval
 ORDERS = {
     "before": ("looks, then moves on", VERMILION, "o"),
     "after": ("moves on, then looks", BLUE, "s"),
-    "forgotten": ("the same, and forgets", GREEN, "^"),
+    "forgotten": ("moves on, looks, forgets", GREEN, "^"),
 }
 """In words, colour and marker."""
 
@@ -40,7 +40,7 @@ def orders() -> None:
     run = recorded.results("when_to_look")
     lengths = range(2, 2 * run["longest"] + 1)
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 2, figsize=(6.2, 2.9), layout="constrained", sharey=True)
+        figure, axes = plt.subplots(1, 2, figsize=(6.2, 3.1), layout="constrained", sharey=True)
         for ax, steps in zip(axes, budgets(), strict=True):
             for order, (label, colour, marker) in ORDERS.items():
                 counts = [one["by_length"] for one in best(order, steps)["runs"]]
@@ -61,8 +61,10 @@ def orders() -> None:
             ax.set_xlabel("symbols in a row")
         axes[0].set_ylabel("exact answers")
         figure.legend(
-            *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9
-        )
+            *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9,
+            title="line: the median of three seeds; band: from the smallest to the largest",
+            title_fontsize=9,
+        )  # fmt: skip
         figure.suptitle("More training helps the one that looks first,\nnot the one that forgets")
         plt.show()
 
@@ -87,7 +89,7 @@ def late() -> None:
     """The map of the small black cat, as the model made it and one word late."""
     weights, pair = phrase()
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 2, figsize=(6.2, 2.8), layout="constrained")
+        figure, axes = plt.subplots(1, 2, figsize=(6.2, 2.6), layout="constrained")
         for ax, by, title in zip(
             axes, (0, 1), ("as it looked", "stored one word late"), strict=True
         ):
