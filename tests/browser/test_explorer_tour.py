@@ -112,6 +112,23 @@ def test_a_step_that_was_left_is_shown_again(show):
     assert record.console == []
 
 
+def test_a_sentence_about_another_head_than_the_one_on_show_goes_blank(show):
+    heads = [{"say": "The first head.", "head": 0}, {"say": "The second.", "head": 1}]
+    page, root, _ = show(an_explorer(tour=heads))
+    sentence = root.locator(".machine-say")
+    height = root.locator(".explorer-tour").bounding_box()["height"]
+    for head, there in (("1", False), ("all", True), ("2", False), ("0", True)):
+        control(root, "Head").select_option(head)
+        settle(page)
+        assert sentence.is_visible() == there
+        assert root.locator(".explorer-tour").bounding_box()["height"] == height
+    control(root, "Head").select_option("2")
+    root.get_by_role("button", name="Next", exact=True).click()
+    settle(page)
+    assert sentence.is_visible()
+    assert text(root, "say") == "The second."
+
+
 def test_python_and_the_page_take_the_same_steps_whatever_the_reader_did_before(show):
     explorer = an_explorer()
     page, root, _ = show(explorer)
@@ -137,7 +154,7 @@ def test_the_guide_by_keyboard_and_for_those_who_hear_it(show):
     assert text(root, "count") == "3 of 3"
     assert root.locator(".machine-say").get_attribute("aria-live") == "polite"
     assert page.evaluate("document.activeElement.className") == "explorer-next"
-    assert text(root, "next") == "From the start"
+    assert text(root, "next") == "Start over"
     page.keyboard.press("Enter")
     settle(page)
     assert text(root, "count") == "1 of 3"

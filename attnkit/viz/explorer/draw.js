@@ -22,10 +22,11 @@ const SLANTED = 17, WORDS = 8;
 /** A font of `size` pixels for readers who left the browser's size as it is, and larger for others. */
 const fontOf = (size, em, bold = "") => `${bold} ${size * em}px ${FAMILY}`;
 
-/** A map's name or, where there is no room for it, the numbers in it: layer and head. */
+/** A map's name or, where there is no room for it, the numbers in it, layer and head, with what follows them if that fits. */
 function nameOf(pen, text, width) {
-  const numbers = text.match(/\d+/g);
-  return pen.measureText(text).width > width && numbers ? numbers.join("·") : shorten(pen, text, width);
+  const numbers = text.match(/\d+/g)?.join("·"), rest = text.split(/\d+/).at(-1);
+  const fits = (name) => pen.measureText(name).width <= width;
+  return !numbers || fits(text) ? shorten(pen, text, width) : fits(numbers + rest) ? numbers + rest : numbers;
 }
 
 function shorten(pen, text, width) {

@@ -56,10 +56,13 @@ class Tour {
     // The step's sentence may be true no more; an answer to its question moves nothing.
     const moved = (name) => name !== "guess" && !alike(settings[name], this.taken[name]);
     page.again.classList.toggle("explorer-away", !Object.keys(settings).some(moved));
+    // Where the guide goes from head to head, a sentence speaks of one of them.
+    const { head } = this.taken, one = steps.every(({ set }) => set.head === steps[0].set.head);
+    page.say.classList.toggle("explorer-away", !one && ![head, "all"].includes(settings.head) && head !== "all");
     say(page.say, steps[at].say);
     say(page.count, `${at + 1} of ${steps.length}`);
     page.back.ariaDisabled = String(at === 0);
-    say(page.next, at + 1 < steps.length ? "Next" : "From the start");
+    say(page.next, at + 1 < steps.length ? "Next" : "Start over");
   }
 
   /** What an address says of what is on show: a step, or the settings that are not those of the beginning. */
