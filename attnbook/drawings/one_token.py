@@ -52,6 +52,7 @@ WAY = (
 )
 """The token "is" of results/one_token.json; a space alone is written ␣."""
 
+UNSAID = (1, 23)  # from and to these layers it would say a full stop or a space
 TELL = 0.75  # the least weight that is written beside its dot
 LAYERS = (0, 5, 10, 16, 20, 23, 29)
 PITCH, TOP, SIZE = 13, 60, 12.5
@@ -60,7 +61,7 @@ BAR, LONG, SAYS = 30, 64, 282
 HEADINGS = {
     False: (
         ("It rests", "share of its weight on “The”,", "mean of nine heads"),
-        ("It fetches", "one dot a layer: the head that", "looks hardest at another word"),
+        ("It fetches", "a dot for each layer: the head that", "looks hardest at another word"),
         ("It speaks", "the next word,", "if it ended here"),
     ),
     True: (
@@ -102,11 +103,20 @@ def way(narrow: bool) -> Sheet:
         sheet.circle(x, y, 6 * row.weight**0.5, "d-key d-solid")
         if row.weight >= TELL:
             sheet.text(x + 10, y, f"{row.weight:.2f}", "key", anchor="start", style="d-bold")
-        if row.says not in (".", "␣"):
-            style = "d-bold" if row.says == "Paris" else ""
-            sheet.text(SAYS * stretch, y, row.says, anchor="start", style=style)
-    for line, words in enumerate(("elsewhere", "a full stop", "or a space")):
-        sheet.text(last, level(13 - 1.2 * line), words, size=11.5, anchor=at, style="d-muted")
+        if not UNSAID[0] <= layer <= UNSAID[1]:
+            style = {"Paris": "d-bold", "␣": "d-muted"}.get(row.says, "")
+            words = "a space" if row.says == "␣" else row.says
+            sheet.text(SAYS * stretch, y, words, anchor="start", style=style)
+    # Where its word is the same for many layers in a row, one bracket spans them.
+    low, high = UNSAID
+    if not narrow:
+        ends = [(last + 6, level(low)), (last, level(low)), (last, level(high)),
+                (last + 6, level(high))]  # fmt: skip
+        sheet.line(ends, style="d-muted d-thin")
+    begins = f"{low} to {high}:" if narrow else f"layers {low} to {high}:"
+    for line, words in enumerate((begins, "a full stop", "or a space")):
+        y = level((low + high) / 2 + 1.2 * (1 - line))
+        sheet.text(last + (0 if narrow else 14), y, words, size=11.5, anchor=at, style="d-muted")
     for token, middle in COLUMNS.items():
         wide, now = 12 + 7 * len(token), token == "is"
         x = middle * stretch

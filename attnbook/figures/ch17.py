@@ -13,7 +13,7 @@ TEXT = "The animal didn't cross the street because it was too tired. The animal 
 HEADS = ((20, 4), (16, 0), (18, 6), (13, 8))
 BLIND = 7  # the token that is blindfolded: "because"
 TOUR = (
-    {"say": "Layer 20, head 4: whoever looks, it is at the first token.", "head": 0},
+    {"say": "Layer 20, head 4: whichever token looks, it looks at the first.", "head": 0},
     {
         "say": "The same head. Only “because” has changed: it sees nothing but itself. Now it is "
         "a second token that others look at.",
@@ -49,7 +49,8 @@ def five_maps() -> AttentionExplorer:
         tokens=[token.strip() for token in reading.tokens],
         mask="causal",
         controls=["head"],
-        head_names=[name, f"{name}, “because” blindfolded", *names],
+        head_names=[name, f"{name}, blindfold", *names],
+        head_label="Map",
         tour=list(TOUR),
         anchor="explorer-17-1",
         title="Five maps of SmolLM2",
@@ -61,7 +62,7 @@ def sinks() -> None:
     middle one blindfolded."""
     rows = {row["case"]: row["layers"] for row in recorded.results("sinks")["rows"]}
     with plt.style.context("attnbook.style"):
-        _, ax = plt.subplots(figsize=(6.4, 2.6), layout="constrained")
+        _, ax = plt.subplots(figsize=(5.2, 2.6), layout="constrained")
         for case, style in (("plain", "-"), ("blindfold", "--")):
             for place, colour in (("on_first", BLUE), ("on_place", ORANGE)):
                 found = rows[case][place]
@@ -73,11 +74,12 @@ def sinks() -> None:
         ax.set(xlabel="layer", ylabel="share of the weight", ylim=(-0.02, 0.8), xlim=(-0.5, 29.5))
         ax.set_title("Blindfold token 48, and it is a second sink")
         for x, y, words, colour in (
-            (20.5, 0.7, "first token", BLUE),
-            (20.5, 0.07, "dashed: each of them, token 48 blindfolded", GREY),
-            (6, 0.05, "token 48", ORANGE),
+            (0, 0.7, "solid: nothing changed", GREY),
+            (0, 0.6, "dashed: token 48 blindfolded", GREY),
+            (24, 0.7, "first token", BLUE),
+            (18.5, 0.05, "token 48", ORANGE),
         ):
-            ax.text(x, y, words, color=colour, ha="center", fontsize=10)
+            ax.text(x, y, words, color=colour, fontsize=10)
         plt.show()
 
 
@@ -88,7 +90,7 @@ def induction() -> None:
     first = next(row["first"]["median"] for row in run["rows"] if row["off"] == "plain")
     counts = sorted(int(name.split()[1]) for name in rows if name.startswith("best"))
     with plt.style.context("attnbook.style"):
-        _, ax = plt.subplots(figsize=(6.4, 2.5), layout="constrained")
+        _, ax = plt.subplots(figsize=(5.2, 2.5), layout="constrained")
         for kind, colour, marker in (
             ("best", ORANGE, "o"),
             ("others", BLUE, "s"),

@@ -140,3 +140,5 @@ def test_the_drawing_is_of_the_recorded_token():
         for name, value in (("on_first", shown.first), ("weight", shown.weight),
                             ("chance", shown.chance)):  # fmt: skip
             assert abs(row[name] - value) < 0.00501
+    low, high = drawn.UNSAID
+    assert {row.says for row in drawn.WAY[low : high + 1]} == {".", "␣"}
