@@ -71,6 +71,7 @@ DRAWINGS: dict[str, Drawing] = {
         entrances.DRAWING,
         places.CLOCKS,
         heads.WHOLE_HEADS,
+        heads.MIDDLE,
         heads.GROUPED_HEADS,
         heads.CUTS_DRAWING,
         transformer.TRANSFORMER,

@@ -1,4 +1,4 @@
-"""Chapter 08: whole words in two heads, query heads that share keys, and three ways to cut."""
+"""Chapter 08: words in heads, the command in the middle, keys shared, and three ways to cut."""
 
 import math
 from collections.abc import Sequence
@@ -71,12 +71,14 @@ def stack(sheet: Sheet, x: float, y: float, w: float, h: float, values: Sequence
         sheet.item("value", x, y + i * h, w, h - 2, number(value), style=style)
 
 
-def grid(sheet: Sheet, x: float, y: float, w: float, h: float, rows: Rows) -> None:
+def grid(
+    sheet: Sheet, x: float, y: float, w: float, h: float, rows: Rows, size: float = 12.5
+) -> None:
     """A matrix, each number in a box."""
     for i, row in enumerate(rows):
         for j, value in enumerate(row):
             sheet.rect(x + j * w, y + i * h, w - 2, h - 2, "d-state d-paper")
-            sheet.text(x + j * w + w / 2 - 1, y + i * h + h / 2 - 1, number(value), size=12.5)
+            sheet.text(x + j * w + w / 2 - 1, y + i * h + h / 2 - 1, number(value), size=size)
 
 
 def one_head(
@@ -156,7 +158,7 @@ def whole_heads(narrow: bool) -> Sheet:
     sheet.text(488, middle - 72, "joined", "value", style="d-bold")
     stack(sheet, 469, middle - 56, 38, 28, joined())
     sheet.text(554, middle - 72, "Wₒ", style="d-bold")
-    grid(sheet, 512, middle - 56, 21, 28, W_O)
+    grid(sheet, 511, middle - 56, 22, 28, W_O, 11.5)
     sheet.text(625, middle - 72, "output", "state", style="d-bold")
     results(602, middle - 56, 46, 28)
     return sheet
@@ -177,6 +179,68 @@ WHOLE_HEADS = Drawing(
         "the left, and that of let positive, the right."
     ),
     draw=whole_heads,
+    two_layouts=True,
+)
+
+COMMANDS = ("hang", "let", "feed")
+MIXES = ((0.6, 0.4, 0), (0.4, 0.6, 0))
+"""What each of two heads brings of three commands from "hang not let"."""
+
+RULES = ("“the more, the better” picks it", "in the middle", "“the less, the better” picks it")
+"""What a linear read-out of the first mix makes of each command."""
+
+
+def differences() -> list[list[float]]:
+    """A part of one mix taken from the other, both ways, so that one command is left."""
+    first, second = MIXES
+    return [
+        [0.6 * a - 0.4 * b for a, b in zip(one, other, strict=True)]
+        for one, other in ((first, second), (second, first))
+    ]
+
+
+def middle(narrow: bool) -> Sheet:
+    """Three commands as bars: one mix, in which one is in the middle, and what two mixes leave."""
+    sheet = Sheet(NARROW, 244, 13) if narrow else Sheet(WIDE, 116, 13.5)
+    pitch, high, scale = 26, 20, 96 if narrow else 90
+
+    def names(top: float, x: float) -> None:
+        for i, command in enumerate(COMMANDS):
+            sheet.text(x, top + i * pitch + high / 2, command, anchor="end", style="d-bold")
+
+    def bars(x: float, top: float, title: Sequence[str], shares: Sequence[float]) -> None:
+        for line, said in enumerate(reversed(title)):
+            sheet.text(x, top - 12 - 16 * line, said, "value", anchor="start", size=12.5)
+        for i, share in enumerate(shares):
+            y, length = top + i * pitch, max(2, scale * share)
+            sheet.shape("value", x, y, length, high)
+            sheet.text(x + length + 6, y + high / 2, number(share), anchor="start")
+
+    top = 38
+    names(top, 38)
+    bars(46, top, ("head 0 brings",), MIXES[0])
+    for i, rule in enumerate(RULES):
+        style = "d-bold" if rule == "in the middle" else ""
+        sheet.text(138, top + i * pitch + high / 2, rule, anchor="start", size=12.5, style=style)
+    top, left, step = (166, 46, 108) if narrow else (38, 398, 105)
+    names(top, left - 8)
+    bars(left, top, ("head 1 brings",), MIXES[1])
+    for n, shares in enumerate(differences()):
+        title = (f"0.6 × head {n}", f"− 0.4 × head {1 - n}")
+        bars(left + (n + 1) * step, top, title, shares)
+    return sheet
+
+
+MIDDLE = Drawing(
+    name="the-middle",
+    title="One mix has a middle; two mixes can be taken apart.",
+    description=(
+        "Head 0 brings 0.6 hang, 0.4 let and 0 feed. “The more, the better” picks hang, “the less, "
+        "the better” picks feed, and let is in the middle. Head 1 brings 0.4 hang, 0.6 let and 0 "
+        "feed. 0.6 times head 0 minus 0.4 times head 1 is 0.2 hang, 0 let and 0 feed; 0.6 times "
+        "head 1 minus 0.4 times head 0 is 0 hang, 0.2 let and 0 feed."
+    ),
+    draw=middle,
     two_layouts=True,
 )
 

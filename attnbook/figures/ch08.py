@@ -6,20 +6,23 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from attnbook import recorded
-from attnbook.figures.colours import BLUE, GREEN, ORANGE, VERMILION
+from attnbook.figures.colours import BLUE, GREEN, SKY, VERMILION
 from attnbook.machines import LampMachine
 from attnbook.machines.lamp_machine import DECAY
 from attnkit.viz import palette
 
 READERS = {
-    "2 heads": ("two heads", BLUE, "o", (10, -4)),
-    "1 head, two layers": ("one head, then another", GREEN, "^", (-78, -18)),
-    "1 head, places in the values": ("one head, positions\nin the values", ORANGE, "D", (10, -10)),
-    "1 head": ("one head", VERMILION, "s", (10, -2)),
-    "1 head, twice as wide": ("one head, twice as wide", "#777777", "v", (-78, -15)),
+    "2 heads": ("two heads", BLUE, "o", (7, -4)),
+    "1 head, two layers": ("one head, then another", GREEN, "^", (-68, -18)),
+    "1 head, places in the values": ("one head,\npositions in\nthe values", SKY, "D", (7, -17)),
+    "1 head": ("one head", VERMILION, "s", (7, -2)),
+    "1 head, twice as wide": ("one head, twice as wide", "#777777", "v", (-68, -15)),
 }
 """What the results call a reader; what the figure calls it, its colour and mark, and where its name
 stands, in points from the end of its line."""
+
+NARROW = 5.2
+"""Inches across a figure whose words are to be read on a telephone."""
 
 PARTS = ("known", "held_out")
 """Sentences of the pairs of commands that training shows, and of new ones."""
@@ -37,7 +40,7 @@ def curve(variant: str, part: str) -> list[dict]:
 def readers() -> None:
     """Sentences of new pairs with both commands named correctly, over the updates."""
     with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(7.2, 2.7), layout="constrained")
+        figure, ax = plt.subplots(figsize=(NARROW, 2.4), layout="constrained")
         for name, (label, colour, marker, away) in READERS.items():
             rows = curve(name, "held_out")
             updates = [row["updates"] for row in rows]
@@ -55,7 +58,7 @@ def readers() -> None:
         ax.minorticks_off()
         ax.set(xlabel="updates", ylabel="both correct (%)", ylim=(-17, 105))
         ax.set_yticks([0, 25, 50, 75, 100])
-        figure.suptitle("Two heads soon read new pairs both ways; one does not in 6,400 updates")
+        figure.suptitle("Two heads soon read new pairs; one head does not")
         plt.show()
 
 
@@ -71,7 +74,7 @@ def twelve() -> None:
     """Where *it* looks in the twelve heads of a layer, and in their average."""
     tokens, rows = rows_of_it()
     with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(7.2, 3.25), layout="constrained")
+        figure, ax = plt.subplots(figsize=(NARROW, 2.95), layout="constrained")
         image = ax.imshow(rows, cmap=palette.weights_map, vmin=0, vmax=1, aspect="auto")
         ax.axhline(len(rows) - 1.5, color="black", linewidth=1.5)
         ax.set_xticks(range(len(tokens)), tokens, rotation=45, ha="right", rotation_mode="anchor")
@@ -80,10 +83,10 @@ def twelve() -> None:
         ax.get_xticklabels()[tokens.index("animal")].set_fontweight("bold")
         for i, row in enumerate(rows):
             most = row.max()
-            ax.text(row.argmax(), i, f"{most:.2f}", fontsize=8, ha="center", va="center",
+            ax.text(row.argmax(), i, f"{most:.2f}", fontsize=7.5, ha="center", va="center",
                     color="white" if most > 0.45 else "black")  # fmt: skip
-        figure.colorbar(image, label="weight of “it”")
-        figure.suptitle("Four heads look at a word, eight at [CLS]; the average hides the four")
+        figure.colorbar(image, pad=0.02, aspect=30, ticks=[0, 0.5, 1]).ax.tick_params(labelsize=9)
+        figure.suptitle("Where “it” looks, head by head")
         plt.show()
 
 

@@ -50,7 +50,8 @@ function compute(_, { second, head0, head1 }) {
 
 // ---- The page.
 
-const WIDE = 320, LEFT = 40, RIGHT = WIDE - LEFT, TRACK = [14, 148], WORDS = 82, REACH = [68, 98];
+const WIDE = 320, LEFT = 40, RIGHT = WIDE - LEFT, TRACK = [14, 148], WORDS = 82, REACH = [68, 98], HALF = 24;
+const SPAN = WIDE / 2 - LEFT - HALF; // of a query's middle on either side: its name stays clear of its weights
 const MIX = { x: 86, high: 22, fits: 62 };
 
 const stage = `<div class="lamp-whole"><svg class="lamp-picture" viewBox="0 0 ${WIDE} 132" aria-hidden="true"></svg>
@@ -71,7 +72,7 @@ function build({ page, data: { commands }, on, take, settings }) {
     make("span", { className: "lamp-words", textContent })), lamp(), lamp())));
   // Drawn across the picture: down to its words head 0, below them head 1.
   drag(on, page.picture, (x, y) => ({ [settings().second && y > 0.45 ? "head1" : "head0"]:
-    clamp(Math.round(((x * WIDE - LEFT) / (RIGHT - LEFT) * 2 - 1) * FAR), -FAR, FAR) }), take);
+    clamp(Math.round((x * WIDE - WIDE / 2) / SPAN * FAR), -FAR, FAR) }), take);
 }
 
 /** Where a read-out goes wrong, in words. */
@@ -101,14 +102,14 @@ const tell = ({ second, weights }) => weights.map(([left, right], h) =>
 function draw(picture, { second, head0, head1, weights }, commands) {
   const middle = { text_anchor: "middle" }, top = second ? 172 : 106, long = WIDE - MIX.x;
   const parts = weights.flatMap(([left, right], h) => {
-    const x = LEFT + ([head0, head1][h] / FAR + 1) / 2 * (RIGHT - LEFT), y = TRACK[h], to = REACH[h], low = top + h * (MIX.high + 4);
+    const x = WIDE / 2 + [head0, head1][h] / FAR * SPAN, y = TRACK[h], to = REACH[h], low = top + h * (MIX.high + 4);
     const ribbon = (end, weight) => svg("path", { class: "lamp-ribbon", d: `M${x.toFixed(1)} ${y}Q${end} ${y} ${end} ${to}`, stroke_width: 0.5 + 13 * weight });
     const number = (end, weight, text_anchor) => text("lamp-weight", end, y + 4, fixed(weight, 2), { text_anchor });
     const part = (from, weight, side) => [rect("lamp-mix", from, low, long * weight, MIX.high),
       long * weight > MIX.fits && text("lamp-part", from + long * weight / 2, low + 15, `${fixed(weight, 2)} ${commands[side]}`, middle)].filter(Boolean);
     return [rule("lamp-track", LEFT, y, RIGHT, y), ribbon(LEFT, left), ribbon(RIGHT, right),
       number(LEFT - 8, left, "end"), number(RIGHT + 8, right, "start"),
-      rect("lamp-query", x - 24, y - 10, 48, 20, { rx: 10 }), text("lamp-name", x, y + 4, `head ${h}`, middle),
+      rect("lamp-query", x - HALF, y - 10, 2 * HALF, 20, { rx: 10 }), text("lamp-name", x, y + 4, `head ${h}`, middle),
       text("lamp-brings", 0, low + 15, `head ${h} brings`), ...part(MIX.x, left, 0), ...part(MIX.x + long * left, right, 1)];
   });
   picture.setAttribute("viewBox", `0 0 ${WIDE} ${top + weights.length * (MIX.high + 4)}`);

@@ -455,6 +455,18 @@ def test_whole_heads_show_the_example(capsys):
         ][3 * head : 3 * head + 3]
 
 
+def test_the_middle_takes_one_mix_from_the_other_as_the_text_does():
+    (path,) = gates.CHAPTERS.glob("08_*.ipynb")
+    text = next(cell.source for cell in normal_form.read(path).cells if cell.id == "machine-read")
+    first, second = (f"({vector(mix[:2])})" for mix in heads.MIXES)
+    (hang, let, feed), turned = heads.differences()
+    assert f"0.6 × {first} − 0.4 × {second} = ({vector([hang, let])})" in text
+    assert (hang, let, feed) == pytest.approx((0.2, 0, 0))
+    assert turned == pytest.approx([0, 0.2, 0])
+    for shares in (*heads.MIXES, (hang, let, feed)):
+        assert {number(share) for share in shares} <= set(words(DRAWINGS["the-middle"]))
+
+
 def test_binary_state_shows_the_chapters_fraction(capsys):
     run = cells("01", "lost-code", until="torch.manual_seed")
     bits = torch.tensor([memory.BITS])
