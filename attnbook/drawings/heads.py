@@ -222,7 +222,7 @@ def middle(narrow: bool) -> Sheet:
     for i, rule in enumerate(RULES):
         style = "d-bold" if rule == "in the middle" else ""
         sheet.text(138, top + i * pitch + high / 2, rule, anchor="start", size=12.5, style=style)
-    top, left, step = (166, 46, 108) if narrow else (38, 398, 105)
+    top, left, step = (166, 46, 99) if narrow else (38, 398, 105)
     names(top, left - 8)
     bars(left, top, ("head 1 brings",), MIXES[1])
     for n, shares in enumerate(differences()):
