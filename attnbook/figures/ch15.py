@@ -37,18 +37,20 @@ def effects() -> None:
     found = [_head(run)["effects"][name] for name in PROPERTIES]
     frames = run["famous"]["frames"]
     with plt.style.context("attnbook.style"):
-        figure, (left, right) = plt.subplots(1, 2, figsize=(7.2, 2.6), layout="constrained")
+        figure, (left, right) = plt.subplots(1, 2, figsize=(6, 2.4), layout="constrained")
         middle = [e["median"] for e in found]
         low = [e["median"] - e["low"] for e in found]
         high = [e["high"] - e["median"] for e in found]
         left.errorbar(middle, range(4), xerr=[low, high], fmt="o", color=BLUE, capsize=4)
         for place, value in enumerate(middle):
             told = f"{value:+.2f}".replace("-", "−")
-            left.text(value, place - 0.22, told, ha="center", fontsize=9.5)
+            near = abs(value) < 0.15  # the line at 0
+            side = ("left" if value > 0 else "right") if near else "center"
+            left.text(value, place - 0.22, told, ha=side, fontsize=9.5)
         left.axvline(0, color=LIGHT_GREY, linewidth=0.8)
         left.set_yticks(range(4), PROPERTIES.values())
-        left.set(xlim=(-0.4, 0.42), ylim=(3.6, -0.7))
-        left.set_title("extra weight for a noun that is …", fontsize=10.5)
+        left.set(xlim=(-0.4, 0.42), ylim=(3.6, -0.7), xticks=[-0.3, 0, 0.3])
+        left.set_title("extra weight if a noun is …", fontsize=10.5, loc="right")
         share = [frame["right"] for frame in frames]
         right.barh(range(4), share, color=BLUE, height=0.6)
         for place, value in enumerate(share):
@@ -58,7 +60,7 @@ def effects() -> None:
         right.set_yticks(range(4), [FRAMES[frame["frame"]] for frame in frames])
         right.set(xlim=(0, 1), ylim=(3.6, -0.95), xticks=[0, 0.5, 1])
         right.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
-        right.set_title("sentences with more on the referent", fontsize=10.5, loc="right")
+        right.set_title("more weight on the referent", fontsize=10.5, loc="right")
         figure.suptitle("Our head: the subject counts most, the referent a little")
         plt.show()
 
@@ -67,7 +69,7 @@ def il_or_elle() -> None:
     """Draw each head of the translators: how much more weight the referent gets there, against the
     right pronouns without that head."""
     with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(6.8, 2.8), layout="constrained")
+        figure, ax = plt.subplots(figsize=(6, 2.7), layout="constrained")
         for run, (name, (marker, colour)) in zip(_longest()["runs"], MODELS.items(), strict=True):
             heads = [head for head in run["heads"] if head["kind"] != "decoder"]
             ax.plot(
@@ -80,12 +82,32 @@ def il_or_elle() -> None:
             )
         ax.axhline(0.5, color=LIGHT_GREY, linestyle="--", linewidth=1)
         ax.text(0.12, 0.515, "a coin", color=LIGHT_GREY, fontsize=9.5, ha="center")
-        for x, y, words, ha in (
-            (0.235, 0.545, "extra weight for the\nreferent, and needed", "right"),
-            (0.006, 0.545, "same weight on both nouns,\nand needed just as much", "left"),
-            (0.006, 0.79, "looks at the adjective", "left"),
-        ):
-            ax.text(x, y, words, ha=ha, va="bottom", fontsize=9.5)
+        notes = (
+            (
+                "B: extra weight for the\nreferent, and needed",
+                (0.2411, 0.5017),
+                (0.255, 0.64),
+                "right",
+            ),
+            (
+                "C: same weight on both nouns,\nand needed just as much",
+                (0.0014, 0.4913),
+                (0.016, 0.6),
+                "left",
+            ),
+            ("A: looks at the adjective", (-0.002, 0.849), (0.016, 0.78), "left"),
+            ("most heads", (0.0035, 1), (0.075, 0.93), "left"),
+        )
+        for words, point, (x, y), ha in notes:
+            ax.annotate(
+                words,
+                point,
+                (x, y),
+                ha=ha,
+                va="center",
+                fontsize=9.5,
+                arrowprops={"arrowstyle": "-", "color": LIGHT_GREY, "linewidth": 0.8, "shrinkB": 4},
+            )
         ax.set(xlim=(-0.05, 0.26), ylim=(0.42, 1.04))
         ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
         ax.set_xlabel("extra weight for the referent in this head")

@@ -37,7 +37,7 @@ const fits = { count: (v) => COUNTS.includes(v) };
 
 const stage = `<div class="bench-whole"><div class="bench-lines"><ol class="bench-texts"></ol><svg class="bench-arcs" aria-hidden="true"></svg></div>
 <div><p class="machine-head">extra weight for a noun that is …</p><svg class="bench-bars" viewBox="0 0 300 128" aria-hidden="true"></svg></div>
-<div><p class="bench-over machine-head"></p><svg class="bench-tiles" viewBox="0 0 300 142" aria-hidden="true"></svg></div></div>`;
+<div><p class="bench-over machine-head"></p><svg class="bench-tiles" viewBox="0 0 300 154" aria-hidden="true"></svg></div></div>`;
 
 const controls = ({ nouns }) => [
   chooser("Nouns", "item", nouns.map(([a, p], place) => [place, `${a}, ${p}`])),
@@ -47,10 +47,13 @@ const controls = ({ nouns }) => [
   ...COUNTS.map((count) => button(`${count} sentence${count > 1 ? "s" : ""}`, () => ({ count }), (s) => s.count === count)),
 ];
 
+/** Tiles: where the first one begins, behind the numbers of layers and heads, and how large each is. */
+const LEFT = 12, TOP = 12, WIDE = (300 - LEFT) / HEADS, TALL = 128 / LAYERS;
+
 const signed = (v) => (v < 0 ? "−" : "+") + Math.abs(v).toFixed(2);
 
 function build({ page, on, sized, take, update }) {
-  drag(on, page.tiles, (x, y) => ({ head: Math.min(Math.floor(x * HEADS), HEADS - 1), layer: Math.min(Math.floor(y * 142 / 128 * LAYERS), LAYERS - 1) }), take);
+  drag(on, page.tiles, (x, y) => ({ head: clamp(Math.floor((x * 300 - LEFT) / WIDE), 0, HEADS - 1), layer: clamp(Math.floor((y * 154 - TOP) / TALL), 0, LAYERS - 1) }), take);
   sized(page.lines, update);
 }
 
@@ -58,21 +61,22 @@ function build({ page, on, sized, take, update }) {
 const partners = ({ alike }, n) => NAMES.filter((_, m) => alike[m] === alike[n]).map((name) => PROPERTIES[name]);
 
 function show(now, { page, data }) {
-  const { item, count, effects, right, layer, head, weights, tiles } = now, names = data.nouns[item].slice(0, 2);
+  const { item, count, effects, right, layer, head, weights, tiles } = now, none = Math.max(...effects.map(Math.abs)) < 0.05, names = data.nouns[item].slice(0, 2);
   const most = effects.reduce((best, v, n) => (Math.abs(v) > Math.abs(effects[best]) + 1e-9 ? n : best), 0), same = partners(now, most);
-  say(page.big, same.length > 3 ? "One sentence, four explanations"
+  say(page.big, none && count > 1 ? "None of the four adds as much as 0.05" : same.length > 3 ? "One sentence, four explanations"
     : same.length > 1 ? `Which is it: ${same.slice(0, -1).join(", ")} or ${same.at(-1)}?` : `What counts most: ${same[0]}, ${signed(effects[most])}`);
-  say(page.say, `Layer ${layer}, head ${head}. ${same.length > 1 ? "In these sentences you cannot tell them apart."
-    : `In 1,920 sentences, the referent has the larger weight in ${Math.round(100 * right)}%.`}`);
+  const both = Math.round(100 * weights.flat().reduce((sum, w) => sum + w, 0) / count), here = count > 1 ? "these sentences" : "this sentence";
+  say(page.say, `Layer ${layer}, head ${head}: the two nouns get ${both}% of the weight here. ${count < 8 ? none ? "" : `In ${here} you cannot tell them apart.`
+    : `In 1,920 sentences, the referent has the larger weight, by however little, in ${Math.round(100 * right)}%.`}`);
   fill(page.texts, sentences(data, now).slice(0, count), () => make("li", { className: "bench-text" }), (line, { parts }, k) => {
     line.replaceChildren(...parts.map((part, at) => (at % 2 ? make("span", { textContent: wordOf(names)(part),
       className: part === "it" ? "bench-it" : `bench-noun bench-${part}${part === k % 2 ? " bench-meant" : ""}` }) : part)),
       " ", make("small", { textContent: names.map((name, n) => `${name} ${fixed(weights[k][n], 2)}`).join(", ") }));
   });
   drawArcs(page, weights);
-  drawBars(page.bars, now, tiles);
+  drawBars(page.bars, now);
   const full = Math.max(...data.medians.flat().map(Math.abs));
-  say(page.over, `all 72 heads: ${PROPERTIES[tiles]}`);
+  say(page.over, `layers down, heads across: ${PROPERTIES[tiles]}`);
   drawTiles(page.tiles, now, full);
 }
 
@@ -91,29 +95,31 @@ function drawArcs({ arcs, lines, texts }, weights) {
   arcs.replaceChildren(...parts);
 }
 
-/** The four effects here as bars, and as a tick the median of the 240 items. */
-function drawBars(bars, { effects, alike, medians }, tiles) {
+/** The four effects here as bars, and as a tick, once all sentences are on show, the median of the 240 items. */
+function drawBars(bars, { effects, alike, medians, tiles, count }) {
   const x = (v) => 185 + 115 * clamp(v, -0.65, 0.65), parts = [rule("bench-axis", x(0), 0, x(0), 112)];
   NAMES.forEach((name, n) => {
     const y = 28 * n, [from, to] = [0, effects[n]].map(x), unsure = alike.filter((m) => m === alike[n]).length > 1;
     parts.push(text(name === tiles ? "bench-chosen" : "", 0, y + 19, PROPERTIES[name]), rect(`bench-bar${unsure ? " bench-unsure" : ""}`, Math.min(from, to), y + 5, Math.abs(from - to), 18),
-      rule("bench-median", x(medians[n]), y + 1, x(medians[n]), y + 27),
+      ...(count < 8 ? [] : [rule("bench-median", x(medians[n]), y + 1, x(medians[n]), y + 27)]),
       text("bench-value", 300, y + 19, unsure ? "?" : signed(effects[n]), { text_anchor: "end" }));
   });
-  bars.replaceChildren(...parts, text("bench-small", 0, 126, "bar: these sentences · tick: 240 items · ?: cannot tell"));
+  bars.replaceChildren(...parts, text("bench-small", 0, 126, count < 8 ? "?: these sentences cannot tell" : "bar: these sentences · tick: median of 240 items"));
 }
 
 /** A tile for each head: one colour for more weight and one for less, on one scale for what the tiles can show. */
 function drawTiles(tiles, { shades, layer, head }, full) {
-  const wide = 300 / HEADS, tall = 128 / LAYERS;
-  tiles.replaceChildren(...shades.map((v, k) => rect(`bench-tile bench-${v < 0 ? "less" : "more"}`, k % HEADS * wide + 1,
-    Math.floor(k / HEADS) * tall + 1, wide - 2, tall - 2, { fill_opacity: Math.abs(v) / full })),
-    rect("bench-here", head * wide + 1, layer * tall + 1, wide - 2, tall - 2),
-    text("bench-small", 0, 140, `medians of 240 items · orange: more · purple: less · full: ${full.toFixed(2)}`));
+  const tile = (name, row, column, more) => rect(name, LEFT + column * WIDE + 1, TOP + row * TALL + 1, WIDE - 2, TALL - 2, more);
+  const number = (n, x, y) => text("bench-small", x, y, String(n), { text_anchor: "middle" });
+  tiles.replaceChildren(...shades.map((v, k) => tile(`bench-tile bench-${v < 0 ? "less" : "more"}`, Math.floor(k / HEADS), k % HEADS, { fill_opacity: Math.abs(v) / full })),
+    ...Array.from({ length: HEADS }, (_, n) => number(n, LEFT + (n + 0.5) * WIDE, 9)),
+    ...Array.from({ length: LAYERS }, (_, n) => number(n, 5, TOP + (n + 0.65) * TALL)),
+    tile("bench-here", layer, head),
+    text("bench-small", 0, 152, `medians of 240 items · orange: more · purple: less · full: ${full.toFixed(2)}`));
 }
 
-const tell = ({ effects, alike, medians }) => ` Extra weight in these sentences, and over 240 items: ${NAMES.map((name, n) => `${PROPERTIES[name]} ${
-  partners({ alike }, n).length > 1 ? "cannot be told" : signed(effects[n])}, ${signed(medians[n])}`).join("; ")}.`;
+const tell = ({ effects, alike, medians, count }) => ` Extra weight here${count < 8 ? "" : ", and over 240 items"}: ${NAMES.map((name, n) => `${PROPERTIES[name]} ${
+  partners({ alike }, n).length > 1 ? "cannot be told" : signed(effects[n])}${count < 8 ? "" : `, ${signed(medians[n])}`}`).join("; ")}.`;
 
 export default machine({ name: "bench", label: "What does a head look at?", data: ["frames", "nouns", "ends", "looks", "medians", "right"],
   settings: ["item", "layer", "head", "tiles", "count"], stage, controls, fits, build, compute, show, tell });
