@@ -76,7 +76,7 @@ function show(now, { page, data }) {
   drawArcs(page, weights);
   drawBars(page.bars, now);
   const full = Math.max(...data.medians.flat().map(Math.abs));
-  say(page.over, `layers down, heads across: ${PROPERTIES[tiles]}`);
+  say(page.over, `72 heads, layers down: ${PROPERTIES[tiles]}`);
   drawTiles(page.tiles, now, full);
 }
 
