@@ -37,6 +37,7 @@ MODULE_LIMITS = {
     "HideAWord": 11_600,
     "MaskPainter": 9_500,
     "KeptMachine": 13_500,
+    "OnlineTiles": 8_200,
     "Porter": 10_600,
     "RingMachine": 12_200,
     "ThreeColumns": 13_000,

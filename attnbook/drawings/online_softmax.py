@@ -10,7 +10,7 @@ SHARES, VALUES = (2, 4, 1), (7, 14, 21)
 
 
 def states() -> list[tuple[float, float, float]]:
-    """After each key: the largest e^s so far, the sum and the output, both divided by it."""
+    """After each key: the largest e^s so far, and sum and undivided output as multiples of it."""
     largest, total, output = 0.0, 0.0, 0.0
     found = []
     for share, value in zip(SHARES, VALUES, strict=True):
@@ -33,18 +33,18 @@ FRACTIONS = {Fraction(1): "1", Fraction(1, 2): "½", Fraction(1, 4): "¼"}
 
 
 def sums(step: int) -> tuple[str, str]:
-    """How the sum and the output after a key come about, as they are written out."""
+    """How the sum d and the undivided output o after a key come about, written out."""
     largest, total, output = states()[step]
     counts = FRACTIONS[Fraction(SHARES[step], int(largest))]
     added = f"{counts} × {VALUES[step]}"
     if not step:
-        return f"sum: {number(total)}", f"output: {added} = {number(output)}"
+        return f"sum d = {number(total)}", f"undivided output o = {added} = {number(output)}"
     before, *carried = states()[step - 1]
     mend = FRACTIONS[Fraction(int(before), int(largest))]
     mended = [number(part) if mend == "1" else f"{number(part)} × {mend}" for part in carried]
     return (
-        f"sum: {mended[0]} + {counts} = {number(total)}",
-        f"output: {mended[1]} + {added} = {number(output)}",
+        f"sum d = {mended[0]} + {counts} = {number(total)}",
+        f"undivided output o = {mended[1]} + {added} = {number(output)}",
     )
 
 
@@ -68,12 +68,12 @@ def frame(step: int) -> Sheet:
             sheet.item(role, x, y, slot, 32, words, style=style, size=None if now else 12)
     largest, total, output = states()[min(step, last - 1)]
     if 0 < step < last and (before := states()[step - 1][0]) < largest:
-        said = f"sum and output are first multiplied by {number(before)}/{number(largest)}"
+        said = f"correction: d and o × {number(before)}/{number(largest)}"
         sheet.text(left, 97, said, anchor="start", style="d-muted", size=12.5)
     carried = (
         ("largest size", "weight", largest),
-        ("sum", "weight", total),
-        ("output", "value", output),
+        ("sum d", "weight", total),
+        ("undivided o", "value", output),
     )
     for place, (name, role, value) in enumerate(carried):
         x = left + place * (slot + gap)
@@ -87,7 +87,7 @@ def frame(step: int) -> Sheet:
         sheet.item("value", x, 177, slot, 34, number(result()), style="d-new")
     else:
         for y, role, said in zip((182, 204), ("weight", "value"), sums(step), strict=True):
-            sheet.text(left, y, said, role, anchor="start")
+            sheet.text(0, y, said, role, anchor="start")
     return sheet
 
 
@@ -96,14 +96,14 @@ DRAWING = Drawing(
     title="Three numbers are enough: a row of attention, one tile at a time.",
     description=(
         "Four frames. The keys come one after the other, with the sizes, e to the score, 2, 4 and "
-        "1 and the values 7, 14 and 21. Carried are the largest size, the sum and the output: 2, "
-        "1, 7, then 4, 1.5, 17.5, then 4, 1.75, 22.75, each time with its sum written out: 1 times "
-        "a half and 1 is 1.5. At the end 22.75 divided by 1.75 is 13."
+        "1 and the values 7, 14 and 21. Carried are the largest size, the sum d and the undivided "
+        "output o: 2, 1, 7, then 4, 1.5, 17.5, then 4, 1.75, 22.75, each time with its sum written "
+        "out: 1 times a half and 1 is 1.5. At the end 22.75 divided by 1.75 is 13."
     ),
     draw=lambda narrow: [frame(step) for step in range(len(SHARES) + 1)],
     says=(
         "The first key: its size 2, divided by the largest so far, which is itself, counts 1.",
-        "A larger size comes. Sum and output are halved, then the new key is added.",
+        "A larger size comes. Both sums are halved, then the new key is added.",
         "The largest stays, so nothing is rescaled. The third key counts a quarter.",
         "Divide once, at the end: 13, what the whole row would have given.",
     ),

@@ -1,6 +1,6 @@
 // One row of attention, read a tile at a time; the kit stands before it.
 
-const LOW = -4, HIGH = 6, WIDE = 400, TOP = 16, TALL = 70, SHARES = 110, DEEP = 60, FOOT = 34;
+const LOW = -4, HIGH = 6, WIDE = 480, TOP = 16, TALL = 70, SHARES = 98, DEEP = 60, FOOT = 69, BEFORE = 130;
 
 // ---- What is computed.
 
@@ -62,11 +62,11 @@ const height = (score) => TOP + TALL * (HIGH - score) / (HIGH - LOW);
 function build({ page, data: { values }, on, take, settings }) {
   const pitch = WIDE / values.length, set = (j, v) => ({ scores: settings().scores.map((old, k) => (k === j ? clamp(Math.round(2 * v) / 2, LOW, HIGH) : old)) });
   page.keys.append(...values.map((_, j) => svg("g", { class: "online-key", tabindex: 0, role: "slider", "aria-label": `Score of key ${j}`,
-    "aria-valuemin": LOW, "aria-valuemax": HIGH }, rect("online-hand", 0, 0, pitch, SHARES - 22), rect("online-score", pitch * 0.24, 0, pitch * 0.52, 0),
+    "aria-valuemin": LOW, "aria-valuemax": HIGH }, rect("online-hand", 0, 0, pitch, SHARES - 10), rect("online-score", pitch * 0.24, 0, pitch * 0.52, 0),
     rect("online-grip", pitch * 0.16, 0, pitch * 0.68, 7, { rx: 3 }))));
   [...page.keys.children].forEach((node, j) => {
     arrows(on, node, (right, up) => set(j, settings().scores[j] + (right + up) / 2), take);
-    drag(on, node.firstChild, (x, y) => set(j, HIGH - (y * (SHARES - 22) - TOP) / TALL * (HIGH - LOW)), take);
+    drag(on, node.firstChild, (x, y) => set(j, HIGH - (y * (SHARES - 10) - TOP) / TALL * (HIGH - LOW)), take);
     on(node, "pointerdown", () => node.focus({ preventScroll: true }));
   });
 }
@@ -75,19 +75,26 @@ const number = (v) => (v === null ? "too large" : Math.abs(v) >= 1e4 ? v.toExpon
 
 function show(now, { page, data: { values } }) {
   const { scores, order, size, seen, shift, rescale, largest, maximum, sum, weighted, factor, output, weights, all, whole: wanted } = now;
+  // What was carried before the last tile, to show what becomes of it.
+  const old = compute({ values }, { ...now, seen: Math.max(0, seen - size) }), changed = seen > size;
+  const times = factor >= 0.01 || factor === 0 ? fixed(factor, 2) : factor.toExponential(1).replace("-", "−");
   const left = values.length - seen, done = !left, off = output === null || Math.abs(output - wanted) > 1e-9;
   say(page.big, `${done ? "Output" : "Output so far"} ${output === null ? "not a number" : seen ? fixed(output, 3) : "nothing"}; the whole row's: ${fixed(wanted, 3)}`);
   say(page.say, done ? off ? "All keys read, and wrong." : largest && !rescale ? "All keys read: right, by luck. In this order the maximum never grew."
     : `All keys read: the same, in tiles of ${plural(size, "key")}, in this order, and in any other.`
     : `${plural(left, "key")} to come${seen && rescale && output !== null ? ", so each weight so far is too large" : ""}.`);
   const pitch = WIDE / values.length, low = SHARES + DEEP, place = { text_anchor: "middle" };
+  const foot = low + 23, tall = (share) => DEEP * (share || 0) * 0.95, long = (v) => (WIDE - BEFORE) * v / Math.max(sum, old.sum);
+  const carried = changed && sum !== null && old.sum !== null, kept = carried ? long(old.sum * factor) : 0, row = (y, words) => text("online-name", BEFORE - 8, y, words, { text_anchor: "end" });
   page.under.replaceChildren(text("online-name", 0, 9, "scores (drag them)"), rule("online-axis", 0, height(0), WIDE, height(0)), ...order.flatMap((j, p) => {
-      const x = p * pitch, share = weights[j] || 0, at = x + pitch * 0.24, wide = pitch * 0.52;
+      const x = p * pitch, at = x + pitch * 0.24, wide = pitch * 0.52, was = changed ? tall(old.weights[j]) : 0, now = tall(weights[j]), end = low - tall(all[j]);
       return [...p % size ? [] : [rect(p < seen ? "online-tile online-read" : "online-tile", x + 1, 13, pitch * size - 2, low - 11, { rx: 5 })],
-        rect("online-share", at, low - DEEP * share * 0.95, wide, DEEP * share * 0.95), rule("online-true", at - 4, low - DEEP * all[j] * 0.95, at + wide + 4, low - DEEP * all[j] * 0.95),
-        text("online-value", x + pitch / 2, low + 14, `v = ${significant(values[j], 3)}`, place)];
-    }), rect("online-share", 0, low + 22, 9, 9), text("online-name", 14, low + 31, "weight so far"),
-    rule("online-true", 118, low + 27, 136, low + 27), text("online-name", 142, low + 31, "weight in the end"));
+        rect("online-was", at, low - was, wide, was), rule("online-true", at - 7, end, at + wide + 7, end), rect("online-share", at, low - now, wide, now),
+        text("online-value", x + pitch / 2, low + 14, p ? significant(values[j], 3) : `v = ${significant(values[j], 3)}`, place)];
+    }), rect("online-share", 0, foot, 9, 9), text("online-name", 14, foot + 9, "weight so far"), rect("online-was", 150, foot, 9, 9), text("online-name", 164, foot + 9, "one tile before"),
+    rule("online-true", 320, foot + 5, 338, foot + 5), text("online-name", 344, foot + 9, "in the end"),
+    ...carried ? [row(foot + 26, "sum d before"), rect("online-was online-sum", BEFORE, foot + 18, long(old.sum), 9),
+      row(foot + 43, `${rescale ? `× ${times}` : "as it was"} + new`), rect("online-sum", BEFORE, foot + 35, kept, 9), rect("online-share", BEFORE + kept, foot + 35, long(sum) - kept, 9)] : []);
   order.forEach((j, p) => {
     const node = page.keys.children[j], [, box, grip] = node.children, y = height(scores[j]), zero = height(0);
     put(node, { transform: `translate(${p * pitch} 0)`, class: p < seen ? "online-key" : "online-key online-later",
@@ -96,10 +103,12 @@ function show(now, { page, data: { values } }) {
     put(grip, { y: y - 3.5 });
   });
   const [a, b, c, e] = page.carried.children;
-  say(a, `maximum m = ${maximum === null ? "−∞" : fixed(maximum, 1)}`);
-  say(b, `sum d = ${number(sum)}`);
-  say(c, `undivided output o = ${number(weighted)}`);
-  say(e, seen > size ? rescale ? `correction × ${factor >= 0.01 || factor === 0 ? fixed(factor, 2) : factor.toExponential(1).replace("-", "−")}` : "correction left out" : "nothing to correct yet");
+  // What was carried, times the correction, and what the tile adds.
+  const made = (before, after) => (!changed || before === null || after === null ? "" : `${number(before)}${rescale ? ` × ${times}` : ""} + ${number(after - before * factor)} = `);
+  say(a, `maximum m = ${maximum === null ? "−∞" : fixed(maximum, 1)}${changed ? `, was ${fixed(old.maximum, 1)}` : ""}`);
+  say(b, `sum d = ${made(old.sum, sum)}${number(sum)}`);
+  say(c, `undivided output o = ${made(old.weighted, weighted)}${number(weighted)}`);
+  say(e, changed ? rescale ? `correction × ${times}` : "correction left out" : "nothing to correct yet");
   if (shift) a.append(` (${shift} of it added)`);
 }
 

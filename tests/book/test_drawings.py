@@ -738,8 +738,14 @@ def test_online_softmax_shows_the_example(capsys):
         assert set(online_softmax.sums(step)) <= set(words(drawing, step))
         assert ", ".join(map(number, state)) in drawing.description
     assert number(result.item()) == words(drawing, 3)[-1] == "13"
-    assert online_softmax.sums(1) == ("sum: 1 × ½ + 1 = 1.5", "output: 7 × ½ + 1 × 14 = 17.5")
-    assert online_softmax.sums(2) == ("sum: 1.5 + ¼ = 1.75", "output: 17.5 + ¼ × 21 = 22.75")
+    assert online_softmax.sums(1) == (
+        "sum d = 1 × ½ + 1 = 1.5",
+        "undivided output o = 7 × ½ + 1 × 14 = 17.5",
+    )
+    assert online_softmax.sums(2) == (
+        "sum d = 1.5 + ¼ = 1.75",
+        "undivided output o = 17.5 + ¼ × 21 = 22.75",
+    )
 
 
 def test_mask_axes_show_a_softmax_of_zeros():
