@@ -34,8 +34,9 @@ def measure(setting: dict, *, device: torch.device) -> dict:
     vocabs = tasks.vocabs([*known, *new])
     torch.manual_seed(seed)
     model = Transformer(
-        *map(len, vocabs), num_layers=layers, norm_first=setting["norm"] == "pre", **SIZES
-    ).to(device)
+        *map(len, vocabs), num_layers=layers, norm_first=setting["norm"] != "post",
+        norm="none" if setting["norm"] == "none" else "layer", **SIZES,
+    ).to(device)  # fmt: skip
     batches = Batches(known, *vocabs, batch_size=BATCH, seed=seed)
     gradients = _gradients(model, next(iter(batches)).to(device))
     raise_over = max(1, steps // 5) if setting["warm_up"] else 1

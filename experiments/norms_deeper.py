@@ -1,9 +1,10 @@
 """The experiment of `norms` at more depths: does post-norm need warm-up once there are many layers?
 
-    python -m experiments.norms_deeper            48 runs, about fifteen minutes of one core
+    python -m experiments.norms_deeper            72 runs, about 25 minutes of one core
     python -m experiments.norms_deeper --quick    tiny, to see that it runs
 
-The same task, width, updates and middle rate as in `norms`, with 2, 6, 12 and 18 layers a side.
+The same task, width, updates and middle rate as in `norms`, with 2, 6, 12 and 18 layers a side, and
+besides with no norm at all.
 """
 
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from experiments import _record as record
 from experiments import norms
 
 DEPTHS, SEEDS, RATE = (2, 6, 12, 18), (0, 1, 2), 0.002
+NORMS = (*norms.NORMS, "none")
 
 
 def settings(quick: bool) -> list[dict]:
@@ -21,7 +23,7 @@ def settings(quick: bool) -> list[dict]:
         {"layers": layers, "norm": norm, "warm_up": warm_up, "rate": RATE, "seed": seed, **sizes}
         for seed in (SEEDS[:2] if quick else SEEDS)
         for layers in ((1, 2) if quick else DEPTHS)
-        for norm in norms.NORMS
+        for norm in NORMS
         for warm_up in (False, True)
     ]
 

@@ -21,15 +21,15 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu_tanh": partial(F.gelu, approximate="tanh"),
     "silu": F.silu,
 }
-NORMS = ("layer", "rms")
+NORMS = ("layer", "rms", "none")
 
 
 def make_norm(kind: str, features: int, *, eps: float = 1e-5, bias: bool = True) -> nn.Module:
-    """A layer norm, or for "rms" one by the root mean square alone (Zhang and Sennrich 2019),
-    which subtracts no mean and has no bias."""
+    """A layer norm; for "rms" one by the root mean square alone (Zhang and Sennrich 2019), which
+    subtracts no mean and has no bias; for "none" what changes nothing."""
     checks.positive("norm_eps", eps)
-    if checks.choice("norm", kind, NORMS) == "rms":
-        return nn.RMSNorm(features, eps)
+    if checks.choice("norm", kind, NORMS) != "layer":
+        return nn.RMSNorm(features, eps) if kind == "rms" else nn.Identity()
     return nn.LayerNorm(features, eps, bias=bias)
 
 
@@ -133,7 +133,7 @@ class EncoderLayer(Layer):
         activation: f, "relu", "gelu", "gelu_tanh" (GPT-2's approximation) or "silu".
         gated: multiply by a third product, the gate.
         norm_first: True for pre-norm.
-        norm: "layer" for layer norms, "rms" to divide by the root mean square alone.
+        norm: "layer" for layer norms, "rms" to divide by the root mean square alone, or "none".
         norm_eps: added to the variance, or the mean square, in the norms.
         norm_after: norm also what each of the two adds to the residual (Gemma 2, 2024).
         bias: learn biases, in the layer norms too.
