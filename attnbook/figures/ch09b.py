@@ -40,8 +40,9 @@ KINDS = {
     "post-norm": (VERMILION, "--"),
 }
 DEEP = {
-    ("pre", False): ("pre-norm", BLUE, "-", 0.26),
-    ("pre", True): ("pre-norm, warm-up", BLUE, ":", 0.72),
+    ("pre", False): ("pre-norm", BLUE, "-", 0.24),
+    ("pre", True): ("pre-norm, warm-up", BLUE, ":", 0.58),
+    ("none", False): ("no norm", "#666666", "-", 0.92),
     ("post", False): ("post-norm", VERMILION, "-", 2.28),
     ("post", True): ("post-norm, warm-up", VERMILION, ":", 1.31),
 }
