@@ -129,6 +129,15 @@ def test_a_gate_multiplies_what_the_first_product_gives(activation, function):
     assert layer.gate.weight.grad.abs().sum() > 0
 
 
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_without_a_norm_a_layer_adds_what_its_two_parts_give(norm_first):
+    layer = redrawn(EncoderLayer(E, 2, 7, norm="none", norm_first=norm_first))
+    x = torch.randn(2, 5, E)
+    y = x + layer.attention(x).output
+    assert_close(layer(x).output, y + layer.feed_forward(y))
+    assert not [name for name, _ in layer.named_parameters() if "norm" in name]
+
+
 def test_the_last_norm_of_a_stack_is_of_the_kind_and_epsilon_of_its_layers():
     for more in ({"norm": "rms"}, {"norm_eps": 0.5}, {"bias": False}):
         encoder = Encoder(E, 2, 8, num_layers=2, norm_first=True, **more)
