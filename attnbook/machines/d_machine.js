@@ -63,16 +63,18 @@ const fits = { scale: (v) => Object.keys(NAMES).includes(v), seed: (v) => Number
 
 const percent = (share) => `${Math.round(100 * share)}%`;
 
-function show({ d, scale, scores, weights, jolts, spread, peaked }, { page }) {
+function show({ scores, weights, jolts, spread, peaked }, { page }) {
   const shades = heat(page.root), place = { text_anchor: "middle" }, sorted = [...jolts].sort((a, b) => a - b);
   const shown = (draw) => (row, i) => draw(row, i * TALL, i), axis = (x, v) => text("", x, END + 16, fixed(v, 0), place);
-  say(page.big, `${percent(peaked)} of the queries give one key over 0.9`);
-  say(page.say, `d = ${whole(d)}, ÷ ${NAMES[scale]}: scores of ± ${significant(spread)}; ` +
+  const numbers = (x, where) => weights.slice(0, SHOWN).map((_, i) => text("d-row", x, i * TALL + 13, whole(i + 1), where));
+  const best = weights.map((row) => Math.max(...row)).sort((a, b) => a - b)[ROWS / 2];
+  say(page.big, `The best key typically takes ${percent(best)}`);
+  say(page.say, `Over 0.9 in ${percent(peaked)} of the queries; scores ± ${significant(spread)}; ` +
     `gradient: median ${significant(sorted[ROWS / 2])}, largest ${significant(sorted.at(-1))}.`);
   const [low, high] = [-spread, spread].map(across);
   page.scores.replaceChildren(rect("d-band", low, 0, high - low, END),
     ...scores.slice(0, SHOWN).flatMap(shown((row, y) => row.map((score) => rule(`d-tick${score === Math.max(...row) ? " d-top" : ""}`,
-      across(score), y + 2, across(score), y + TALL - 4)))),
+      across(score), y + 2, across(score), y + TALL - 4)))), ...numbers(2, {}),
     rule("d-axis", 0, END, WIDE, END), ...[-100, -10, -1, 0, 1, 10, 100].map((v) => axis(across(v), v)),
     text("d-name", WIDE / 2, HIGH - 3, `band: a typical score, ± ${significant(spread)}`, place));
   page.rows.replaceChildren(...weights.slice(0, SHOWN).flatMap(shown((row, y, i) => {
@@ -84,7 +86,7 @@ function show({ d, scale, scores, weights, jolts, spread, peaked }, { page }) {
     });
     return [...bars, rect("d-jolt", FROM, y + 4, Math.max(along(jolts[i]), 0.5), TALL - 10)];
   })), rule("d-axis", 0, END, BAR, END), rule("d-axis", FROM, END, FROM + FREE, END),
-  ...[0, 1].map((v) => axis(4 + v * (BAR - 8), v)), ...[0, 1, 4, STEEPEST].map((v) => axis(FROM + along(v), v)));
+  ...numbers((BAR + FROM) / 2, place), ...[0, 1].map((v) => axis(4 + v * (BAR - 8), v)), ...[0, 1, 4, STEEPEST].map((v) => axis(FROM + along(v), v)));
 }
 
 export default machine({ name: "d", label: "The number of features", data: [], settings: ["d", "scale", "seed"],
