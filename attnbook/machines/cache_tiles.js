@@ -43,7 +43,7 @@ function show(now, machine) {
   const serves = { groups: `A key and a value for every ${plural(Math.round(heads / groups), "head")}`, one: `One key and value for all ${heads} heads, the plain mean of ${groups}` };
   say(page.say, `${serves[form] ?? `One latent for all ${heads} heads`}: ${whole(numbers)} numbers of ${bits} bits in each of ${layers} layers. ${trained
     ? `This is how ${name} was trained.` : `That is ${Math.round(100 * share)}% of what ${name} kept.`}`);
-  page.said.replaceChildren(make("b", { textContent: data.own.beginning ?? "" }), found.said ?? "");
+  page.said.replaceChildren(make("strong", { textContent: data.own.beginning ?? "" }), found.said ?? "");
   page.said.hidden = !found.said;
   machine.wide = widthOf(page.picture);
   draw(page.picture, now, data.own, machine.wide);

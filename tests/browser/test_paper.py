@@ -126,7 +126,7 @@ def test_folds_on_paper(open_page, site_url):
     code = page.locator("main details.hide > summary").all_inner_texts()
     assert answers
     assert len(text) > len(answers)
-    assert len(code) > 5
+    assert code
     flat = " ".join(said.split())
     assert [fold for fold in [*answers, *code] if fold.strip() in flat] == []
     assert [fold for fold in set(text) - set(answers) if " ".join(fold.split()) not in flat] == []
