@@ -84,8 +84,8 @@ def test_a_question_lists_what_to_choose_from_and_its_answer_comes_later(trees):
     assert len(questions) == 3
     text = "".join(trees["chapters-05-scaled-dot-product-attention.xhtml"].itertext())
     later = "".join(trees["answers.xhtml"].itertext())
-    assert "It vanishes." in text
-    right, because = "B. A few queries get nearly all of it", "So a learning rate that suits"
+    assert "Both vanish." in text
+    right, because = "B. The typical one vanishes", "so a learning rate that suits"
     assert right in later
     assert because in later
     assert because not in text
