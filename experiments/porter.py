@@ -11,9 +11,10 @@ in 16.
 
 The designs differ in what their two layers keep of the past, and in nothing else: two heads with
 keys and values of 16 numbers, the same feed-forward net, the same data. Only `3 gated delta, then
-full` has four layers, in the ratio of large models. `chosen` reads each query's four best keys and
-keeps them all. A layer of the delta rule has keys and queries of length 1, and gates that a token
-computes. `bytes` is what all layers keep, in float32, after all 64 places.
+full` has four layers, in the ratio of large models, and `one full layer`, which `full_alone`
+trains, has one. `chosen` reads each query's four best keys and keeps them all. A layer of the delta
+rule has keys and queries of length 1, and gates that a token computes. `bytes` is what all layers
+keep, in float32, after all 64 places.
 """
 
 import time
