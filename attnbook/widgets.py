@@ -91,7 +91,7 @@ def translate() -> LiveTranslator:
 def least_missed() -> Question:
     """Before the switches: which way of looking can go."""
     return Question(
-        "Which way of looking can be switched off with the least harm?",
+        "Which way of looking can this sentence lose with the least harm?",
         options=("English looks at English", "French looks back", "French looks at English"),
         right=1,
         because="“Tu” becomes “vous”: both mean “you”. Every other word stays.",

@@ -7,7 +7,8 @@ The Transformer of the page that translates has 36 heads in three kinds of atten
 trained again. An order in which they go is found three at a time: always those without which, each
 alone, the loss of some validation sentences is lowest (teacher forcing), a draw of sentences for
 each seed. The control is an order drawn by lot. Test sentences are translated greedily with so
-many heads left: BLEU, and how many translations are the same as with all heads on.
+many heads left, and without each kind: BLEU, and how many translations are the same as with all
+heads on.
 
 Voita et al. (2019) pruned heads of large translators while they trained on; Michel et al. (2019)
 switched them off in trained ones, as is done here.
@@ -28,6 +29,8 @@ MODEL, SEEDS = "tatoeba-en-fr", (0, 1, 2)
 LEFT = (36, 30, 24, 18, 12, 9, 6, 3, 0)
 """Numbers of heads left on that the test is translated with."""
 ORDERS, AT_ONCE = ("missed least first", "by lot"), 3
+WAYS = {"English looks at English": 0, "French looks back": 12, "French looks at English": 24}
+"""Each kind of attention as the page calls it, and the first of its twelve heads."""
 
 
 def settings(quick: bool) -> list[dict]:
@@ -54,6 +57,7 @@ def measure(setting: dict, *, device: torch.device) -> dict:
     sources, references = ([side[place] for place in chosen] for side in (sources, references))
     whole = said_of(translator, sources, [])
     found = {"heads": count, "order_off": order, "bleu": {}, "same": {}, "exact": {}}
+    found["without"] = {}
     for left in LEFT:
         said = said_of(translator, sources, order[: count - left])
         score = metrics.bleu(hypotheses=said, references=references, lowercase=True).score
@@ -65,6 +69,11 @@ def measure(setting: dict, *, device: torch.device) -> dict:
             one in [each.lower() for each in known]
             for one, known in zip(said, references, strict=True)
         )
+    for way, place in WAYS.items():
+        said = said_of(translator, sources, list(range(place, place + count // len(WAYS))))
+        score = metrics.bleu(hypotheses=said, references=references, lowercase=True).score
+        same = share(one == before for one, before in zip(said, whole, strict=True))
+        found["without"][way] = {"bleu": round(score, 2), "same": same}
     return found
 
 
@@ -126,6 +135,7 @@ def results(runs: list[dict]) -> dict:
         "sentences": runs[0]["tested_on"],
         "heads": runs[0]["heads"],
         "first": {name: runs[0][name] for name in names},  # what the page shows
+        "without": runs[0]["without"],  # one way of looking after the other
         "rows": rows,
     }
 

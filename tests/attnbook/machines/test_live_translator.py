@@ -238,7 +238,7 @@ def test_what_cannot_be_written_cannot_be_forced(translator, token):
 
 
 def test_the_page_says_of_heads_what_was_measured():
-    """In words in translate.md: nearly all, half, three quarters, a quarter."""
+    """In translate.md: nearly all, half, three quarters, a quarter; and what each way leaves."""
     found = recorded.results("heads_off")
     first, order = found["first"], found["first"]["order_off"]
     bleu = {int(left): score / first["bleu"]["36"] for left, score in first["bleu"].items()}
@@ -249,6 +249,12 @@ def test_the_page_says_of_heads_what_was_measured():
     assert bleu[12] == pytest.approx(0.75, abs=0.02)
     assert bleu[3] == pytest.approx(0.25, abs=0.03)
     assert widgets.translate().best[2] == [first["bleu"]["24"], sorted(order[:12])]
+    english, back, cross = found["without"].values()
+    page = (ROOT / "translate.md").read_text("utf8")
+    for way, text in ((english, "without it 51 trans"), (back, "looks back* 35"), (cross, "none.")):
+        assert text in page
+        assert way["same"] == {"without it 51 trans": 0.51, "looks back* 35": 0.35}.get(text, 0)
+    assert english["bleu"] > back["bleu"] > cross["bleu"]
 
 
 def test_a_head_that_is_off_is_one_whose_part_of_the_output_weighs_nothing():
