@@ -1,24 +1,30 @@
-"""The doubter's control of `porter`: its full layer with nothing below it.
+"""The doubter's control of `porter` and `porter_larger`: their full layer with nothing below it.
 
-    python -m experiments.full_alone            6 runs, a minute of one CPU core
-    python -m experiments.full_alone --quick    one run of a few updates, in seconds
+    python -m experiments.full_alone            12 runs, ten minutes of one CPU core
+    python -m experiments.full_alone --quick    a few updates, in seconds
 
-Two designs of `porter` have a layer that forgets below a full one. Here the full layer is alone, so
-what it answers needs no other.
+Two designs there have a layer that forgets below a full one. Here the full layer is alone, so what
+it answers needs no other. Both lengths are trained as long as there.
 """
 
-from experiments import _record as record
-from experiments import porter
+from collections.abc import Callable
 
-DESIGN, UPDATES = "one full layer", 400
+from experiments import _record as record
+from experiments import porter, porter_larger
+
+DESIGN = "one full layer"
+UPDATES = {porter.PLACES: 400, porter_larger.PLACES: porter_larger.UPDATES}
+RATES = (porter.LOW, porter.MIDDLE)
 
 
 def settings(quick: bool) -> list[dict]:
-    """Every rate and seed, seeds outermost; with `quick`, one rate and few updates."""
+    """Every length, rate and seed, seeds outermost; with `quick`, one rate and few updates."""
+    budgets, rates = ({16: 5, 32: 5}, RATES[:1]) if quick else (UPDATES, RATES)
     return [
-        {"design": DESIGN, "updates": 5 if quick else UPDATES, "rate": rate, "seed": seed}
-        for seed in porter.SEEDS
-        for rate in ((porter.LOW,) if quick else porter.DONE[UPDATES])
+        {"design": DESIGN, "places": places, "updates": updates, "rate": rate, "seed": seed}
+        for seed in (porter.SEEDS[:2] if quick else porter.SEEDS)
+        for places, updates in budgets.items()
+        for rate in rates
     ]
 
 
@@ -29,11 +35,19 @@ def main(argv: list[str] | None = None) -> dict:
         settings=settings,
         measure=porter.measure,
         results=lambda runs: {
-            "task": porter.task(porter.PLACES),
-            "training": porter.trained(runs),
-            "rows": porter.summarise(runs),
+            "training": by_places(runs, lambda group, _: porter.trained(group)),
+            "rows": by_places(runs, porter.summarise),
         },
     )
+
+
+def by_places(runs: list[dict], told: Callable[[list[dict], int], list[dict]]) -> list[dict]:
+    """What is `told` of the runs of each length, with that length."""
+    return [
+        same | entry
+        for same, group in record.grouped(runs, ("places",))
+        for entry in told(group, same["places"])
+    ]
 
 
 if __name__ == "__main__":
