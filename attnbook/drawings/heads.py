@@ -192,10 +192,10 @@ RULES = ("“the more, the better” picks it", "in the middle", "“the less, t
 
 def differences() -> list[list[float]]:
     """A part of one mix taken from the other, both ways, so that one command is left."""
-    first, second = MIXES
+    more, less, _ = MIXES[0]
     return [
-        [0.6 * a - 0.4 * b for a, b in zip(one, other, strict=True)]
-        for one, other in ((first, second), (second, first))
+        [more * a - less * b for a, b in zip(one, other, strict=True)]
+        for one, other in (MIXES, MIXES[::-1])
     ]
 
 
@@ -226,7 +226,8 @@ def middle(narrow: bool) -> Sheet:
     names(top, left - 8)
     bars(left, top, ("head 1 brings",), MIXES[1])
     for n, shares in enumerate(differences()):
-        title = (f"0.6 × head {n}", f"− 0.4 × head {1 - n}")
+        more, less, _ = map(number, MIXES[0])
+        title = (f"{more} × head {n}", f"− {less} × head {1 - n}")
         bars(left + (n + 1) * step, top, title, shares)
     return sheet
 
