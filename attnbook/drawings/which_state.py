@@ -48,8 +48,7 @@ def _panel(sheet: Sheet, x: float, top: float, name: str, first: bool) -> None:
     look, state, word = top + LOOK, top + STATE, top + WORD
     foot = top + TABLE + 2 * HIGH + 3
     # The look goes to the source: to one word, or to another with each word that is told.
-    goes = {max(range(4), key=row.__getitem__): READ[i] for i, row in enumerate(step.weights)}
-    for place in goes:
+    for place in dict.fromkeys(row.index(max(row)) for row in step.weights):
         at = x + LEFT + (place + 0.5) * PITCH
         sheet.arrow([(asks + wide / 2, look), (at, foot)], "query")
     if first:
