@@ -6,12 +6,10 @@ from attnbook import recorded
 from attnbook.figures.colours import NAVY, PALE, RUST, SEA
 from attnbook.machines import DMachine
 from attnbook.machines.d_machine import ROWS
+from attnbook.machines.d_machine import SCALES as POWERS
 
 SCALES = {"none": "÷ 1", "1/sqrt(d)": "÷ √d", "1/d": "÷ d"}
 """What the results call a scale, and what a figure calls it."""
-
-POWERS = ("none", "root", "full")
-"""What the machine calls them."""
 
 WIDTHS = (16, 64, 256)
 QUERY, BLUES = RUST, (PALE, SEA, NAVY)
