@@ -7,7 +7,6 @@ from functools import cache
 import matplotlib.pyplot as plt
 import torch
 import torch.nn.functional as F
-from torch import nn
 
 from attnbook import recorded
 from attnbook.figures.colours import BLACK, BLUE, GREEN, GREY, MUTED, PINK, VERMILION
@@ -149,6 +148,11 @@ def parts_table() -> None:
         print(f"the most that can be right without {part}: {most:.3f}")
 
 
+def _norms(kind: str) -> dict:
+    """How a layer of one of `KINDS` is made."""
+    return {"norm_first": kind != "post-norm", "norm": "none" if kind == "no norm" else "layer"}
+
+
 @cache
 def grown(kind: str, layers: int = 32, seeds: int = 5) -> tuple[float, ...]:
     """The standard deviation of the features after each of some untrained layers, median of the
@@ -158,9 +162,7 @@ def grown(kind: str, layers: int = 32, seeds: int = 5) -> tuple[float, ...]:
         torch.manual_seed(seed)
         x, sizes = F.layer_norm(torch.randn(1, 50, 64), [64]), []
         for _ in range(layers):
-            layer = EncoderLayer(64, 4, 256, norm_first=kind != "post-norm").eval()
-            if kind == "no norm":
-                layer.norm1 = layer.norm2 = nn.Identity()
+            layer = EncoderLayer(64, 4, 256, **_norms(kind)).eval()
             with torch.no_grad():
                 x = layer(x).output
             sizes.append(x.std().item())
@@ -179,8 +181,7 @@ def first_gradients(kind: str, layers: int = 18, seeds: int = 5) -> tuple[float,
         torch.manual_seed(seed)
         model = Transformer(
             *map(len, vocabs), num_layers=layers, embed_dim=32, num_heads=2, hidden_dim=64,
-            dropout=0.0, norm_first=kind != "post-norm",
-            norm="none" if kind == "no norm" else "layer",
+            dropout=0.0, **_norms(kind),
         )  # fmt: skip
         batch = next(iter(tasks.Batches(pairs, *vocabs, batch_size=64, seed=seed)))
         training.sequence_loss(model, batch).mean().backward()
