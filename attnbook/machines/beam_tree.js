@@ -83,8 +83,6 @@ function beside({ rows, box }, right, up) {
   return row[clamp(rows[step].indexOf(box) + right, 0, row.length - 1)];
 }
 
-const isNarrow = ({ clientWidth }) => clientWidth > 0 && clientWidth < 480;
-
 function show(now, machine) {
   const { page, data } = machine;
   const { sentence, width, penalty, found: [best], greedy, rows, box, chain } = now, tree = data.trees[sentence];

@@ -53,7 +53,7 @@ function show(now, machine) {
 const tell = ({ found: { said } }, { own: { beginning } }) => said ? ` It writes: ${beginning}${said}` : "";
 
 /** Units across: as many as pixels on a telephone, so that letters keep their size. */
-const widthOf = ({ clientWidth }) => (clientWidth > 0 && clientWidth < 480 ? 340 : 640);
+const widthOf = (picture) => (isNarrow(picture) ? 340 : 640);
 
 /** A tile for each key, value or latent, as wide as its numbers and as high as their bits, in the outline of
  *  what the model was trained with. */

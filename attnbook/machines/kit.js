@@ -32,6 +32,9 @@ function arrow(className, [x1, y1], [x2, y2], width) {
     d: `M${x2} ${y2}L${fx - uy * half} ${fy + ux * half}L${fx + uy * half} ${fy - ux * half}Z` })];
 }
 
+/** Whether a picture stands on a telephone, where it needs larger letters; one that is not laid out does not. */
+const isNarrow = ({ clientWidth }) => clientWidth > 0 && clientWidth < 480;
+
 /** Attributes of a node of SVG that stays, numbers rounded. */
 function put(node, attributes) {
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, typeof value === "number" ? +value.toFixed(2) : value);
