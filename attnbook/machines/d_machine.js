@@ -61,16 +61,16 @@ const controls = () => [
 
 const fits = { scale: (v) => Object.keys(NAMES).includes(v), seed: (v) => Number.isInteger(v) && v >= 0 && v < SEEDS };
 
+const median = (list) => [...list].sort((a, b) => a - b)[ROWS / 2];
 const percent = (share) => `${Math.round(100 * share)}%`;
 
 function show({ scores, weights, jolts, spread, peaked }, { page }) {
-  const shades = heat(page.root), place = { text_anchor: "middle" }, sorted = [...jolts].sort((a, b) => a - b);
+  const shades = heat(page.root), place = { text_anchor: "middle" };
   const shown = (draw) => (row, i) => draw(row, i * TALL, i), axis = (x, v) => text("", x, END + 16, fixed(v, 0), place);
   const numbers = (x, where) => weights.slice(0, SHOWN).map((_, i) => text("d-row", x, i * TALL + 13, whole(i + 1), where));
-  const best = weights.map((row) => Math.max(...row)).sort((a, b) => a - b)[ROWS / 2];
-  say(page.big, `The best key typically takes ${percent(best)}`);
+  say(page.big, `The best key typically takes ${percent(median(weights.map((row) => Math.max(...row))))}`);
   say(page.say, `Over 0.9 in ${percent(peaked)} of the queries; scores ± ${significant(spread)}; ` +
-    `gradient: median ${significant(sorted[ROWS / 2])}, largest ${significant(sorted.at(-1))}.`);
+    `gradient: median ${significant(median(jolts))}, largest ${significant(Math.max(...jolts))}.`);
   const [low, high] = [-spread, spread].map(across);
   page.scores.replaceChildren(rect("d-band", low, 0, high - low, END),
     ...scores.slice(0, SHOWN).flatMap(shown((row, y) => row.map((score) => rule(`d-tick${score === Math.max(...row) ? " d-top" : ""}`,
