@@ -38,9 +38,9 @@ def growing(narrow: bool) -> Sheet:
         said = f"{length:,}" if length > LENGTHS[0] else f"{length:,} tokens"
         sheet.text(middle, foot + 15, said, size=12 if narrow else 14)
         x += slot + gap
-    hand, then = f"one tile in hand: {size(table_mib(TILE))}", "then the next, to the end"
-    for line, said in enumerate((hand, then)):
-        words = said.replace(" in hand", "").partition(",")[0] if narrow else said
+    hand, end = ("", "") if narrow else (" in hand", ", to the end")
+    told = f"one tile{hand}: {size(table_mib(TILE))}", f"then the next{end}"
+    for line, words in enumerate(told):
         y, small = (top + 21 + 16 * line, 12) if narrow else (top + 28 + 19 * line, 14)
         sheet.text(corner + (4 if narrow else 7), y, words, "weight", anchor="start", size=small)
     return sheet
