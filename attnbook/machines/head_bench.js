@@ -35,9 +35,12 @@ const fits = { count: (v) => COUNTS.includes(v) };
 
 // ---- The page.
 
+/** Tiles: their picture, where the first one begins, behind the numbers of layers and heads, and how large each is. */
+const ACROSS = 300, DOWN = 154, LEFT = 12, TOP = 12, WIDE = (ACROSS - LEFT) / HEADS, TALL = 128 / LAYERS;
+
 const stage = `<div class="bench-whole"><div class="bench-lines"><ol class="bench-texts"></ol><svg class="bench-arcs" aria-hidden="true"></svg></div>
 <div><p class="machine-head">extra weight for a noun that is …</p><svg class="bench-bars" viewBox="0 0 300 128" aria-hidden="true"></svg></div>
-<div><p class="bench-over machine-head"></p><svg class="bench-tiles" viewBox="0 0 300 154" aria-hidden="true"></svg></div></div>`;
+<div><p class="bench-over machine-head"></p><svg class="bench-tiles" viewBox="0 0 ${ACROSS} ${DOWN}" aria-hidden="true"></svg></div></div>`;
 
 const controls = ({ nouns }) => [
   chooser("Nouns", "item", nouns.map(([a, p], place) => [place, `${a}, ${p}`])),
@@ -47,13 +50,10 @@ const controls = ({ nouns }) => [
   ...COUNTS.map((count) => button(`${count} sentence${count > 1 ? "s" : ""}`, () => ({ count }), (s) => s.count === count)),
 ];
 
-/** Tiles: where the first one begins, behind the numbers of layers and heads, and how large each is. */
-const LEFT = 12, TOP = 12, WIDE = (300 - LEFT) / HEADS, TALL = 128 / LAYERS;
-
 const signed = (v) => (v < 0 ? "−" : "+") + Math.abs(v).toFixed(2);
 
 function build({ page, on, sized, take, update }) {
-  drag(on, page.tiles, (x, y) => ({ head: clamp(Math.floor((x * 300 - LEFT) / WIDE), 0, HEADS - 1), layer: clamp(Math.floor((y * 154 - TOP) / TALL), 0, LAYERS - 1) }), take);
+  drag(on, page.tiles, (x, y) => ({ head: clamp(Math.floor((x * ACROSS - LEFT) / WIDE), 0, HEADS - 1), layer: clamp(Math.floor((y * DOWN - TOP) / TALL), 0, LAYERS - 1) }), take);
   sized(page.lines, update);
 }
 
