@@ -103,6 +103,14 @@ def unnamed_folds(nb: NotebookNode) -> Iterator[str]:
             yield f"cell {number}: it is folded, and has no code_prompt_show for a title"
 
 
+def open_answers(nb: NotebookNode) -> Iterator[str]:
+    """The code of a question holds its answer, so no page shows it."""
+    for number, cell in _code_cells(nb):
+        asks = re.search(r"^Question\(", cell.source, re.MULTILINE)
+        if asks and "remove-input" not in cell.metadata.get("tags", []):
+            yield f"cell {number}: a question, whose code gives its answer; tag it remove-input"
+
+
 def count_gaps(nb: NotebookNode) -> Iterator[str]:
     """Counts 1, 2, 3 ... are the mark of one run from a fresh kernel, top to bottom."""
     for expected, (number, cell) in enumerate(_code_cells(nb), start=1):
@@ -202,6 +210,7 @@ GATES: tuple[Callable[[NotebookNode], Iterator[str]], ...] = (
     missing_pictures,
     unmarked_heat_maps,
     unnamed_folds,
+    open_answers,
     count_gaps,
     stale_outputs,
     stderr,

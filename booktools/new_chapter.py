@@ -145,7 +145,9 @@ def skeleton(number: str, title: str) -> NotebookNode:
         new_markdown_cell("## In the world\n\nA real model, a number, one bug.", id="world"),
         new_markdown_cell("## Three questions\n\nThe page checks your answers.", id="questions"),
         new_code_cell(
-            QUESTION.format(number=number).rstrip(), id="question-1", metadata=dict(figure)
+            QUESTION.format(number=number).rstrip(),
+            id="question-1",
+            metadata={"tags": ["figure", "remove-input"]},
         ),
         new_markdown_cell(
             f"## One exercise in Python\n\n{install} this\nin Jupyter or on Colab.", id="exercises"

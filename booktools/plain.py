@@ -29,7 +29,7 @@ _LABEL = re.compile(r"^\((?P<label>[\w-]+)\)=\n", re.MULTILINE)
 _TITLE = re.compile(r"^\((?P<label>[\w-]+)\)=\n+#+ (?P<title>.+)$", re.MULTILINE)
 _LINK = re.compile(r"(?<!!)\[(?P<words>[^\]\n]+)\]\((?P<target>[^)\s]+)\)")
 _EXPLICIT = re.compile(r"(?P<words>.+?)\s*<(?P<target>[^<>]+)>", re.DOTALL)
-_FOLDED = {"hide-input", "hide-cell"}
+_FOLDED = {"hide-input", "hide-cell", "remove-input"}
 _PAGES = (".md", ".ipynb")
 
 

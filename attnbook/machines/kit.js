@@ -90,7 +90,7 @@ function arrows(on, node, by, take) {
  * that is no yes or no, whether a value can be one. `build(machine)`: nodes and hands, once. `compute(data, settings)`: all
  * numbers, which with the settings are what Python's `snapshot` gives. `show(now, machine)`: puts them on
  * the page. `words(now, data)`: what is heard; left out, the two sentences and `tell(now, data)`. `keeps`: settings
- * that a link leaves as the reader has them, unless it names them.
+ * that a link leaves as the reader has them, unless it names them. `tools`: false for one that nobody links to or saves.
  */
 class Machine {
   constructor(spec, model, el) {
@@ -117,7 +117,7 @@ class Machine {
     spec.build?.(this);
     this.address = keepAddress({ root: page.root, model, on, visit: (rest) => this.visit(rest),
       goal: () => page.root.querySelector("input, select, button"), behind: () => this.changed() });
-    addTools(page, this.address.link, on);
+    if (spec.tools !== false) addTools(page, this.address.link, on);
     keepKeys(page.root);
     page.root.snapshot = () => this.now();
     el.append(page.root);

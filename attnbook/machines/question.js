@@ -75,4 +75,4 @@ const words = ({ verdict, said, hinted }, { hints }) =>
 
 export default machine({ name: "question", label: "A question", data: ["right", "options", "tolerance", "because", "replies", "hints"],
   settings: ["reply", "checked", "hinted"], fits: { reply: fitting, hinted: (n, _, { hints }) => Number.isInteger(n) && n >= 0 && n <= hints.length },
-  stage: '<ol class="question-hints"></ol>', controls, build, compute, show, words });
+  stage: '<ol class="question-hints"></ol>', tools: false, controls, build, compute, show, words });

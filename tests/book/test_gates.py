@@ -79,6 +79,7 @@ BREAKS = {
     "fold code": (add("hide-input", to="tags"), UNTITLED),
     "fold a cell": (add("hide-cell", to="tags"), UNTITLED),
     "fold an output": (add("hide-output", to="tags"), UNTITLED),
+    "show an answer": (add("\nQuestion('Twice 3?', right=6)"), "whose code gives its answer"),
     "add an empty cell": (lambda nb: nb.cells.append(new_code_cell("", id="empty")),
                           "an empty code cell"),
     "edit a cell": (add(" + 2"), "cell 3: changed since it was executed"),

@@ -11,6 +11,8 @@ from booktools import gates
 from booktools.address import ROOT, parse_address
 from booktools.plain import Plain
 
+FOLDED = {"hide-input", "hide-cell", "remove-input"}
+
 ADDRESS = parse_address("https://github.com/Owner/name")
 SITE = "https://owner.github.io/name/"
 PAGE = "chapters/10_machine_translation"
@@ -43,7 +45,7 @@ def test_no_copy_shows_what_only_the_book_understands(path, address):
     code, same = ([c for c in book["cells"] if c["cell_type"] == "code"] for book in (nb, copy))
     for own, copied in zip(code, same, strict=True):
         assert copied | {"metadata": own["metadata"]} == own
-        folded = {"hide-input", "hide-cell"}.intersection(own["metadata"].get("tags", ()))
+        folded = FOLDED.intersection(own["metadata"].get("tags", ()))
         assert copied["metadata"].get("jupyter", {}).get("source_hidden", False) == bool(folded)
     assert copy["metadata"] == nb["metadata"]
 

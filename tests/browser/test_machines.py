@@ -55,11 +55,15 @@ CASES = {name: case_of(kind) for name, kind in MACHINES.items() if issubclass(ki
 # What all machines have from their kit is tried weekly with each, and daily with these, which have
 # settings of every kind: numbers, whole and not, choices, switches, lists, words, and a text.
 SIX = ("CollapseMachine", "DecodeRace", "MaskPainter", "OnlineTiles", "Question", "WhichSentences")
-of_the_kit = pytest.mark.parametrize(
-    "open_machine",
-    [name if name in SIX else pytest.param(name, marks=pytest.mark.slow) for name in CASES],
-    indirect=True,
-)
+
+
+def of_machines(names) -> pytest.MarkDecorator:
+    daily = [name if name in SIX else pytest.param(name, marks=pytest.mark.slow) for name in names]
+    return pytest.mark.parametrize("open_machine", daily, indirect=True)
+
+
+of_the_kit = of_machines(CASES)
+with_tools = of_machines([name for name in CASES if name != "Question"])
 
 
 def anchor_of(name: str) -> str:
@@ -178,7 +182,7 @@ def test_an_address_brings_pythons_numbers_to_both_views(shown):
     assert ids.count(shown.anchor) == 1
 
 
-@of_the_kit
+@with_tools
 def test_the_page_gives_the_address_of_what_it_shows(shown):
     settings = shown.case.SETTINGS[-1]
     shown.visit(settings)
@@ -275,7 +279,7 @@ def unlike(drawn: Image.Image, seen: Image.Image) -> float:
     return ImageStat.Stat(ImageChops.difference(*pair)).mean[0]
 
 
-@of_the_kit
+@with_tools
 def test_its_picture_has_its_words_its_caption_and_its_source(shown):
     page, root = shown.page, shown.root
     shown.visit(shown.case.SETTINGS[0])
