@@ -87,12 +87,14 @@ def draw(narrow: bool) -> Sheet:
         for row, line in enumerate(("one", "vector,", "64", "numbers,", "no more")):
             sheet.text(end + 50, middle - 34 + 17 * row, line, size=small, anchor="start")
         sheet.text(start - 4, turn + 28, "The decoder writes", anchor="start", style="d-bold")
+        _key(sheet, NARROW - 64, 14, small)
     else:
         below, start = y, end + 118
         sheet.arrow([(end + 9, middle), (start - 7, middle)], "state", style="d-thick")
         for row, line in enumerate(("one vector,", "64 numbers,")):
             sheet.text((end + start) / 2, middle - 37 + 18 * row, line, size=small)
         sheet.text((end + start) / 2, middle + 20, "no more", size=small)
+        _key(sheet, (end + start) / 2, y + h - 18, small)
         sheet.text(start - 4, 14, "The decoder writes", anchor="start", style="d-bold")
 
     for place, (word, state) in enumerate(zip(found.written, found.written_states, strict=True)):
@@ -104,7 +106,19 @@ def draw(narrow: bool) -> Sheet:
         sheet.text(left + w / 2, top - 11, _name(word), style="d-bold")
         if place < len(found.written) - 1:
             _on(sheet, left + w, below + h / 2, pitch - w)
+    last = start + (len(found.written) - 1) * pitch + w
+    again = "each letter that it writes, it reads back in"
+    sheet.text((start + last) / 2, below + h + 64, again, size=small, style="d-muted")
     return sheet
+
+
+def _key(sheet: Sheet, x: float, y: float, size: float) -> None:
+    """What a cell is: a number, its colour from -1 to 1."""
+    sheet.text(x, y, "a cell: a number", size=size, style="d-muted")
+    sheet.text(x - 37, y + 20, "−1", size=size, style="d-muted")
+    sheet.text(x + 36, y + 20, "1", size=size, style="d-muted")
+    for place in range(5):
+        sheet.cell(x - 25 + 10 * place, y + 14, 10, 10, place / 4, kind="score")
 
 
 def _in(sheet: Sheet, x: float, bottom: float, word: str, told: bool = False) -> None:

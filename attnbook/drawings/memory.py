@@ -30,8 +30,9 @@ def binary(narrow: bool) -> Sheet:
                 x = left + 4 + place * (size + 6) + size / 2
                 foot = (x + size * 0.55, y + size + 15)
                 sheet.line([(x, y + size + 2), foot], style="d-thin d-muted")
-    sheet.text(NARROW, 6 + size / 2, "half of it is", anchor="end", style="d-muted", size=12.5)
-    sheet.text(NARROW, 23 + size / 2, "one place on", anchor="end", style="d-muted", size=12.5)
+    for y, words in ((6, "thick: the bit just read"), (46, "the others:"), (63, "one place on")):
+        y += size / 2
+        sheet.text(NARROW, y, words, anchor="end", style="d-muted", size=12.5)
     return sheet
 
 

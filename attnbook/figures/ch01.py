@@ -1,6 +1,7 @@
 """The figures of chapter 01: how long a word gets through one vector, and which of its letters."""
 
 import matplotlib.pyplot as plt
+from matplotlib.ticker import PercentFormatter
 
 from attnbook import recorded
 from attnbook.figures.colours import GREY, NAVY, PALE, RUST, SEA
@@ -9,6 +10,8 @@ BUDGETS, SOON = (500, 2000, 8000), 500
 """Updates of the model with one vector; and of the one that looks back, and where letters count."""
 
 BLUES = (PALE, SEA, NAVY)
+NAMED = (2.2, 0.45), (6.2, 0.26), (9.5, 0.45)
+"""Where the name of each line with one vector begins."""
 
 
 def row(task: str, model: str, steps: int) -> dict:
@@ -29,32 +32,37 @@ def row(task: str, model: str, steps: int) -> dict:
 
 def by_length(longest: int = 12) -> None:
     """Draw exact answers by the length of the word: a line a budget, and one for looking back."""
-    lines = [(f"one vector, {steps:,} updates", row("reverse", "fixed", steps), colour, 1.8)
-             for steps, colour in zip(BUDGETS, BLUES, strict=True)]  # fmt: skip
+    names = "one vector,\n500 updates", "2,000\nupdates", "one vector,\n8,000 updates"
+    lines = [
+        (name, row("reverse", "fixed", steps), colour, 1.8, at)
+        for name, steps, colour, at in zip(names, BUDGETS, BLUES, NAMED, strict=True)
+    ]
     look = row("reverse", "attention", SOON)
-    lines.append((f"looks back, {SOON:,} updates", look, RUST, 3.2))
-    lengths = range(1, longest + 1)
+    lines.append((f"looks back, {SOON:,} updates", look, RUST, 3.2, (8.3, 0.93)))
+    lengths, trained_to = range(1, longest + 1), recorded.results("bottleneck")["trained_to"]
     with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
-        for label, found, colour, wide in lines:
+        ax = plt.subplots(figsize=(6.4, 2.8), layout="constrained")[1]
+        for label, found, colour, wide, at in lines:
             exact = [found["by_length"][str(n)]["exact"] for n in lengths]
             middle, low, high = (
                 [share[name] for share in exact] for name in ("median", "low", "high")
             )
-            ax.plot(lengths, middle, color=colour, linewidth=wide, marker="o", ms=4, label=label)
+            ax.plot(lengths, middle, color=colour, linewidth=wide, marker="o", ms=4)
             ax.fill_between(lengths, low, high, color=colour, alpha=0.2)
-        ax.axvline(recorded.results("bottleneck")["trained_to"], color=GREY, ls="--", lw=1)
-        ax.set(xlabel="letters in the word (dashed: longest in training)", ylabel="exact answers")
-        ax.set_title("One vector gets there with more training;\nlooking back gets there at once")
-        figure.legend(loc="outside lower center", ncols=2)
+            ax.text(*at, label, color=SEA if colour == PALE else colour, va="center", size=11)
+        ax.axvline(trained_to, color=GREY, ls="--", lw=1)
+        ax.text(trained_to + 0.3, 1.09, "longer than in training", color=GREY, va="center", size=11)
+        ax.set(xlabel="letters in the word", ylabel="exact answers", ylim=(-0.05, 1.16))
+        ax.yaxis.set_major_formatter(PercentFormatter(1))
+        ax.set_title("One vector gets there slowly, looking back at once")
         plt.show()
 
 
 def survivors() -> None:
     """Draw the share of answers in which each letter is still there, for two orders of writing."""
-    orders = {"reverse": "backwards", "copy": "copied"}
+    orders = {"reverse": "written\nbackwards", "copy": "copied"}
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(2, 1, figsize=(6.4, 2.5), layout="constrained")
+        figure, axes = plt.subplots(2, 1, figsize=(6.4, 2.1), layout="constrained")
         for ax, (task, order) in zip(axes, orders.items(), strict=True):
             kept = [share["median"] for share in row(task, "fixed", SOON)["by_place"]["aligned"]]
             ax.imshow([kept], cmap="cividis", vmin=0, vmax=1, aspect="auto")
@@ -65,6 +73,6 @@ def survivors() -> None:
             ax.set_xticks(range(len(kept)) if task == "copy" else [])
             ax.tick_params(length=0)
             ax.grid(visible=False)
-        axes[1].set_xlabel("letter of the word, in the order of reading")
-        figure.suptitle("What survives is what is written first, wherever it was read")
+        axes[1].set_xlabel("letters in the order of reading; share of answers that keep each")
+        figure.suptitle(f"After {SOON} updates, the letters written first survive best")
         plt.show()

@@ -46,9 +46,9 @@ function compute({ models }, { model, word, at }) {
 
 // ---- The page.
 
-const WIDE = 360, TILE = WIDE / LONGEST, HIGH = 26, TOP = 20, STRIP = 92, SWING = 22, BOTTOM = 146;
+const WIDE = 360, TILE = WIDE / LONGEST, HIGH = 26, TOP = 20, STRIP = 90, SWING = 22, BOTTOM = 138;
 
-const stage = `<div class="backwards-plot"><svg class="backwards-area" viewBox="0 0 ${WIDE} ${BOTTOM + 62}"><g class="backwards-lines"
+const stage = `<div class="backwards-plot"><svg class="backwards-area" viewBox="0 0 ${WIDE} ${BOTTOM + 50}"><g class="backwards-lines"
 aria-hidden="true"></g><g class="backwards-strip" aria-hidden="true"></g><g class="backwards-source"></g><g class="backwards-answer"
 aria-hidden="true"></g></svg></div>`;
 
@@ -60,8 +60,8 @@ function wordField() {
   return { ...one, read: () => ({ word: read(), at: -1 }) };
 }
 
-const controls = ({ names }) => [wordField(), chooser("Model", "model", names.map((name, place) => [place, name]))];
-const fits = { at: (v) => Number.isInteger(v) && v >= -1 && v < LONGEST };
+const controls = ({ names }) => [wordField(), ...names.map((name, place) => button(name, () => ({ model: place }), ({ model }) => model === place))];
+const fits = { at: (v) => Number.isInteger(v) && v >= -1 && v < LONGEST, model: (v, _, { names }) => Number.isInteger(v) && v >= 0 && v < names.length };
 
 function build({ page, on, take, settings }) {
   const press = (place) => take({ at: settings().at === place ? -1 : place });
@@ -110,8 +110,8 @@ function show(now, { page, data: { names } }) {
   page.lines.replaceChildren(...looks.flatMap((row, i) => (i < LONGEST ? row.flatMap((weight, j) => (weight < 0.03 ? [] :
     [svg("line", { class: "backwards-look", x1: (j + 0.5) * TILE, y1: TOP + HIGH, x2: (i + 0.5) * TILE, y2: BOTTOM, stroke_opacity: weight })])) : [])));
   page.strip.replaceChildren(...read ? bars(vector) : []);
-  page.answer.replaceChildren(text("backwards-name", 0, 12, "it reads"), ...read ? [text("backwards-name", 0, STRIP - 28, `the vector: ${vector.length} numbers`),
-    text("backwards-name", 0, BOTTOM - 6, "it writes"), ...written(now)] : []);
+  page.answer.replaceChildren(text("backwards-name", 0, 12, "it reads"), ...read ? [text("backwards-name", 0, STRIP - 28, `the vector: ${vector.length} numbers${looks.length ? "; lines: where it looks back" : ""}`),
+    text("backwards-name", 0, BOTTOM - 6, exact ? "it writes" : "it writes (dashed: wrong, with the right letter below)"), ...written(now)] : []);
 }
 
 export default machine({ name: "backwards", label: "A word to type", data: ["names", "shapes", "integers", "factors"],

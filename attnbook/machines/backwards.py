@@ -140,8 +140,8 @@ class Backwards(Machine):
 
     def _words(self) -> str:
         return (
-            f"A word to type, {json.dumps(self.word)}, the vector that it becomes, and what "
-            f"{self.names[self.model]} writes: {json.dumps(self.compute()['written'])}."
+            f"A word to type, {json.dumps(self.word)}, the vector that it becomes, and what is "
+            f"written ({self.names[self.model]}): {json.dumps(self.compute()['written'])}."
         )
 
 

@@ -468,7 +468,7 @@ def test_the_middle_takes_one_mix_from_the_other_as_the_text_does():
 
 
 def test_binary_state_shows_the_chapters_fraction(capsys):
-    run = cells("01", "lost-code", until="torch.manual_seed")
+    run = cells("01", "classes-code", "lost-code", until="torch.manual_seed")
     bits = torch.tensor([memory.BITS])
     for step, digits in enumerate(memory.fractions()):
         state = run["remember"](bits[:, : step + 1]).item()
