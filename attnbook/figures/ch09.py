@@ -25,7 +25,8 @@ GROUPS = {
     },
 }  # fmt: skip
 SUMS = ("before the attention", "after the attention", "after the feed-forward")
-COLOURS = ("#1f4fc4", BLUE, ORANGE, PINK, SKY)
+COLOURS = {"attention": "#1f4fc4", "feed-forward": BLUE, "positions": ORANGE,
+           "stream past a part": PINK, "norm": SKY}  # fmt: skip
 
 
 def right() -> dict[str, dict]:
@@ -33,30 +34,39 @@ def right() -> dict[str, dict]:
     return recorded.results("towers")["rows"][-1]["right"]
 
 
+def bars() -> list[tuple[str, str, list[str]]]:
+    """The rows of the figure: the name, the group, and what is off. Streams share a row, and so do
+    norms: one of them is off at a time."""
+    said = {"attention": "attention", "feed-forward": "feed-forward", "positions": "position"}
+    rows = [(f"{what}: {name}", group, [box]) for group, what in said.items()
+            for name, box in GROUPS[group].items()]  # fmt: skip
+    rows.append(("any one norm", "norm", list(GROUPS["norm"].values())))
+    rows.append(("all seven norms", "norm", ["all norms"]))
+    streams = "stream past a part"
+    return [*rows, ("any one stream, cut", streams, list(GROUPS[streams].values()))]
+
+
 def one_off() -> None:
     """Draw how many of a hundred phrases come out whole with each box off alone."""
     found = right()
     with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(6.6, 5.2), layout="constrained")
-        at, ticks = 0, []
-        for (group, boxes), colour in zip(GROUPS.items(), COLOURS, strict=True):
-            ax.text(-3, at, group, ha="right", va="center", fontsize=10, fontweight="bold")
-            at += 1
-            for name, box in boxes.items():
-                m, low, high = (found[box][part] for part in ("median", "low", "high"))
-                ax.barh(at, max(m, 0.6), height=0.72, color=colour)
-                ax.plot([low, high], [at, at], color=INK, linewidth=1.5)
-                ax.text(high + 2, at, f"{m:.0f}", va="center", fontsize=10)
-                ticks.append((at, name))
-                at += 1
-            at += 0.4
+        figure, ax = plt.subplots(figsize=(6.6, 3.4), layout="constrained")
+        for at, (_, group, boxes) in enumerate(bars()):
+            medians = [found[box]["median"] for box in boxes]
+            low = min(found[box]["low"] for box in boxes)
+            high = max(found[box]["high"] for box in boxes)
+            ax.barh(at, max(*medians, 0.6), height=0.72, color=COLOURS[group])
+            ax.plot([low, high], [at, at], color=INK, linewidth=1.5)
+            ends = sorted({f"{m:.0f}" for m in (min(medians), max(medians))}, key=int)
+            x = 103 if high > 80 else high + 2
+            ax.text(x, at, " to ".join(ends), va="center", fontsize=10)
         ax.axvline(found["nothing"]["median"], color="#444", linestyle="--", linewidth=1)
-        ax.set(xlim=(0, 108), ylim=(at - 0.6, -0.8), xticks=(0, 50, 100))
-        ax.set_yticks([y for y, _ in ticks], [name for _, name in ticks], fontsize=8.5)
+        ax.set(xlim=(0, 120), ylim=(len(bars()) - 0.4, -0.6), xticks=(0, 50, 100))
+        ax.set_yticks(range(len(bars())), [name for name, *_ in bars()], fontsize=10)
         ax.set_xlabel(
-            "whole translations of 100 unseen phrases (bar: median; line: three seeds;\n"
-            "dashed: everything on)", fontsize=10)  # fmt: skip
-        figure.suptitle("One box off in a trained model: streams are missed, single norms are not")
+            "whole translations of 100 unseen phrases (bar: median of three models;\n"
+            "line: all three; dashed: everything on)", fontsize=10)  # fmt: skip
+        figure.suptitle("One box off: streams and attention are missed, a single norm is not")
         plt.show()
 
 
@@ -73,7 +83,7 @@ def one_off_table() -> None:
         print(f"{name:56} {cell['median']:3.0f} ({cell['low']:.0f} to {cell['high']:.0f})")
 
 
-def travel(word: str = "big", masculine: str = "grand", feminine: str = "grande") -> dict:
+def travel(word: str = "old", masculine: str = "vieux", feminine: str = "vieille") -> dict:
     """Which of two forms the stream of an adjective would rather say, at each sum of the encoder.
 
     Returns:
@@ -102,8 +112,8 @@ def travel_table() -> None:
     """Print that."""
     found = travel()
     print(
-        f"of {found['all']:,} noun phrases {found['phrases']} are “the big … NOUN”, of one thing,"
+        f"of {found['all']:,} noun phrases {found['phrases']} are “the old … NOUN”, of one thing,"
     )
-    print("and need grand or grande: which is likelier in the encoder's stream of “big” is right")
+    print("and need vieux or vieille: which is likelier in the encoder's stream of “old” is right")
     for name, share in found["right"].items():
         print(f"  {name:24} {share:.0%}")

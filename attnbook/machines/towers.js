@@ -2,8 +2,7 @@
 // layers.js stand before it.
 
 const WRITTEN = 8, UNREAD = [0, 1, 3]; // padding, begin, unknown: no words
-/** The names of all switches, of all norms or of all lines. */
-const namesOf = ({ switches }, kind = "") => switches.map(([name]) => name).filter((name) => name.includes(kind));
+const namesOf = ({ switches }) => switches.map(([name]) => name);
 
 // ---- What is computed.
 
@@ -87,17 +86,12 @@ function compute({ net, heads, source, target, sentences }, { sentence, off }) {
 
 const stage = `<div class="towers-rows"></div>`;
 
-/** All of some switches on, or all off. */
-const flip = (data, off, names) => {
-  const was = offOf(off), all = names.every((name) => was.has(name));
-  return { off: namesOf(data).filter((name) => (names.includes(name) ? !all : was.has(name))).join(",") };
+const flip = (data, off, name) => {
+  const was = offOf(off);
+  return { off: namesOf(data).filter((one) => was.has(one) !== (one === name)).join(",") };
 };
 
-function controls(data) {
-  const every = (words, names) => button(words, ({ off }) => flip(data, off, names), ({ off }) => names.every((name) => offOf(off).has(name)));
-  return [chooser("English", "sentence", data.sentences.map((words, place) => [place, words])),
-    every("All norms off", namesOf(data, "Norm")), every("All streams off", namesOf(data, "Line"))];
-}
+const controls = (data) => [chooser("English", "sentence", data.sentences.map((words, place) => [place, words]))];
 
 const fits = { off: (v, _, data) => typeof v === "string" && v === namesOf(data).filter((name) => v.split(",").includes(name)).join(",") };
 
@@ -105,7 +99,7 @@ function build({ page, data, on, take, settings }) {
   page.boxes = Object.fromEntries(data.switches.map(([name, textContent, ariaLabel]) => {
     const kind = /Line|Norm/.exec(name)?.[0].toLowerCase() ?? "part";
     const box = make("span", { className: `towers-box towers-is-${kind}`, role: "switch", tabIndex: 0, textContent, ariaLabel });
-    const turn = () => take(flip(data, settings().off, [name]));
+    const turn = () => take(flip(data, settings().off, name));
     on(box, "click", turn);
     on(box, "keydown", (event) => {
       if (![" ", "Enter"].includes(event.key)) return;
@@ -117,7 +111,7 @@ function build({ page, data, on, take, settings }) {
   const span = (className, textContent) => (textContent ? [make("span", { className, textContent })] : []);
   page.rows.append(...data.rows.map(([names, title]) => make("div", { className: `towers-row towers-${names[0]}` },
     make("div", { className: "towers-parts" }, ...names.flatMap((name) => page.boxes[name] ?? []),
-      ...span("towers-sum", /Places/.test(names[0]) && "+"), ...span("towers-tell", title)),
+      ...span("towers-tell", title), ...span("towers-sum", /Places/.test(names[0]) && "+")),
     make("div", { className: "towers-words" }))));
 }
 

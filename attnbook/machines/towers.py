@@ -46,16 +46,16 @@ and what is heard. A line is the stream beside a part, which a residual connecti
 
 ROWS = [
     (["english"], "English", "", 0),
-    (["ePlaces"], "", "encoder", 0),
+    (["ePlaces"], "read out here →", "encoder", 0),
     (["eNorm1", "eAttention", "eLine1"], "", "encoder", 1),
     (["eNorm2", "eForward", "eLine2"], "", "encoder", 2),
     (["eNorm3"], "→ to the decoder", "", 0),
-    (["french"], "written so far", "", 0),
-    (["dPlaces"], "", "decoder", 0),
+    (["french"], "French, so far", "", 0),
+    (["dPlaces"], "read out here →", "decoder", 0),
     (["dNorm1", "dSelf", "dLine1"], "", "decoder", 1),
     (["dNorm2", "dCross", "dLine2"], "", "decoder", 2),
     (["dNorm3", "dForward", "dLine3"], "", "decoder", 3),
-    (["dNorm4"], "→ read out: the next word", "", 0),
+    (["dNorm4"], "→ the next word", "", 0),
 ]
 """From the English down to the French: the switches that lead to a row, or its name; its title; the
 sum whose words it has."""

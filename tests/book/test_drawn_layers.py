@@ -12,8 +12,8 @@ from attnbook.drawings import (
     DRAWINGS,
     cross_attention,
     digit_sums,
-    layer_2017,
     layer_steps,
+    one_layer,
     porter,
     reading,
     ring,
@@ -22,9 +22,10 @@ from attnbook.drawings import (
     transformer,
 )
 from attnbook.drawings.sheet import number, vector
+from attnbook.machines import recurrent, towers
+from attnbook.machines.base import softmax
 from attnkit import masks, trace
 from attnlab.tasks import BOS
-from attnlab.transformer import EncoderLayer
 from booktools import claims, gates, normal_form
 from experiments import parts
 from tests.book.test_drawings import printed, words
@@ -73,18 +74,18 @@ def test_transformer_shows_how_likely_the_trained_model_finds_each_word():
         assert float(chance) == drawn
 
 
-def test_the_layer_of_2017_has_the_classes_numbers():
-    layer = EncoderLayer(layer_2017.WIDTH, layer_2017.HEADS, layer_2017.HIDDEN)
-    counts = {
-        name: sum(p.numel() for p in part.parameters()) for name, part in layer.named_children()
-    }
-    assert counts["attention"] == layer_2017.ATTENTION
-    assert counts["linear1"] + counts["linear2"] == layer_2017.FORWARD
-    assert counts["norm1"] == counts["norm2"] == layer_2017.NORM
-    drawing = DRAWINGS["layer-2017"]
-    for count in (layer_2017.ATTENTION, layer_2017.FORWARD, layer_2017.NORM, sum(counts.values())):
-        assert f"{count:,}" in words(drawing)
-        assert f"{count:,}" in drawing.description
+def test_one_layer_says_what_the_machines_model_says():
+    kept = recorded.model("machine_towers")
+    net = towers.Net(recurrent.unpacked(**recurrent.halves(kept.model.state_dict())), 4)
+    forms = kept.target_vocab.encode(list(one_layer.FORMS))
+    sums = towers.encode(net, kept.source_vocab.encode(list(one_layer.WORDS)))
+    drawing = DRAWINGS["one-layer"]
+    for x, drawn in zip(sums, one_layer.SHARES, strict=True):
+        found = softmax(towers.heard(net, x))[one_layer.READ, forms]
+        assert drawn == pytest.approx(found, abs=0.0051)
+        said = [number(share) for share in drawn]
+        assert set(said) <= set(words(drawing))
+        assert f"vieux {said[0]}, vieille {said[1]}" in drawing.description
 
 
 def test_digit_sums_are_the_experiments():

@@ -16,14 +16,18 @@ from experiments import norms
 
 def test_every_switch_has_a_bar_as_long_as_what_is_left(shown):
     ch09.one_off()
-    boxes = [box for group in ch09.GROUPS.values() for box in group.values()]
-    assert sorted(boxes) == sorted(SWITCHES)
+    rows = [boxes for *_, boxes in ch09.bars()]
+    assert sorted(box for boxes in rows for box in boxes if box != "all norms") == sorted(SWITCHES)
     right = recorded.results("towers")["rows"][-1]["right"]
     (ax,) = shown[0].axes
-    bars = [bar.get_width() for bar in ax.patches]
-    assert bars == [max(right[box]["median"], 0.6) for box in boxes]
-    labels = [float(text.get_text()) for text in ax.texts if text.get_text().isdigit()]
-    assert labels == [right[box]["median"] for box in boxes]
+    medians = [[right[box]["median"] for box in boxes] for boxes in rows]
+    assert [bar.get_width() for bar in ax.patches] == [max(*row, 0.6) for row in medians]
+    said = [[float(part) for part in text.get_text().split(" to ")] for text in ax.texts]
+    assert said == [sorted({min(row), max(row)}) for row in medians]
+    lines = [line.get_xdata() for line in ax.lines[: len(rows)]]
+    for boxes, (low, high) in zip(rows, lines, strict=True):
+        assert low == min(right[box]["low"] for box in boxes)
+        assert high == max(right[box]["high"] for box in boxes)
 
 
 def test_the_lines_of_the_parts_are_the_recorded_medians(shown):
