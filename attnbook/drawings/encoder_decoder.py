@@ -87,14 +87,15 @@ def draw(narrow: bool) -> Sheet:
         for row, line in enumerate(("one", "vector,", "64", "numbers,", "no more")):
             sheet.text(end + 50, middle - 34 + 17 * row, line, size=small, anchor="start")
         sheet.text(start - 4, turn + 28, "The decoder writes", anchor="start", style="d-bold")
-        _key(sheet, NARROW - 64, 14, small)
+        _key(sheet, NARROW - 40, 14, small, "a cell: ")
     else:
         below, start = y, end + 118
         sheet.arrow([(end + 9, middle), (start - 7, middle)], "state", style="d-thick")
         for row, line in enumerate(("one vector,", "64 numbers,")):
             sheet.text((end + start) / 2, middle - 37 + 18 * row, line, size=small)
         sheet.text((end + start) / 2, middle + 20, "no more", size=small)
-        _key(sheet, (end + start) / 2, y + h - 18, small)
+        sheet.text((end + start) / 2, y + h - 18, "a cell: a number", size=small, style="d-muted")
+        _key(sheet, (end + start) / 2, y + h, small, "")
         sheet.text(start - 4, 14, "The decoder writes", anchor="start", style="d-bold")
 
     for place, (word, state) in enumerate(zip(found.written, found.written_states, strict=True)):
@@ -112,13 +113,12 @@ def draw(narrow: bool) -> Sheet:
     return sheet
 
 
-def _key(sheet: Sheet, x: float, y: float, size: float) -> None:
+def _key(sheet: Sheet, x: float, y: float, size: float, words: str) -> None:
     """What a cell is: a number, its colour from -1 to 1."""
-    sheet.text(x, y, "a cell: a number", size=size, style="d-muted")
-    sheet.text(x - 37, y + 20, "−1", size=size, style="d-muted")
-    sheet.text(x + 36, y + 20, "1", size=size, style="d-muted")
     for place in range(5):
-        sheet.cell(x - 25 + 10 * place, y + 14, 10, 10, place / 4, kind="score")
+        sheet.cell(x - 25 + 10 * place, y - 5, 10, 10, place / 4, kind="score")
+    sheet.text(x - 29, y, f"{words}−1", size=size, style="d-muted", anchor="end")
+    sheet.text(x + 29, y, "1", size=size, style="d-muted", anchor="start")
 
 
 def _in(sheet: Sheet, x: float, bottom: float, word: str, told: bool = False) -> None:
