@@ -1,42 +1,61 @@
-"""Chapter 07: the three places where positions can come in."""
+"""Chapter 07: the three places where positions can come in, on one sentence."""
+
+import math
 
 from attnbook.drawings.drawing import Drawing
-from attnbook.drawings.sheet import NARROW, Sheet
+from attnbook.drawings.sheet import NARROW, Sheet, number
 
-KINDS = (
-    ("on the embeddings", "sinusoidal, learned", "+ a vector for each position"),
-    ("on queries and keys", "rotary", "a turn for each position"),
-    ("on the scores", "ALiBi, relative bias", "+ a number for each distance"),
-)
+WORDS = ["hang", "them", "not", "let", "them", "go"]
+PITCH, TILE = NARROW / 6, 48.0
+FEATURES, SHOWN, SLOPE = 16, 4, 0.5
+
+
+def wave(place: int) -> list[float]:
+    """The first sines of the sinusoidal vector of a position, as in the chapter's model."""
+    return [math.sin(place / 10000 ** (2 * pair / FEATURES)) for pair in range(SHOWN)]
+
+
+def taken(place: int) -> float:
+    """What ALiBi adds to the score of a position for the query *not*."""
+    return -SLOPE * abs(place - WORDS.index("not"))
+
+
+def _heading(sheet: Sheet, y: float, what: str, kinds: str) -> None:
+    sheet.text(4, y, what, anchor="start", style="d-bold", size=12.5)
+    sheet.text(NARROW - 4, y, kinds, anchor="end", style="d-muted", size=12.5)
 
 
 def draw(narrow: bool) -> Sheet:
-    """The way of a word, from the embedding to its weights, and what enters beside it."""
-    sheet = Sheet(NARROW, 326, 13.5)
-    sheet.item("state", 20, 8, 84, 30, "embedding")
-    for x, role, word in ((2, "query", "query"), (66, "key", "key")):
-        sheet.arrow([(62, 38), (x + 28, 106)], "state")
-        sheet.item(role, x, 108, 56, 30, word)
-        sheet.arrow([(x + 28, 138), (62, 206)], role)
-    sheet.item("state", 20, 208, 84, 30, "scores")
-    sheet.arrow([(62, 238), (62, 288)], "state")
-    sheet.item("weight", 20, 290, 84, 30, "weights")
-    for (place, names, how), y in zip(KINDS, (64, 170, 262), strict=True):
-        sheet.text(130, y - 20, place, anchor="start", style="d-muted", size=12.5)
-        sheet.text(130, y, names, anchor="start", style="d-bold")
-        sheet.text(130, y + 20, how, anchor="start", size=12.5)
-        sheet.arrow([(126, y), (80, y)], "state")
+    """A sentence, and below each word what its position brings: a vector, a turn, a number."""
+    sheet = Sheet(NARROW, 278, 13.5)
+    _heading(sheet, 66, "add to the embedding", "sinusoidal, learned")
+    _heading(sheet, 158, "turn the query and the key", "rotary")
+    _heading(sheet, 232, "subtract the distance to not", "ALiBi")
+    for place, word in enumerate(WORDS):
+        x = place * PITCH + PITCH / 2
+        left = x - TILE / 2
+        sheet.item("query" if word == "not" else "state", left, 2, TILE, 26, word, size=13)
+        sheet.text(x, 40, str(place) if place else "position 0", style="d-muted", size=11.5)
+        for row, value in enumerate(wave(place)):
+            at = left, 78 + 15 * row, TILE, 15, (1 + value) / 2
+            sheet.cell(*at, f"{value:.2f}".replace("-", "\u2212"), kind="score", size=11.5)
+        sheet.circle(x, 190, 19, "d-frame")
+        tip = (x + 16 * math.cos(place), 190 - 16 * math.sin(place))
+        sheet.arrow([(x, 190), tip], "query", style="d-hand")
+        sheet.rect(left, 246, TILE, 24, "d-frame", 2)
+        sheet.text(x, 258, number(taken(place), 1), size=13)
     return sheet
 
 
 DRAWING = Drawing(
     name="position-entrances",
-    title="Positions come in at one of three places: embeddings, queries and keys, or scores.",
+    title="What a word's position can bring along: a vector, a turn, or a number for the distance.",
     description=(
-        "A word's way from its embedding to a query and a key, to scores and to weights. Beside "
-        "the embedding: sinusoidal and learned positions add a vector for each position. Beside "
-        "query and key: rotary positions turn both by an angle for each position. Beside the "
-        "scores: ALiBi and a relative bias add a number for each distance."
+        "The sentence hang them not let them go, its words at positions 0 to 5, and below each "
+        "word three things. A vector to add to its embedding, four sines of it: the upper one "
+        "changes fast from word to word, the lower ones slowly, the last from 0.00 to 0.16. A "
+        "hand, turned by one more radian at each position, for its query and key. A number for its "
+        "distance from not, to be added to the score: −1, −0.5, 0, −0.5, −1, −1.5."
     ),
     draw=draw,
 )

@@ -1,71 +1,70 @@
-"""Chapter 07: two orders with the same words, for a model that cannot see places."""
+"""Chapter 07: where *not* looks in two orders of the same words, without positions and with."""
 
 from attnbook.drawings.drawing import Drawing
-from attnbook.drawings.sheet import NARROW, Sheet, number
+from attnbook.drawings.sheet import NARROW, Sheet
 
 ORDERS = ("hang them not let them go", "let them go not hang them")
-BAG = sorted(ORDERS[0].split())
 
-ANSWERS = {"hang them": 0.43, "let them go": 0.57}
-"""What the model without positions of `results/orders.json`, seed 0, makes of either order."""
+LOOKS = {
+    "none": (
+        "without positions",
+        [
+            ([0.48, 0.00, 0.02, 0.47, 0.00, 0.02], "let them go", 0.57),
+            ([0.47, 0.00, 0.02, 0.02, 0.48, 0.00], "let them go", 0.57),
+        ],
+    ),
+    "sinusoidal": (
+        "with positions",
+        [
+            ([1.00, 0.00, 0.00, 0.00, 0.00, 0.00], "hang them", 1.00),
+            ([0.99, 0.01, 0.00, 0.00, 0.00, 0.00], "let them go", 1.00),
+        ],
+    ),
+}
+"""By kind of position, for either order: the weights at *not*, what is done, and how surely. From
+the models of `results/orders.json`, seed 0."""
 
-PITCH, TILE, HEIGHT = 55.0, 50.0, 28.0
-LEFT = (NARROW - 5 * PITCH - TILE) / 2
+PITCH, TILE, HEIGHT, CELL = 42.0, 39.0, 24.0, 17.0
+ROW, BLOCK = 52.0, 134.0
+ANSWER = 6 * PITCH + 6
 
 
-def _tiles(sheet: Sheet, y: float, words: list[str]) -> None:
-    for place, word in enumerate(words):
-        role = "query" if word == "not" else "key"
-        sheet.item(role, LEFT + place * PITCH, y, TILE, HEIGHT, word, size=13)
-
-
-def _slots(words: list[str]) -> list[int]:
-    """For each word its place in the bag; equal words take theirs from left to right."""
-    free = list(BAG)
-    slots = []
-    for word in words:
-        slots.append(free.index(word))
-        free[slots[-1]] = ""
-    return slots
-
-
-def _pour(sheet: Sheet, words: list[str], start: float, end: float) -> None:
-    """An arrow from each word of an order to its place in the bag."""
-    middle = LEFT + TILE / 2
-    for place, slot in enumerate(_slots(words)):
-        role = "query" if words[place] == "not" else "key"
-        sheet.arrow(
-            [(middle + place * PITCH, start), (middle + slot * PITCH, end)], role, style="d-thin"
-        )
+def _row(sheet: Sheet, y: float, words: list[str], look: tuple) -> None:
+    """One order, the weight of each of its words, and what the model then does."""
+    weights, deed, share = look
+    for place, (word, weight) in enumerate(zip(words, weights, strict=True)):
+        role = "query" if word == "not" else "state"
+        sheet.item(role, 1 + place * PITCH, y, TILE, HEIGHT, word, size=12)
+        at = 1 + place * PITCH, y + HEIGHT + 2
+        sheet.cell(*at, TILE, CELL, weight, f"{weight:.2f}", size=11.5)
+    right = " ".join(words).startswith(deed)
+    sheet.text(ANSWER, y + HEIGHT / 2, deed, anchor="start", style="d-bold", size=12.5)
+    verdict = f"{share:.2f}: {'obeyed' if right else 'wrong'}"
+    sheet.text(ANSWER, y + HEIGHT + 2 + CELL / 2, verdict, anchor="start", size=12.5)
 
 
 def draw(narrow: bool) -> Sheet:
-    """One order above the bag, one below it, and the answer that both get."""
-    sheet = Sheet(NARROW, 326, 13.5)
-    above, below = (order.split() for order in ORDERS)
-    sheet.text(LEFT, 10, "one order", anchor="start", style="d-muted", size=12.5)
-    _tiles(sheet, 24, above)
-    sheet.shape("state", 2, 106, NARROW - 4, HEIGHT + 12)
-    _tiles(sheet, 112, BAG)
-    _tiles(sheet, 194, below)
-    sheet.text(LEFT, 236, "the other order", anchor="start", style="d-muted", size=12.5)
-    _pour(sheet, above, 24 + HEIGHT, 105)
-    _pour(sheet, below, 194, 107 + HEIGHT + 12)
-    sheet.text(LEFT, 268, "one answer to both", anchor="start", style="d-bold")
-    for y, (deed, share) in zip((292, 314), ANSWERS.items(), strict=True):
-        sheet.text(LEFT, y, deed, anchor="start")
-        sheet.bar(108, y - 5, 180, 10, share)
-        sheet.text(NARROW - 6, y, number(share), anchor="end", size=12.5)
+    """Two orders without positions, and both again with them."""
+    sheet = Sheet(NARROW, 260, 13.5)
+    for block, (name, looks) in enumerate(LOOKS.values()):
+        top = block * BLOCK
+        sheet.text(1, top + 8, name, anchor="start", style="d-bold", size=12.5)
+        sheet.text(5 * PITCH + 40, top + 8, "weights at not", "weight", anchor="end", size=12)
+        sheet.text(ANSWER, top + 8, "its decision", anchor="start", style="d-muted", size=12)
+        for at, (order, look) in enumerate(zip(ORDERS, looks, strict=True)):
+            _row(sheet, top + 22 + at * ROW, order.split(), look)
     return sheet
 
 
 DRAWING = Drawing(
     name="two-orders",
-    title="A model without positions reads two orders as one bag of words, and answers both alike.",
+    title="Without positions the weights travel with their words, and both orders get one answer.",
     description=(
-        "Two rows of six words: hang them not let them go, and let them go not hang them. Arrows "
-        "lead from the words of both to one row between them, in alphabetical order: go, hang, "
-        "let, not, them, them. Below, one answer to both: hang them 0.43, let them go 0.57."
+        "Two blocks of two rows of six words: hang them not let them go, and let them go not hang "
+        "them. Below each word the weight that the word not gives it. Without positions: hang 0.48 "
+        "and let 0.47 in either order, and either is answered let them go, 0.57: wrong for the "
+        "first. With positions: the first word has a weight of 1.00, or 0.99, and both are obeyed, "
+        "1.00."
     ),
     draw=draw,
 )

@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 
 from attnbook import recorded
-from attnbook.figures.colours import BLUE, INK, ORANGE
+from attnbook.figures.colours import BLUE, INK
 from attnbook.tables import Table
 
 NAMES = {
@@ -14,7 +14,6 @@ NAMES = {
     "rotary": "rotary",
     "alibi": "ALiBi",
 }
-PARTS = {"held out": (BLUE, "all new sentences"), "mirrored": (ORANGE, "mirrored ones")}
 
 
 def obeyed() -> None:
@@ -22,21 +21,19 @@ def obeyed() -> None:
     rows = recorded.results("orders")["rows"]
     most = max(row["updates"] for row in rows)
     with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(6.4, 3.0), layout="constrained")
-        for at, kind in enumerate(NAMES):
+        figure, ax = plt.subplots(figsize=(6.4, 2.3), layout="constrained")
+        for y, kind in enumerate(NAMES):
             (row,) = (row for row in rows if (row["kind"], row["updates"]) == (kind, most))
-            for below, (part, (color, label)) in enumerate(PARTS.items()):
-                found, y = row["right"][part], at + 0.36 * below - 0.18
-                ax.barh(y, found["median"], height=0.32, color=color, label=None if at else label)
-                ax.plot([found["low"], found["high"]], [y, y], color=INK, linewidth=1.5)
-                ax.text(1.03, y, f"{found['median']:.0%}", va="center", fontsize=8)
+            found = row["right"]["held out"]
+            ax.barh(y, found["median"], height=0.6, color=BLUE)
+            ax.plot([found["low"], found["high"]], [y, y], color=INK, linewidth=1.5)
+            ax.text(1.03, y, f"{found['median']:.0%}", va="center", fontsize=9)
         ax.axvline(0.5, color="grey", linewidth=1, linestyle="--")
         ax.set_yticks(range(len(NAMES)), NAMES.values())
         ax.set(xlim=(0, 1.14), ylim=(len(NAMES) - 0.5, -0.5))
         ax.set_xticks([0, 0.5, 1], ["0", "a coin", "all"])
-        ax.set_xlabel(f"obeyed, median and range of three seeds, {most} updates")
-        figure.suptitle("What sees the order obeys; what does not tosses a coin")
-        figure.legend(loc="outside lower center", ncols=2, fontsize=10)
+        ax.set_xlabel(f"new sentences obeyed, median and range of three seeds, {most} updates")
+        figure.suptitle("With nothing to tell the order, a model tosses a coin")
         plt.show()
 
 
@@ -61,19 +58,18 @@ def minilm_table() -> Table:
         [
             row["table"],
             f"{row['alike']['turned round']:.2f}",
-            f"{row['exchanged']['median']:.2f}",
-            f"{row['passive']['nearer to its own']} of {count}"
-            + (f", {row['passive']['tie']} ties" if row["passive"]["tie"] else ""),
-            str(row["found"]),
+            "all tie"
+            if row["passive"]["tie"] == count
+            else f"{row['passive']['nearer to its own']} of {count}",
+            f"{row['found']} of {pairs}",
         ]
         for row in run["rows"]
     ]
     first = run["rows"][0]
     return Table(
-        ["table of positions", "dog, man exchanged", f"{count} others, median",
-         "passive nearer to its own", f"found, of {pairs}"],
+        ["table of positions", "likeness of the two", "tells who bites whom", "search finds"],
         rows,
-        caption="Columns 1 and 2: likeness (cosine) of a sentence and the one with both nouns\n"
-        f"exchanged; as published it is above 0.9 in {first['exchanged above 0.9']} of {count}. "
-        f"Dog bites man, cat eats fish: {first['alike']['another event']:.2f}.",
-    )  # fmt: skip
+        caption="Likeness (cosine) of dog bites man and man bites dog; with cat eats fish "
+        f"{first['alike']['another event']:.2f}.\n"
+        f"As published it is above 0.9 in {first['exchanged above 0.9']} of {count} such pairs.",
+    )

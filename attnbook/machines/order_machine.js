@@ -49,10 +49,10 @@ function compute({ models, width, read }, { kind, order }) {
 
 // ---- The page.
 
-const PITCH = 58, CELL = 7, STRIP = 17, TOP = 50, BOX = 30, FOOT = 30;
+const PITCH = 58, CELL = 6, STRIP = 17, TOP = 50, BOX = 30, FOOT = 30;
 
 const stage = ({ words, width }) => `<div class="order-whole"><div class="order-plot"><svg class="order-area" viewBox="0 0 ${PITCH * words.length} ${TOP + width * CELL + FOOT}">
-<g class="order-tiles"></g></svg></div><div class="order-answers"><p class="machine-head"></p><ol class="order-bars machine-side"></ol></div></div>`;
+<g class="order-tiles"></g></svg></div><div class="order-answers"><p class="machine-head"></p><ol class="order-bars machine-side"></ol><p class="order-verdict"></p></div></div>`;
 
 const moveTo = (order, tile, place) => {
   const rest = order.filter((one) => one !== tile);
@@ -65,6 +65,14 @@ const swapped = (order, tile) => {
   const at = order.indexOf(tile);
   return [...order.slice(at + 1), tile, ...order.slice(0, at)];
 };
+
+/** What a sentence tells it to do, as a number; nothing, of words that are no "do this not do that". */
+function toldBy(order, { words, deeds, read }) {
+  const at = order.indexOf(read);
+  const [told, other] = [order.slice(0, at), order.slice(at + 1)].map((side) => deeds.indexOf(side.map((tile) => words[tile]).join(" ")));
+  return other < 0 ? -1 : told;
+}
+const best = (chances) => chances.indexOf(Math.max(...chances));
 
 const controls = ({ read }) => [
   ...Object.entries(KINDS).map(([kind, name]) => button(name, () => ({ kind }), (s) => s.kind === kind)),
@@ -103,12 +111,13 @@ function build({ page, data: { words, width, read }, on, take, settings }) {
 const tint = (v) => ({ class: v < 0 ? "order-less" : "order-more", fill_opacity: Math.min(Math.abs(v) / 2, 1) });
 const strip = (row, x) => row.map((v, e) => svg("rect", { x, y: TOP + e * CELL, width: STRIP, height: CELL - 0.6, ...tint(v) }));
 
-function show({ kind, order, outputs, before, moved, chances }, { page, data: { words, deeds, read } }) {
+function show({ kind, order, outputs, before, moved, chances }, { page, data }) {
+  const { words, deeds, read } = data, told = toldBy(order, data), obeyed = told === best(chances);
   const changed = moved.filter((by) => by > SAME).length, first = order.every((tile, p) => tile === p);
   const ranked = [...chances.keys()].sort((a, b) => chances[b] - chances[a]);
   say(page.big, first ? "Move a tile" : changed ? `${changed} of ${words.length} outputs have changed` : "Not one output has changed");
   say(page.say, `${order.map((tile) => words[tile]).join(" ")}. ${kind === "none" ? "No mask, no positions" : kind === "causal" ? "A causal mask, no positions"
-    : `Positions: ${KINDS[kind]}`}. Under each word its output in the first order, and now.`);
+    : `Positions: ${KINDS[kind]}`}. Left strip: what became of the word in the first order. Right strip: now.`);
   order.forEach((tile, place) => {
     const node = page.tiles.children[tile], [, , was, now, by] = node.children;
     put(node, { transform: `translate(${place * PITCH} 0)`, "aria-label": `${words[tile]}, position ${place} of 0 to ${words.length - 1}, output ${
@@ -118,13 +127,15 @@ function show({ kind, order, outputs, before, moved, chances }, { page, data: { 
     say(by, moved[tile] > SAME ? `by ${fixed(moved[tile], 2)}` : "same");
     put(by, { class: moved[tile] > SAME ? "order-moved order-changed" : "order-moved" });
   });
-  say(page.head, `At ${quoted(words[read])} it decides:`);
+  say(page.head, told < 0 ? `At ${quoted(words[read])} it decides:` : `Told to ${quoted(deeds[told])}, it decides:`);
   fill(page.bars, ranked.slice(0, 3).map((at) => [deeds[at], chances[at]]), bar, (item, [name, share]) => showBar(item, name, share, 2));
+  say(page.verdict, told < 0 ? "Not a command that it knows." : obeyed ? "Obeyed." : "Disobeyed.");
+  page.verdict.classList.toggle("order-wrong", told >= 0 && !obeyed);
 }
 
-const tell = ({ chances }, { deeds }) => {
-  const best = chances.indexOf(Math.max(...chances));
-  return ` It does: ${deeds[best]}, ${fixed(chances[best], 2)}.`;
+const tell = ({ order, chances }, data) => {
+  const told = toldBy(order, data), done = best(chances);
+  return `${told < 0 ? "" : ` Told to: ${data.deeds[told]}.`} It does: ${data.deeds[done]}, ${fixed(chances[done], 2)}.`;
 };
 
 export default machine({ name: "order", label: "Tiles to shuffle", data: ["words", "deeds", "width", "read", "numbers"],

@@ -23,6 +23,7 @@ from attnbook.drawings import (
     beams,
     cache,
     encoder_decoder,
+    entrances,
     heads,
     latent,
     lookup,
@@ -44,8 +45,9 @@ from attnbook.drawings import (
 )
 from attnbook.drawings.drawing import HERE, Drawing, style_sheet
 from attnbook.drawings.sheet import Sheet, number, vector
+from attnbook.machines import OrderMachine
 from attnbook.releases import DATA as RELEASES
-from attnkit import LuongAttention
+from attnkit import LuongAttention, positions
 from attnkit.viz import palette
 from attnkit.viz.palette import ROLES, contrast
 from attnlab import Translator, metrics
@@ -689,18 +691,26 @@ def test_patterns_are_those_of_attnkit():
         assert f"{int(mask.sum())} pairs" in DRAWINGS["patterns"].description
 
 
-def test_two_orders_get_the_answer_that_the_chapters_model_gave():
-    rows = recorded.results("orders")["rows"]
-    most = max(row["updates"] for row in rows)
-    (row,) = (row for row in rows if (row["kind"], row["updates"]) == ("none", most))
-    for answers in row["chances"][0]:
-        shown = [f"{chance:.2f}" for chance in answers]
-        assert shown == [f"{chance:.2f}" for chance in orders.ANSWERS.values()]
+def test_two_orders_are_what_the_chapters_machine_makes_of_them():
+    kept, words_of = recorded.results("orders")["kept"], [order.split() for order in orders.ORDERS]
+    for kind, (_, looks) in orders.LOOKS.items():
+        for tokens, (weights, deed, share) in zip(words_of, looks, strict=True):
+            found = OrderMachine(tokens, kept, kind=kind).compute()
+            rounded = [float(f"{weight:.2f}") for weight in found["weights"][tokens.index("not")]]
+            assert rounded == weights
+            assert kept["deeds"][np.argmax(found["chances"])] == deed
+            assert float(f"{max(found['chances']):.2f}") == share
     drawn = words(DRAWINGS["two-orders"])
-    assert all(drawn.count(word) == 3 * orders.BAG.count(word) for word in orders.BAG)
-    above, below = (order.split() for order in orders.ORDERS)
-    assert sorted(above) == sorted(below) == orders.BAG
-    assert [deed for deed in orders.ANSWERS if deed in drawn] == ["hang them", "let them go"]
+    assert all(drawn.count(word) == 4 * words_of[0].count(word) for word in words_of[0])
+    assert sum("wrong" in text for text in drawn) == 1
+
+
+def test_what_a_position_brings_is_what_the_functions_of_the_chapter_give():
+    table = positions.SinusoidalPositions(entrances.FEATURES)(torch.zeros(1, 6, 16))[0]
+    waves = [entrances.wave(place) for place in range(6)]
+    assert torch.tensor(waves) == pytest.approx(table[:, :8:2], abs=1e-5)
+    bias = positions.alibi(8, 6)[0, 2]  # the steepest of eight
+    assert [entrances.taken(place) for place in range(6)] == pytest.approx(bias.tolist())
 
 
 def test_clock_hands_show_the_example():
