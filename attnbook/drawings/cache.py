@@ -1,17 +1,20 @@
-"""Chapter 13: a cache that grows by a row at each word."""
+"""Chapter 13: the third word, with a cache and with everything computed again."""
 
 from fractions import Fraction
 
 from attnbook.drawings.drawing import Drawing
-from attnbook.drawings.sheet import NARROW, Sheet, vector
+from attnbook.drawings.sheet import NARROW, WIDE, Sheet, vector
 
 WORDS = ((1, 0), (0, 1), (1, 1))
 TO_QUERY, TO_KEY, TO_VALUE = ((1, -1), (0, 1)), ((1, 0), (1, 1)), ((2, 2), (7, 1))
 """Chapter 13's example: what each feature of a query, a key and a value is made of."""
 
-FLOAT = 4  # bytes
+MADE = {"query": TO_QUERY, "key": TO_KEY, "value": TO_VALUE}
 WITH_CACHE, AGAIN = (16, 20, 24), (16, 36, 60)
 """Multiply-adds at each word, as the chapter counts them."""
+
+PANEL = 318
+LEFT, SLOT, GAP = 66, 77, 12
 
 
 def projected(word: tuple[int, int], to: tuple[tuple[int, int], ...]) -> list[int]:
@@ -35,65 +38,62 @@ def output(place: int) -> list[Fraction]:
     return [sum(w * v for w, v in zip(weights(place), c, strict=True)) for c in columns]
 
 
-def nbytes(place: int) -> int:
-    """Of the cache after the word at `place`: two vectors of two float32 a word."""
-    return (place + 1) * 2 * 2 * FLOAT
-
-
-def frame(place: int) -> Sheet:
-    """A word comes in; its key and value join the cache, its query asks all of it."""
-    sheet = Sheet(NARROW, 318, 13.5)
-    word = WORDS[place]
-    left, slot, gap = 64, 84, 8
-    sheet.text(0, 35, f"word {place + 1}", anchor="start", style="d-bold")
-    made = (("query", TO_QUERY), ("key", TO_KEY), ("value", TO_VALUE))
-    for column, (role, to) in enumerate(made):
-        x = left + column * (slot + gap)
-        sheet.text(x + slot / 2, 9, role, role, size=12.5)
-        sheet.item(role, x, 20, slot, 30, vector(projected(word, to)))
-    sheet.rect(0, 84, NARROW, 118, "d-state d-band", 8)
-    sheet.text(10, 100, "cache", anchor="start", style="d-bold")
-    for number_, other in enumerate(WORDS):
-        x = left + number_ * (slot + gap)
-        for row, (role, to) in enumerate(made[1:]):
-            y = 116 + 40 * row
-            if number_ > place:
-                sheet.item(role, x, y, slot, 32, "", style="d-ghost")
+def panel(sheet: Sheet, x: float, y: float, *, kept: bool) -> None:
+    """The last word comes in: what is made now has a bold frame, what was kept a thin one."""
+    last = len(WORDS) - 1
+    edge = x + LEFT + last * (SLOT + GAP)  # where the last word's column begins
+    sheet.text(x, y + 9, "with a cache" if kept else "everything again", anchor="start",
+               style="d-bold")  # fmt: skip
+    if kept:
+        sheet.rect(x + LEFT - 6, y + 90, edge - x - LEFT, 102, "d-state d-band", 8)
+        middle = x + LEFT + SLOT + GAP / 2
+        sheet.text(middle, y + 180, "kept in the cache", style="d-muted", size=12.5)
+    for row, (role, to) in enumerate(MADE.items()):
+        top = y + 56 + 40 * row
+        sheet.text(x, top + 15, role, role, anchor="start", size=12.5)
+        for place, word in enumerate(WORDS):
+            if kept and place < last and role == "query":
                 continue
-            style = "d-new" if number_ == place else "d-box"
-            sheet.item(role, x, y, slot, 32, vector(projected(other, to)), style=style)
-        if number_ <= place:
-            weight = weights(place)[number_]
-            sheet.bar(x, 222, slot, 14, float(weight))
-            sheet.text(x + slot / 2, 247, str(weight), "weight")
-    sheet.text(10, 132, "keys", "key", anchor="start", size=12.5)
-    sheet.text(10, 172, "values", "value", anchor="start", size=12.5)
-    sheet.text(10, 229, "weights", "weight", anchor="start", size=12.5)
-    at = left + place * (slot + gap) + slot / 2
-    into = left + slot + gap + slot / 2
-    sheet.arrow([(into, 54), (into, 68), (at, 68), (at, 112)], "key", style="d-thin")
-    sheet.text(10, 284, "output", "value", anchor="start", size=12.5)
-    sheet.item("value", left, 268, slot, 32, vector(map(float, output(place))), style="d-new")
-    sheet.text(NARROW, 268, f"cache: {nbytes(place)} bytes", anchor="end", style="d-bold")
-    sheet.text(NARROW, 288, f"this word: {WITH_CACHE[place]} multiply-adds", anchor="end")
-    again = f"everything again: {AGAIN[place]}"
-    sheet.text(NARROW, 307, again, anchor="end", style="d-muted", size=12.5)
+            style = "d-box" if kept and place < last else "d-new"
+            at = x + LEFT + place * (SLOT + GAP)
+            sheet.item(role, at, top, SLOT, 30, vector(projected(word, to)), style=style)
+    sheet.text(x, y + 211, "weights", "weight", anchor="start", size=12.5)
+    sheet.text(x, y + 255, "output", "value", anchor="start", size=12.5)
+    for place, weight in enumerate(weights(last)):
+        at = x + LEFT + place * (SLOT + GAP)
+        name = f"word {place + 1}" + (" (new)" if place == last else "")
+        sheet.text(at + SLOT / 2, y + 38, name, size=12.5, style="d-bold" if place == last else "")
+        sheet.bar(at, y + 204, SLOT, 12, float(weight))
+        sheet.text(at + SLOT / 2, y + 227, str(weight), "weight", size=12.5)
+        if place == last or not kept:
+            out = vector(map(float, output(place)))
+            sheet.item("value", at, y + 240, SLOT, 30, out, style="d-new")
+    count = (WITH_CACHE if kept else AGAIN)[last]
+    sheet.text(x + PANEL, y + 292, f"{count} multiply-adds", anchor="end", style="d-bold")
+
+
+def draw(narrow: bool) -> Sheet:
+    """Both ways, side by side; on a telephone one below the other."""
+    high = 304
+    sheet = Sheet(NARROW, 2 * high + 20, 13.5) if narrow else Sheet(WIDE, high, 13.5)
+    panel(sheet, 8, 0, kept=True)
+    panel(sheet, *((8, high + 20) if narrow else (WIDE - PANEL - 8, 0)), kept=False)
     return sheet
 
 
 GROWING_CACHE = Drawing(
     name="growing-cache",
-    title="The cache grows by one key and one value at each word; nothing old is computed again.",
+    title=(
+        "Word 3 comes in. Bold frames are computed now: with a cache one column of them, without "
+        "it all three."
+    ),
     description=(
-        "Three steps of one head with two features. Each word is made into a query, a key and a "
-        "value. Key and value are put into the cache, which grows from 16 to 32 to 48 bytes. The "
-        "query is compared with every key in the cache, and the weights average the values: the "
-        "outputs are 2, 7, then 2, 3, then 3, 6."
+        "One head with two features at its third word, twice. Each word has a query, a key and a "
+        "value. With a cache, keys and values of words 1 and 2 lie there; only word 3 is made "
+        "into a query, a key and a value, and one output is computed: 24 multiply-adds. Without, "
+        "all three words are made into queries, keys and values, and all three outputs are "
+        "computed: 60. In both, the weights of word 3 are 1/4, 1/4 and 1/2, and its output is 3, 6."
     ),
-    draw=lambda narrow: [frame(place) for place in range(len(WORDS))],
-    says=(
-        "Word 1 comes in. Its key and value go into the empty cache, and it can see only itself.",
-        "Word 2 brings one key and one value. Its query asks both keys; the first was kept.",
-        "Word 3: one more. 16 + 20 + 24 are 60 multiply-adds; without a cache it takes 112.",
-    ),
+    draw=draw,
+    two_layouts=True,
 )

@@ -6,14 +6,19 @@ import matplotlib.pyplot as plt
 import torch
 
 from attnbook import recorded
-from attnbook.figures.colours import BLUE, VERMILION
+from attnbook.figures.colours import BLUE, GREY, VERMILION
 from attnbook.machines import DecodeRace
 
-WAYS = (
-    ("with a cache", "with a cache", "with"),
-    ("everything again", "every prefix again", "without"),
-)
-"""What the figure calls each, and what the two results files do."""
+WAYS = {"with a cache": "with", "everything again": "without"}
+"""What the figure calls each, and what the results file does."""
+
+WEIGHTS = 2 * 8.03e9
+"""Bytes of Llama 3.1 8B, two each."""
+CACHE = 131_072 * 8192
+"""Bytes of the cache of a reader who has 8,192 tokens."""
+BYTES, OPERATIONS = 3.35e12, 989e12
+"""Of an H100, a second."""
+READERS = (1, 8, 16, 32)
 
 SENTENCE = ["these", "women", "did", "not", "sleep", "in", "the", "hotel"]
 STYLES = ((BLUE, "s"), (VERMILION, "o"))
@@ -59,47 +64,63 @@ def old_keys() -> None:
 
 
 def milliseconds() -> None:
-    """Draw what a word takes with a cache and without: one layer, and a whole language model."""
-    layer, model = recorded.results("bench-cpu")["decoding"], recorded.results("kv_cache")
-    lengths = [int(n) for n in layer["lengths"]]
-    rows = model["rows"]
+    """Draw what the next token takes in a whole language model, with a cache and without."""
+    run = recorded.results("kv_cache")
+    rows = run["rows"]
+    lengths = [row["length"] for row in rows]
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 2, figsize=(7.2, 2.6), layout="constrained")
-        for (name, form, way), (colour, marker) in zip(WAYS, STYLES, strict=True):
-            each = [layer["lengths"][str(n)][form]["ms"] / n for n in lengths]
-            axes[0].plot(lengths, each, color=colour, marker=marker, label=name)
-            seconds = [1e3 * row[way] for row in rows]
-            axes[1].plot([row["length"] for row in rows], seconds, color=colour, marker=marker)
-        axes[0].set_title("one layer of 256 features:\nmean of a text's words", fontsize=10)
-        axes[1].set_title(f"{model['model']}:\nthe next token", fontsize=10)
-        axes[0].legend()
-        for ax, xlabel in zip(axes, ("words of the text", "tokens before it"), strict=True):
-            ax.set(xscale="log", yscale="log", xlabel=xlabel, ylabel="milliseconds a word")
-            ticks = lengths if ax is axes[0] else [row["length"] for row in rows]
-            ax.set_xticks(ticks, [f"{n:,}" for n in ticks])
-            ax.minorticks_off()
-            ax.grid(alpha=0.3)
-        axes[1].set_ylabel("milliseconds")
-        figure.suptitle("With a cache a word costs little more; without, more and more")
+        figure, ax = plt.subplots(figsize=(5.6, 2.4), layout="constrained")
+        for (name, way), (colour, marker) in zip(WAYS.items(), STYLES, strict=True):
+            took = [1e3 * row[way] for row in rows]
+            ax.plot(lengths, took, color=colour, marker=marker)
+            ax.annotate(
+                f"{name}: {took[-1]:,.0f} ms",
+                (lengths[-1], took[-1]),
+                (-10, 9 if way == "with" else 0),
+                textcoords="offset points",
+                ha="right",
+                color=colour,
+            )
+        ax.set(xscale="log", yscale="log", xlabel="tokens before it", ylim=(60, 12_000))
+        ax.set_ylabel("milliseconds")
+        ax.set_xticks(lengths, [f"{n:,}" for n in lengths])
+        ax.set_yticks([100, 1000, 10_000], ["100", "1,000", "10,000"])
+        ax.minorticks_off()
+        ax.grid(alpha=0.3)
+        figure.suptitle("With a cache the next token costs the same, early or late")
         plt.show()
 
 
-def readers() -> None:
-    """Draw a step of a language model by the number of readers: all of it, and for each."""
-    run = recorded.results("readers")
-    rows = run["rows"]
+def reading(readers: int) -> tuple[float, float]:
+    """Milliseconds in which an H100 reads what a step of Llama 3.1 8B needs: weights, caches."""
+    return 1e3 * WEIGHTS / BYTES, 1e3 * readers * CACHE / BYTES
+
+
+def card() -> None:
+    """Draw what a step reads by the number of readers, as time: weights once, each one's cache."""
     with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(5.6, 2.4), layout="constrained")
-        counts = [row["readers"] for row in rows]
-        step = [1e3 * row["seconds"]["median"] for row in rows]
-        each = [ms / n for ms, n in zip(step, counts, strict=True)]
-        ax.plot(counts, step, color=VERMILION, marker="o", label="a step, for all readers")
-        ax.plot(counts, each, color=BLUE, marker="s", label="the same, divided by readers")
-        ax.set(xscale="log", yscale="log", xlabel="readers, each with 256 tokens in its cache")
-        ax.set_ylabel("milliseconds")
-        ax.set_xticks(counts, [str(n) for n in counts])
-        ax.minorticks_off()
-        ax.grid(alpha=0.3)
-        ax.legend()
-        figure.suptitle("Readers share the weights, so a word for each gets cheaper")
+        figure, ax = plt.subplots(figsize=(5.6, 2.1), layout="constrained")
+        for place, readers in enumerate(READERS):
+            start = 0.0
+            for took, colour in zip(reading(readers), (GREY, BLUE), strict=True):
+                ax.barh(place, took, left=start, color=colour, height=0.62)
+                inside = took > 1
+                ax.annotate(
+                    f"{took:.1f}",
+                    (start + took / 2 if inside else start + took, place),
+                    (0 if inside else 4, 0),
+                    textcoords="offset points",
+                    ha="center" if inside else "left",
+                    va="center",
+                    color="white" if inside else "black",
+                )
+                start += took
+        weights, caches = reading(READERS[-1])
+        names = (("weights", weights / 2, GREY), ("caches", weights + caches / 2, BLUE))
+        for name, at, colour in names:
+            ax.text(at, len(READERS) - 0.6, name, ha="center", va="bottom", color=colour)
+        ax.set_yticks(range(len(READERS)), [f"{n} reader{'s' * (n > 1)}" for n in READERS])
+        ax.set(xlabel="milliseconds of reading in one step", ylim=(-0.5, len(READERS)))
+        ax.grid(visible=False)
+        figure.suptitle("Readers share the weights, and each brings a cache")
         plt.show()

@@ -79,9 +79,9 @@ function compute(data, { song, bug, step }) {
 
 // ---- The page.
 
-const WIDE = 640, HIGH = 150, TOP = 20, SHOWN = 44, NAMES = ["with a cache", "everything again"];
+const WIDE = 640, HIGH = 150, TOP = 20, SHOWN = 32, NAMES = ["with a cache", "everything again"];
 const stage = `<div class="race-lanes">${NAMES.map((name) => `<div><p class="machine-head">${name}</p><p></p></div>`).join("")}</div>
-<table class="race-table"><thead><tr><td></td><th>multiply-adds, this word</th><th>so far</th><th>ms, this word</th><th>so far</th></tr></thead><tbody></tbody></table><svg class="race-picture" viewBox="0 0 ${WIDE} ${HIGH + 20}" aria-hidden="true"></svg>`;
+<table class="race-table"><thead><tr><td>all words so far</td><th>multiply-adds</th><th>milliseconds</th></tr></thead><tbody></tbody></table><p class="race-key"></p><svg class="race-picture" viewBox="0 0 ${WIDE} ${HIGH + 20}" aria-hidden="true"></svg>`;
 
 const controls = ({ titles, bugs, last }) => [
   chooser("Song", "song", titles.map((name, n) => [n, name])),
@@ -92,7 +92,7 @@ const controls = ({ titles, bugs, last }) => [
 
 function build(it) {
   const { page, on } = it;
-  page.table.tBodies[0].append(...NAMES.map((textContent) => make("tr", {}, make("th", { scope: "row", textContent }), ...[1, 2, 3, 4].map(() => make("td")))));
+  page.table.tBodies[0].append(...NAMES.map((textContent) => make("tr", {}, make("th", { scope: "row", textContent }), make("td"), make("td"))));
   on(page.controls.querySelector("button"), "click", () => race(it));
 }
 
@@ -126,19 +126,19 @@ function show(now, it) {
   const { page, data } = it, { step, bug, right, caught, differs, all } = now, run = it.run = it.run?.key === now.song + bug ? it.run : undefined;
   const lists = (run?.ms ?? [[], []]).map((list) => (run?.going ? list : list.slice(0, step))), so = lists.map((list) => ms(run && sumOf(list)));
   say(page.big, run ? `${so[0]} ms with a cache, ${so[1]} ms without` : differs ? `Wrong from word ${differs + 1} on` : `${significant(all[1] / all[0])} times less arithmetic with a cache`);
-  say(page.say, caught ? `Against the whole text, logits differ from step ${caught} on, by up to ${fixed(now.apart, 1)}. ${differs ? `A reader notices at word ${differs + 1}.` : ""}`
-    : "No word changes.");
+  say(page.say, caught ? `The logits are wrong from step ${caught} on. ${differs ? `A reader could notice at word ${differs + 1}.` : "No word changes."}`
+    : "Both write the same words.");
   [now.written, right].forEach((words, n) => {
     const done = run?.going ? lists[n].length : step, counted = data.counts.slice(0, done).map((one) => one[n]);
     const from = Math.max(0, done + 1 - SHOWN), parts = words.slice(from, done + 1).map((word, i) => (word === right[from + i] ? word : make("em", { textContent: word })));
     page.lanes.children[n].lastChild.replaceChildren(from ? "… " : "", ...parts.flatMap((part) => [part, " "]));
-    [millions(counted.at(-1)), millions(sumOf(counted)), ms(lists[n].at(-1)), so[n]].forEach((said, at) => say(page.table.tBodies[0].rows[n].cells[at + 1], said));
+    [millions(sumOf(counted)), so[n]].forEach((said, at) => say(page.table.tBodies[0].rows[n].cells[at + 1], said));
   });
-  draw(page.picture, data, run);
+  draw(page, data, run, step);
 }
 
-/** Each step of both: counted as a line, measured as dots, on scales that end alike. */
-function draw(picture, { last, counts }, run) {
+/** Each step of both: counted as a line, measured as dots, on scales that end alike; and what one step takes. */
+function draw({ key, picture }, { last, counts }, run, step) {
   const x = (n) => (n + 1) / last * WIDE, y = (share) => HIGH - share * (HIGH - TOP), at = run?.ms[1].length, top = counts.at(-1)[1];
   const high = at && sumOf(run.ms[1]) * top / counts.slice(0, at).reduce(plus)[1];
   const parts = [rule("race-floor", 0, HIGH, WIDE, HIGH)];
@@ -147,10 +147,12 @@ function draw(picture, { last, counts }, run) {
       ...(run?.ms[n] ?? []).map((v, i) => svg("circle", { class: `race-of${n}`, cx: x(i), cy: y(Math.min(v / high, 1)), r: 1.8 })));
   }
   const note = (name, x, y, words) => parts.push(text(`race-note race-of${name}`, x, y, words, { text_anchor: x ? "end" : "start" }));
-  note(1, 0, 12, "everything again");
-  note(0, WIDE, HIGH - 10, "with a cache");
-  note("", WIDE, HIGH + 16, `word ${last}`);
-  note("", WIDE, 12, `line: counted, to ${millions(top)}${run ? `; dots: measured, to ${ms(high)} ms` : ""}`);
+  const [kept, afresh] = counts[step - 1].map(millions), side = step > last / 2;
+  parts.push(rule("race-step", x(step - 1), TOP, x(step - 1), HIGH));
+  note(1, 0, 12, `everything again: ${afresh}`);
+  note(0, WIDE, HIGH - 10, `with a cache: ${kept}`);
+  parts.push(text("race-note", x(step - 1), HIGH + 16, `word ${step}`, { text_anchor: side ? "end" : "start" }));
+  say(key, `What each word costs. Lines: multiply-adds, counted.${run ? ` Dots: milliseconds, up to ${ms(high)}.` : ""}`);
   picture.replaceChildren(...parts);
 }
 

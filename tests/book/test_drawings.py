@@ -607,15 +607,14 @@ def test_growing_cache_shows_the_example(capsys):
     kept, again = re.findall(r"multiply-adds \[(.*)\]", text)
     assert (printed(kept), printed(again)) == (list(cache.WITH_CACHE), list(cache.AGAIN))
     assert run["words"] == spoken == list(cache.WORDS)
-    assert run["cache"].nbytes == cache.nbytes(2)
-    drawing = DRAWINGS["growing-cache"]
+    drawn = words(DRAWINGS["growing-cache"])
     for place, output in enumerate(run["stepwise"].tolist()):
-        drawn = words(drawing, place)
         assert [float(x) for x in cache.output(place)] == pytest.approx(output, abs=1e-5)
         assert vector(output) in drawn
-        assert f"this word: {cache.WITH_CACHE[place]} multiply-adds" in drawn
-    assert f"{sum(cache.WITH_CACHE)} multiply-adds" in drawing.says[-1]
-    assert f"takes {sum(cache.AGAIN)}" in drawing.says[-1]
+        for to in cache.MADE.values():
+            assert vector(cache.projected(cache.WORDS[place], to)) in drawn
+    for count in (cache.WITH_CACHE[-1], cache.AGAIN[-1]):
+        assert f"{count} multiply-adds" in drawn
 
 
 def _full(sheet: Sheet) -> list[tuple[float, float]]:

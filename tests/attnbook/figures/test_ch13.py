@@ -24,20 +24,19 @@ def test_old_keys_move_in_the_encoder_alone(capsys):
     assert float(encoder[4]) > 0.1
 
 
-def test_milliseconds_are_those_of_the_files(shown):
+def test_milliseconds_are_those_of_the_file(shown):
     ch13.milliseconds()
-    left, right = shown[0].axes
-    layer, rows = recorded.results("bench-cpu")["decoding"], recorded.results("kv_cache")["rows"]
-    for place, form in enumerate(("with a cache", "every prefix again")):
-        x, y = left.lines[place].get_data()
-        assert list(y * x) == pytest.approx([layer["lengths"][str(n)][form]["ms"] for n in x])
-    for place, way in enumerate(("with", "without")):
-        assert right.lines[place].get_ydata() == pytest.approx([1e3 * row[way] for row in rows])
+    (axes,) = shown[0].axes
+    rows = recorded.results("kv_cache")["rows"]
+    for line, way in zip(axes.lines, ("with", "without"), strict=True):
+        assert list(line.get_xdata()) == [row["length"] for row in rows]
+        assert line.get_ydata() == pytest.approx([1e3 * row[way] for row in rows])
 
 
-def test_a_step_is_shared_by_its_readers(shown):
-    ch13.readers()
-    step, each = (line.get_data() for line in shown[0].axes[0].lines)
-    rows = recorded.results("readers")["rows"]
-    assert step[1] == pytest.approx([1e3 * row["seconds"]["median"] for row in rows])
-    assert each[1] * each[0] == pytest.approx(step[1])
+def test_a_card_reads_the_weights_once_and_a_cache_for_each_reader(shown):
+    ch13.card()
+    (axes,) = shown[0].axes
+    widths = [bar.get_width() for bar in axes.patches]
+    assert widths[::2] == pytest.approx([2e3 * 8.03e9 / 3.35e12] * len(ch13.READERS))
+    each = 1e3 * 131_072 * 8192 / 3.35e12
+    assert widths[1::2] == pytest.approx([n * each for n in ch13.READERS])
