@@ -83,10 +83,7 @@ def draw(narrow: bool) -> Sheet:
 
 GROWING_CACHE = Drawing(
     name="growing-cache",
-    title=(
-        "Word 3 comes in. Bold frames are computed now: with a cache one column of them, without "
-        "it all three."
-    ),
+    title="Word 3 comes in. What has a bold frame is computed now.",
     description=(
         "One head with two features at its third word, twice. Each word has a query, a key and a "
         "value. With a cache, keys and values of words 1 and 2 lie there; only word 3 is made "

@@ -14,8 +14,9 @@ WAYS = {"with a cache": "with", "everything again": "without"}
 
 WEIGHTS = 2 * 8.03e9
 """Bytes of Llama 3.1 8B, two each."""
-CACHE = 131_072 * 8192
-"""Bytes of the cache of a reader who has 8,192 tokens."""
+TOKENS, A_TOKEN = 8192, 131_072
+"""Of a reader, and the bytes that each leaves in the cache."""
+CACHE = TOKENS * A_TOKEN
 BYTES, OPERATIONS = 3.35e12, 989e12
 """Of an H100, a second."""
 READERS = (1, 8, 16, 32)
@@ -69,7 +70,7 @@ def milliseconds() -> None:
     rows = run["rows"]
     lengths = [row["length"] for row in rows]
     with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(5.6, 2.4), layout="constrained")
+        figure, ax = plt.subplots(figsize=(5.6, 2.1), layout="constrained")
         for (name, way), (colour, marker) in zip(WAYS.items(), STYLES, strict=True):
             took = [1e3 * row[way] for row in rows]
             ax.plot(lengths, took, color=colour, marker=marker)
@@ -99,11 +100,11 @@ def reading(readers: int) -> tuple[float, float]:
 def card() -> None:
     """Draw what a step reads by the number of readers, as time: weights once, each one's cache."""
     with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(5.6, 2.1), layout="constrained")
+        figure, ax = plt.subplots(figsize=(5.6, 1.9), layout="constrained")
         for place, readers in enumerate(READERS):
             start = 0.0
             for took, colour in zip(reading(readers), (GREY, BLUE), strict=True):
-                ax.barh(place, took, left=start, color=colour, height=0.62)
+                ax.barh(place, took, left=start, color=colour, height=0.74)
                 inside = took > 1
                 ax.annotate(
                     f"{took:.1f}",

@@ -79,9 +79,9 @@ function compute(data, { song, bug, step }) {
 
 // ---- The page.
 
-const WIDE = 640, HIGH = 150, TOP = 20, SHOWN = 32, NAMES = ["with a cache", "everything again"];
-const stage = `<div class="race-lanes">${NAMES.map((name) => `<div><p class="machine-head">${name}</p><p></p></div>`).join("")}</div>
-<table class="race-table"><thead><tr><td>all words so far</td><th>multiply-adds</th><th>milliseconds</th></tr></thead><tbody></tbody></table><p class="race-key"></p><svg class="race-picture" viewBox="0 0 ${WIDE} ${HIGH + 20}" aria-hidden="true"></svg>`;
+const WIDE = 640, HIGH = 126, TOP = 20, SHOWN = 32, NAMES = ["with a cache", "everything again"];
+const stage = `<div class="race-lanes">${NAMES.map((name) => `<div><p class="machine-head">${name}</p><p></p><p class="race-written"></p></div>`).join("")}</div>
+<p class="race-key"></p><svg class="race-picture" viewBox="0 0 ${WIDE} ${HIGH + 20}" aria-hidden="true"></svg>`;
 
 const controls = ({ titles, bugs, last }) => [
   chooser("Song", "song", titles.map((name, n) => [n, name])),
@@ -92,7 +92,6 @@ const controls = ({ titles, bugs, last }) => [
 
 function build(it) {
   const { page, on } = it;
-  page.table.tBodies[0].append(...NAMES.map((textContent) => make("tr", {}, make("th", { scope: "row", textContent }), make("td"), make("td"))));
   on(page.controls.querySelector("button"), "click", () => race(it));
 }
 
@@ -132,7 +131,7 @@ function show(now, it) {
     const done = run?.going ? lists[n].length : step, counted = data.counts.slice(0, done).map((one) => one[n]);
     const from = Math.max(0, done + 1 - SHOWN), parts = words.slice(from, done + 1).map((word, i) => (word === right[from + i] ? word : make("em", { textContent: word })));
     page.lanes.children[n].lastChild.replaceChildren(from ? "… " : "", ...parts.flatMap((part) => [part, " "]));
-    [millions(sumOf(counted)), so[n]].forEach((said, at) => say(page.table.tBodies[0].rows[n].cells[at + 1], said));
+    say(page.lanes.children[n].children[1], `${millions(sumOf(counted))} multiply-adds${run ? `, ${so[n]} ms` : ""}`);
   });
   draw(page, data, run, step);
 }

@@ -84,8 +84,7 @@ class DecodeRace(Machine):
 
     _kits = (*Machine._kits, "layers")
     _about = (
-        "Multiply-adds are counted; milliseconds are those of your browser. Both writers run the "
-        "same code, word by word."
+        "Multiply-adds are counted, milliseconds measured here. Both writers run the same code."
     )
     _limits: ClassVar = {
         "song": lambda m: (0, len(m.songs) - 1),
