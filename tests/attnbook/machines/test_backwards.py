@@ -28,14 +28,14 @@ def models() -> tuple[Seq2Seq, ...]:
 
 def make(text: str = "one vector", **settings) -> Backwards:
     return Backwards(models(), names=[text, "it may look back"],
-                     **{"word": "sentence", "title": "Type"} | settings)  # fmt: skip
+                     **{"model": 1, "word": "sentence", "title": "Type"} | settings)  # fmt: skip
 
 
 SETTINGS = [
-    {"model": 1},
+    {"model": 0},
     {"word": "", "at": 3},
-    {"word": "abz", "at": 2, "model": 1},
-    {"word": "zzzzzzzzzzzz", "at": 11},
+    {"word": "abz", "at": 2},
+    {"word": "zzzzzzzzzzzz", "at": 11, "model": 0},
 ]
 
 
