@@ -36,8 +36,8 @@ def draw(narrow: bool) -> Sheet:
     reads = [down[0], *(y + 17 for y in down[1:])]
     sheet = Sheet(NARROW if narrow else WIDE, 352 * at.unit, 13 if narrow else 14)
     read = at.streams[READ]
-    sheet.text(at.readings, 8, f"“{WORDS[READ]}”, read out here:", anchor="start", style="d-muted",
-               size=12.5 if narrow else 14)  # fmt: skip
+    told, size = ("read out here:", 12.5) if narrow else (f"“{WORDS[READ]}”, read out here:", 14)
+    sheet.text(at.readings, 8, told, anchor="start", style="d-muted", size=size)
     for row, y in enumerate(reads):
         if not narrow:
             sheet.line([(read, y), (at.readings - 10, y)], style="d-thin d-dashed d-muted")
@@ -61,8 +61,8 @@ def draw(narrow: bool) -> Sheet:
     for x, aside in zip(at.streams, asides, strict=True):
         _norm(sheet, x, aside, *tops[:3])
         for other, begin in zip(at.streams, asides, strict=True):
-            told = (other, x) == (at.streams[-1], read)  # door tells old
-            style = "d-wide" if told else "d-thin"
+            thick = (other, x) == (at.streams[-1], read)  # door tells old
+            style = "d-wide" if thick else "d-thin"
             sheet.line([(begin, tops[2]), (aside, tops[3])], "weight", style=style)
         _sum(sheet, x, aside, tops[3], down[1])
     lows = [at.unit * y for y in forward]
