@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 
 from attnbook import recorded
-from attnbook.figures.colours import NAVY, PALE, RUST, SEA
+from attnbook.figures.colours import NAVY, RUST, SEA, VERMILION
 from attnbook.machines import DMachine
 from attnbook.machines.d_machine import ROWS
 from attnbook.machines.d_machine import SCALES as POWERS
@@ -12,9 +12,9 @@ SCALES = {"none": "÷ 1", "1/sqrt(d)": "÷ √d", "1/d": "÷ d"}
 """What the results call a scale, and what a figure calls it."""
 
 WIDTHS = (16, 64, 256)
-QUERY, BLUES = RUST, (PALE, SEA, NAVY)
-WIDE = 6.2
-"""Inches across: the most that a telephone shows without scrolling."""
+QUERY, LINES = RUST, (VERMILION, SEA, NAVY)
+NARROW = 5.2
+"""Inches across a figure whose words are to be read on a telephone."""
 
 NEVER = 1.8
 """How high runs stand that never arrived, in budgets."""
@@ -26,14 +26,14 @@ def lottery(d: int = 1024, seed: int = 0) -> None:
     finding += ("all get the same, next to nothing",)
     with plt.style.context("attnbook.style"):
         _, axes = plt.subplots(
-            3, 1, figsize=(WIDE, 3.3), sharex=True, sharey=True, layout="constrained"
+            3, 1, figsize=(NARROW, 2.9), sharex=True, sharey=True, layout="constrained"
         )
         for ax, scale, name, what in zip(axes, POWERS, SCALES.values(), finding, strict=True):
             jolts = DMachine(d=d, scale=scale, seed=seed).compute()["jolts"]
             ax.bar(range(ROWS), jolts, width=0.8, color=QUERY)
             ax.set_yscale("function", functions=(lambda v: abs(v) ** 0.5, lambda v: v**2))
             ax.set(ylim=(0, 18), xlim=(-1, ROWS), xticks=[])
-            ax.set_yticks([0, 1, 4, 16], ["0", "1", "4", "16"])
+            ax.set_yticks([0, 4, 16], ["0", "4", "16"])
             average = sum(jolts) / ROWS
             ax.set_title(f"{name}: {what} (average {average:.2g})", loc="left", fontsize=11)
         axes[1].set_ylabel("gradient (square-root axis)")
@@ -47,9 +47,9 @@ def race(optimizer: str = "sgd") -> None:
     never = NEVER * run["updates"]
     finding = ("fails from rate 1", "one line, to rate 1", "wider is slower")
     with plt.style.context("attnbook.style"):
-        _, axes = plt.subplots(1, 3, figsize=(WIDE, 2.66), sharey=True, layout="constrained")
+        _, axes = plt.subplots(1, 3, figsize=(NARROW, 2.4), sharey=True, layout="constrained")
         for ax, (scale, name), what in zip(axes, SCALES.items(), finding, strict=True):
-            for d, colour, marker in zip(WIDTHS, BLUES, "os^", strict=True):
+            for d, colour, marker in zip(WIDTHS, LINES, "os^", strict=True):
                 rates, medians = arrivals(run, optimizer=optimizer, scale=scale, d=d)
                 shown = [never if m is None else m for m in medians]
                 ax.plot(rates, shown, marker=marker, color=colour, label=f"d = {d}")
@@ -62,7 +62,17 @@ def race(optimizer: str = "sgd") -> None:
             ax.minorticks_off()
             ax.set_xlabel("learning rate")
         axes[0].set_ylabel("updates to 95%")
-        axes[0].legend(loc="lower right", frameon=False)
+        # The one corner that no line enters.
+        axes[1].legend(
+            loc="upper left",
+            bbox_to_anchor=(0, 0.98),
+            frameon=False,
+            fontsize=9.5,
+            handlelength=0.8,
+            handletextpad=0.3,
+            labelspacing=0.3,
+            borderaxespad=0.1,
+        )
         plt.show()
 
 

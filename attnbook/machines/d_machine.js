@@ -45,12 +45,14 @@ function compute(_, { d, scale, seed }) {
 
 // A line is a query, in both pictures. Its gradient is drawn by its root, on one axis for every setting: one of 16 fills it.
 const STEEPEST = 16, WIDE = 340, TALL = 18, BAR = 200, FROM = 226, FREE = 102, END = SHOWN * TALL, HIGH = END + 36;
-const REACH = Math.asinh(120), across = (score) => WIDE / 2 + Math.asinh(score) / REACH * (WIDE / 2 - 8);
+// Scores lie right of the queries' numbers, with room for the number of the best key after the last.
+const LEFT = 20, MIDDLE = (LEFT + WIDE) / 2, REACH = Math.asinh(120);
+const across = (score) => MIDDLE + Math.asinh(score) / REACH * (WIDE - MIDDLE - 14);
 const along = (gradient) => FREE * Math.sqrt(Math.min(gradient / STEEPEST, 1));
 
 const picture = (name, ...heads) => `<div><p class="machine-head d-heads"><span>${heads.join("</span><span>")}</span></p>
 <svg class="d-${name}" viewBox="0 0 ${WIDE} ${HIGH}"></svg></div>`;
-const stage = `<div class="d-panels" aria-hidden="true">${picture("scores", `${SHOWN} queries, ten scores each`)}
+const stage = `<div class="d-panels" aria-hidden="true">${picture("scores", `scores of ${SHOWN} queries, ten each`)}
 ${picture("rows", "weights of the ten keys", "gradient")}</div>`;
 
 const controls = () => [
@@ -69,25 +71,29 @@ function show({ scores, weights, jolts, spread, peaked }, { page }) {
   const shown = (draw) => (row, i) => draw(row, i * TALL, i), axis = (x, v) => text("", x, END + 16, fixed(v, 0), place);
   const numbers = (x, where) => weights.slice(0, SHOWN).map((_, i) => text("d-row", x, i * TALL + 13, whole(i + 1), where));
   say(page.big, `The best key typically takes ${percent(median(weights.map((row) => Math.max(...row))))}`);
-  say(page.say, `Over 0.9 in ${percent(peaked)} of the queries; scores ± ${significant(spread)}; ` +
+  say(page.say, `In ${percent(peaked)} of the queries one key has over 0.9; ` +
     `gradient: median ${significant(median(jolts))}, largest ${significant(Math.max(...jolts))}.`);
-  const [low, high] = [-spread, spread].map(across);
+  const [low, high] = [-spread, spread].map(across), best = weights.map((row) => row.indexOf(Math.max(...row)));
   page.scores.replaceChildren(rect("d-band", low, 0, high - low, END),
-    ...scores.slice(0, SHOWN).flatMap(shown((row, y) => row.map((score) => rule(`d-tick${score === Math.max(...row) ? " d-top" : ""}`,
-      across(score), y + 2, across(score), y + TALL - 4)))), ...numbers(2, {}),
-    rule("d-axis", 0, END, WIDE, END), ...[-100, -10, -1, 0, 1, 10, 100].map((v) => axis(across(v), v)),
-    text("d-name", WIDE / 2, HIGH - 3, `band: a typical score, ± ${significant(spread)}`, place));
+    ...scores.slice(0, SHOWN).flatMap(shown((row, y, i) => [...row.map((score, j) => rule(`d-tick${j === best[i] ? " d-top" : ""}`,
+      across(score), y + 2, across(score), y + TALL - 4)), text("d-best", across(row[best[i]]) + 4, y + 13, whole(best[i] + 1))])),
+    ...numbers(0, {}), rule("d-axis", LEFT, END, WIDE, END), ...[-100, -10, -1, 0, 1, 10, 100].map((v) => axis(across(v), v)),
+    text("d-name", LEFT, HIGH - 3, `band: typical score ± ${significant(spread)}`),
+    text("d-row", WIDE, HIGH - 3, "log axis beyond 1", { text_anchor: "end" }));
   page.rows.replaceChildren(...weights.slice(0, SHOWN).flatMap(shown((row, y, i) => {
-    let left = 0;
+    let left = 0, number;
     const bars = row.map((weight, j) => {
       const part = rect("d-key", left, y + 1, BAR * weight, TALL - 4, { fill: shades((j + 1) / KEYS).background });
+      if (j === best[i]) number = text("d-best", left + BAR * weight / 2, y + 13, whole(j + 1),
+        { ...place, style: `fill:${shades((j + 1) / KEYS).color}` });
       left += BAR * weight;
       return part;
     });
-    return [...bars, rect("d-jolt", FROM, y + 4, Math.max(along(jolts[i]), 0.5), TALL - 10)];
+    return [...bars, number, rect("d-jolt", FROM, y + 4, Math.max(along(jolts[i]), 0.5), TALL - 10)];
   })), rule("d-axis", 0, END, BAR, END), rule("d-axis", FROM, END, FROM + FREE, END),
-  ...numbers((BAR + FROM) / 2, place), ...[0, 1].map((v) => axis(4 + v * (BAR - 8), v)), ...[0, 1, 4, STEEPEST].map((v) => axis(FROM + along(v), v)));
+  ...numbers((BAR + FROM) / 2, place), ...[0, 1].map((v) => axis(4 + v * (BAR - 8), v)), ...[0, 1, 4, STEEPEST].map((v) => axis(FROM + along(v), v)),
+    text("d-row", FROM + FREE, HIGH - 3, "square-root axis", { text_anchor: "end" }));
 }
 
 export default machine({ name: "d", label: "The number of features", data: [], settings: ["d", "scale", "seed"],
-  stage, controls, fits, compute, show });
+  stage, controls, fits, compute, show, tell: ({ spread }) => ` Scores ± ${significant(spread)}.` });

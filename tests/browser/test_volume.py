@@ -81,7 +81,7 @@ def test_machines_are_pictures_with_words(trees, bound):
 
 def test_a_question_lists_what_to_choose_from_and_its_answer_comes_later(trees):
     questions = named(trees["chapters-05-scaled-dot-product-attention.xhtml"], "question")
-    assert len(questions) == 3
+    assert len(questions) == 4
     text = "".join(trees["chapters-05-scaled-dot-product-attention.xhtml"].itertext())
     later = "".join(trees["answers.xhtml"].itertext())
     assert "Both vanish." in text
@@ -110,7 +110,7 @@ def test_solutions_stand_at_the_end(trees, bound):
     assert len(answers) == len(places) >= 10
     texts = ["".join(answer.itertext()) for answer in answers]
     assert sum(text.count("·") >= 2 for text in texts) >= 5  # exercise, title, kind
-    assert sum("· Answer" in text for text in texts) == 3
+    assert sum("· Answer" in text for text in texts) == 4
 
 
 def test_links_to_what_is_left_out_are_words_or_lead_to_the_site(browser, site_dir, tmp_path):
