@@ -33,6 +33,7 @@ MODULE_LIMITS = {
     "LiveTranslator": 41_000,
     "AskModel": 12_500,
     "BeamTree": 8_100,
+    "DecodeRace": 8_200,
     "HeadBench": 9_500,
     "HideAWord": 11_600,
     "MaskPainter": 9_500,

@@ -56,10 +56,17 @@ function again(it) {
   };
 }
 
-/** What a writer says by itself, and its logits over the song. */
+/** What a writer says by itself, and its logits over the song: one writer, until what it says is not the song. */
 function runOf(it, song, bug) {
-  const told = keeper(it, song, bug), alone = keeper(it, song, bug), written = [it.songs[song][0]];
-  return it.runs[song + bug] ??= { logits: it.songs[song].slice(0, -1).map((word) => (written.push(largest(alone(written.at(-1)))), told(word))), written };
+  const writer = () => keeper(it, song, bug), words = it.songs[song], told = writer(), written = [words[0]];
+  let alone;
+  const read = (word, n) => {
+    const logits = told(word), own = written[n];
+    if (own !== word) alone ??= written.slice(0, n).reduce((one, before) => (one(before), one), writer());
+    written.push(largest(alone ? alone(own) : logits));
+    return logits;
+  };
+  return it.runs[song + bug] ??= { logits: words.slice(0, -1).map(read), written };
 }
 
 function prepare(data) {

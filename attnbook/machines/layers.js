@@ -20,7 +20,13 @@ function unpacked({ shapes, weights }) {
 const dot = (a, b) => { let sum = 0; for (let i = 0; i < a.length; i++) sum += a[i] * b[i]; return sum; };
 const times = (matrix, x) => matrix.map((row) => dot(row, x));
 const plus = (a, b) => a.map((v, i) => v + b[i]);
-const averaged = (weights, states) => states[0].map((_, f) => weights.reduce((sum, w, j) => sum + w * states[j][f], 0));
+
+function averaged(weights, states) {
+  const sum = states[0].map(() => 0);
+  weights.forEach((w, j) => { for (let f = 0; f < sum.length; f++) sum[f] += w * states[j][f]; });
+  return sum;
+}
+
 
 /** Weights of each query over the keys, with what is added to a score, and the averages of the values; `shares` makes weights of scores. */
 function attention(queries, keys, values, added = () => 0, shares = softmax) {
