@@ -82,6 +82,7 @@ DRAWINGS: dict[str, Drawing] = {
         norms.DRAWING,
         digit_sums.DRAWING,
         tiles.GROWING,
+        tiles.TRAFFIC,
         online_softmax.DRAWING,
         translation.LINKS,
         hand_over.DRAWING,

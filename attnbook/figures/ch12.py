@@ -123,15 +123,15 @@ def costs() -> None:
     peaks = recorded.results("bench-cpu")["long"]["memory"]
     lengths, times = [n for n in peaks if n.isdigit()], attention()
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 2, figsize=(6.2, 2.45), layout="constrained")
+        figure, axes = plt.subplots(1, 2, figsize=(5.4, 2.5), layout="constrained")
         for form, (name, colour, marker) in FORMS.items():
             known = [n for n in lengths if PEAKS[form] in peaks[n]]
             mib = [peaks[n][PEAKS[form]]["mib"] for n in known]
             look = {"color": colour, "marker": marker}
             axes[0].plot([int(n) for n in known], mib, **look)
             axes[1].plot([*times], [each[form] for each in times.values()], label=name, **look)
-        axes[0].set_title("MiB at the peak,\nboth passes, causal", fontsize=10)
-        axes[1].set_title("milliseconds forward,\nno mask", fontsize=10)
+        axes[0].set_title("Xeon: MiB at the peak,\nboth passes, causal", fontsize=11)
+        axes[1].set_title("EPYC: milliseconds\nforward, no mask", fontsize=11)
         for ax, ticks in zip(axes, ([1024, 2048, 4096, 8192], [*times]), strict=True):
             ax.set(xscale="log", yscale="log", xlabel="tokens")
             ax.set_xticks(ticks, [f"{n:,}" for n in ticks], fontsize=9)
@@ -139,12 +139,9 @@ def costs() -> None:
             ax.set_yticks(powers, [f"{n:,}" for n in powers])
             ax.minorticks_off()
             ax.grid(alpha=0.3)
-        tight = {"handlelength": 1.2, "labelspacing": 0.3, "borderaxespad": 0}
-        axes[1].legend(loc="upper left", fontsize=9, frameon=False, **tight)
-        figure.suptitle(
-            "Without the table memory grows with the length, time still with its square",
-            fontsize=11,
-        )
+        row = {"loc": "outside lower center", "ncols": 3, "handlelength": 1.2}
+        figure.legend(fontsize=10.5, frameon=False, borderaxespad=0.2, **row)
+        figure.suptitle("Without the table: memory grows with n, time with n²", fontsize=11.5)
         plt.show()
 
 

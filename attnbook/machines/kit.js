@@ -69,11 +69,13 @@ function drag(on, node, at, take) {
 }
 
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+/** On a slider these keys, too: four steps at once, and as far as it goes. */
+const LEAPS = { PageUp: [0, 4], PageDown: [0, -4], Home: [0, -Infinity], End: [0, Infinity] };
 
-/** Settings from the arrow keys on a node: `by(right, up)`. */
-function arrows(on, node, by, take) {
+/** Settings from the arrow keys on a node: `by(right, up)`; with `leaps` from those keys as well, if `by` keeps to its ends. */
+function arrows(on, node, by, take, leaps) {
   on(node, "keydown", (event) => {
-    const step = ARROWS[event.key];
+    const step = ARROWS[event.key] ?? (leaps && LEAPS[event.key]);
     if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     take(by(...step));

@@ -15,7 +15,7 @@ from attnkit.viz.widget import expect
 LOW, HIGH = -4, 6
 """The scores that can be set."""
 
-SHIFTS = [0, 10, 100, 1000]
+SHIFTS = [0, 100, 1000]
 """What can be added to every score."""
 
 

@@ -116,7 +116,6 @@ ARITHMETIC = {
 # an exercise states: its check, in `attnbook.checks`, knows it too.
 STATED = {
     "03": ("17.82", "26.75"),
-    "12": ("66.6", "40.3", "41.7", "75.2", "4.4", "7.3"),
 }
 
 

@@ -22,6 +22,7 @@ from attnbook.drawings import (
     transformer,
 )
 from attnbook.drawings.sheet import number, vector
+from attnbook.figures import ch12
 from attnbook.machines import recurrent, towers
 from attnbook.machines.base import softmax
 from attnkit import masks, trace
@@ -105,6 +106,21 @@ def test_growing_table_shows_what_autograd_keeps():
     assert kept == {length: tiles.table_mib(length) for length in tiles.LENGTHS}
     drawn = words(DRAWINGS["growing-table"])
     assert {tiles.size(mib) for mib in kept.values()} <= set(drawn)
+
+
+def test_memory_traffic_shows_the_numbers_of_the_papers_marks():
+    drawing = DRAWINGS["memory-traffic"]
+    shown = words(drawing)
+    for run, mark in zip(tiles.RUNS.values(), ch12.MARKS, strict=True):
+        arithmetic, moved, ms = run.values()
+        assert mark["intensity"] == pytest.approx(arithmetic / moved)
+        assert mark["speed"] == pytest.approx(1e12 * arithmetic / ms)
+        told = {f"{arithmetic} GFLOP", f"{moved} GB", f"{ms} ms"}
+        assert told <= set(shown)
+        assert all(words in drawing.description for words in told)
+    table, tiled = tiles.RUNS.values()
+    assert round(table["moved"] / tiled["moved"]) == 9
+    assert round(table["ms"] / tiled["ms"]) == 6
 
 
 def test_porter_state_shows_what_the_page_prints():

@@ -216,7 +216,7 @@ def test_scores_are_dragged_and_the_tiles_end_at_the_whole_row(show):
     box = root.locator(".online-area").bounding_box()
     _, _, wide, tall = map(float, root.locator(".online-area").get_attribute("viewBox").split())
     assert box["width"] / box["height"] == pytest.approx(wide / tall, rel=0.02)
-    for place, y, expected in ((0, 16, 6), (3, 86, -4), (7, 16 + 7 * 4, 2)):
+    for place, y, expected in ((0, 27, 6), (3, 97, -4), (7, 27 + 7 * 4, 2)):
         key = online.MIXED[place]
         x = box["x"] + (place + 0.5) / 8 * box["width"]
         page.mouse.move(x, box["y"] + 60 / tall * box["height"])
@@ -241,6 +241,39 @@ def test_without_rescaling_the_page_tells_luck_from_an_error(show):
         root.get_by_role("button", name="Start again").click()
         assert snapshot(root)["seen"] == 0
         assert root.get_by_role("button", name="Next tile").is_visible()
+
+
+def test_a_score_has_its_number_and_the_keys_of_a_slider(show):
+    page, root, _ = show(online.make())
+    hand, label = root.get_by_role("slider").first, root.locator(".online-number").first
+    hand.focus()
+    scores = []
+    for key in ("PageUp", "Home", "End", "PageDown", "PageDown"):
+        page.keyboard.press(key)
+        scores.append(snapshot(root)["scores"][0])
+        assert float(label.text_content().replace("\u2212", "-")) == scores[-1]
+    assert scores == [2.5, -4, 6, 4, 2]
+    assert page.evaluate("scrollY") == 0
+
+
+def test_the_correction_is_drawn_and_without_a_maximum_there_is_none(show):
+    _, root, _ = show(online.make())
+    drawn = root.locator(".online-under").text_content()
+    assert "sum d before1.67× e1.5 \u2212 2.0 = 0.61" in drawn
+    assert "+ this tile2.10" in drawn
+    root.get_by_label("Subtract the maximum").uncheck()
+    assert root.get_by_label("Correct when the maximum grows").is_disabled()
+    root.get_by_label("Added to all").select_option("100")
+    said = root.locator(".online-carried").inner_text()
+    assert "maximum m: not used" in said
+    assert "(too large for float32)" in said
+
+
+def test_a_larger_tile_is_not_read_as_nothing(show):
+    _, root, _ = show(online.make())
+    for size, seen in ((4, 4), (8, 8)):
+        root.get_by_label("Tile").select_option(str(size))
+        assert snapshot(root)["seen"] == seen
 
 
 # ---- The beam.
