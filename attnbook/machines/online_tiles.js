@@ -2,7 +2,7 @@
 
 const LOW = -4, HIGH = 6, TOP = 27, TALL = 70, SHARES = 109, DEEP = 60, FOOT = 88, SLIDE = 400, FLOAT32 = 3.4e38;
 /** Units across, and what the names of the sums take of them: on a telephone a unit is about a pixel. */
-const widthsOf = (area) => (isNarrow(area) ? [330, 118] : [480, 132]);
+const widthsOf = (area, shift) => (isNarrow(area) ? [330, shift ? 146 : 118] : [480, shift ? 150 : 132]);
 
 // ---- What is computed.
 
@@ -103,7 +103,7 @@ function show(now, { page, data: { values } }) {
   say(page.say, done ? off ? "All keys read, and wrong." : largest && !rescale ? "All keys read: right, by luck. In this order the maximum never grew."
     : `All keys read: the same, in tiles of ${plural(size, "key")}, in this order, and in any other.`
     : `${plural(left, "key")} to come${seen && rescale && output !== null ? ", so each weight so far is too large" : ""}.`);
-  const [wide, before] = widthsOf(page.area), pitch = wide / values.length, low = SHARES + DEEP, foot = low + 25, place = { text_anchor: "middle" };
+  const [wide, before] = widthsOf(page.area, shift), pitch = wide / values.length, low = SHARES + DEEP, foot = low + 25, place = { text_anchor: "middle" };
   page.wide = wide;
   put(page.area, { viewBox: `0 0 ${wide} ${SHARES + DEEP + FOOT}` });
   const tall = (share) => DEEP * (share || 0) * 0.95, long = (v) => (wide - before - 46) * v / Math.max(sum, old.sum), legend = wide / 480;
