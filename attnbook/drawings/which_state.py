@@ -32,6 +32,9 @@ def _panel(sheet: Sheet, x: float, top: float, name: str, first: bool) -> None:
     step = STEPS[name]
     title = "Bahdanau: the old state asks" if first else "Luong: the new state asks"
     sheet.text(x, top + 8, title, anchor="start", style="d-bold", size=14)
+    for k, words in enumerate(("weights of", "the look")):
+        y = top + HEAD + 6 + 14 * k
+        sheet.text(x, y, words, anchor="start", style="d-muted", size=12.5)
     for j, word in enumerate(SOURCE):
         sheet.item("key", x + LEFT + j * PITCH + 1, top + HEAD, PITCH - 2, 26, word, size=12.5)
     writes = x + LEFT + 4 * PITCH + 28

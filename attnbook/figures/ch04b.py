@@ -40,7 +40,7 @@ def orders() -> None:
     run = recorded.results("when_to_look")
     lengths = range(2, 2 * run["longest"] + 1)
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 2, figsize=(6.2, 3.1), layout="constrained", sharey=True)
+        figure, axes = plt.subplots(1, 2, figsize=(6.2, 2.7), layout="constrained", sharey=True)
         for ax, steps in zip(axes, budgets(), strict=True):
             for order, (label, colour, marker) in ORDERS.items():
                 counts = [one["by_length"] for one in best(order, steps)["runs"]]
@@ -65,7 +65,8 @@ def orders() -> None:
             title="line: the median of three seeds; band: from the smallest to the largest",
             title_fontsize=9,
         )  # fmt: skip
-        figure.suptitle("More training helps the one that looks first,\nnot the one that forgets")
+        title = "More training helps the one that looks first, not the one that forgets"
+        figure.suptitle(title, fontsize=12)
         plt.show()
 
 
@@ -86,19 +87,21 @@ def orders_table() -> None:
 
 
 def late() -> None:
-    """The map of the small black cat, as the model made it and one word late."""
-    weights, pair = phrase()
+    """The map of the small black cat, as the model made it and one word late, and what moves."""
+    (weights, pair), (told, _) = phrase(), phrase(told_noun=True)
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 2, figsize=(6.2, 2.6), layout="constrained")
+        figure, axes = plt.subplots(1, 2, figsize=(6.2, 2.5), layout="constrained")
         for ax, by, title in zip(
             axes, (0, 1), ("as it looked", "stored one word late"), strict=True
         ):
-            rows = weights.roll(by, 0)
-            rows[:by] = 0
+            rows, others = (each.roll(by, 0) for each in (weights, told))
+            rows[:by] = others[:by] = 0
+            moves = int((rows - others).abs().amax(-1).gt(1e-6).int().argmax())
             words = {"query_tokens": [*pair.target, "<end>"], "key_tokens": list(pair.source)}
             heatmap(rows, vmax=1.0, ax=ax, **words)
             ax.set_title(title, fontsize=10, pad=10)
-            ax.set_xlabel("source word", fontsize=9)
+            ax.set_xlabel("")
+            ax.get_yticklabels()[moves].set(color=BLUE, weight="bold")
             ax.set_ylabel("word written", fontsize=9)
             for row, column in pair.sure:
                 ax.add_patch(plt.Rectangle(
@@ -108,7 +111,8 @@ def late() -> None:
         axes[0].images[0].colorbar.remove()
         figure.suptitle(
             "The same weights, one word late: no row meets its box\n"
-            "(boxed: the source word that the written word translates)",
+            "boxed: the source word that the written word translates\n"
+            "blue: the row that moves first when petit is read as chat",
             fontsize=11,
         )
         plt.show()
@@ -119,9 +123,7 @@ def told() -> None:
     links = {(0, 0), (1, 1), (2, 3), (3, 2)}  # as in the small black cat, le petit chat noir
     alike = [p for p in tasks.noun_phrases() if len(p.source) == len(p.target) == 4]
     pairs = [p for p in alike if set(p.sure) == links][::113][:100]
-    others = [
-        tasks.Pair(p.source, (p.target[0], p.target[2], *p.target[2:])) for p in pairs
-    ]  # le petit chat noir: le chat chat noir
+    others = [_told_noun(p) for p in pairs]
     print(f"the third step of {len(pairs)} phrases, the adjective read and then the noun:")
     for name, whose in {"toy_french_additive": "Bahdanau", "toy_french_dot": "Luong"}.items():
         model, *vocabs, _ = recorded.model(name)
@@ -139,10 +141,20 @@ def told() -> None:
         )
 
 
-def phrase() -> tuple[torch.Tensor, tasks.Pair]:
-    """The weights (5, 4) of a trained Luong decoder that is told the right French, and the pair."""
+def _told_noun(pair: tasks.Pair) -> tasks.Pair:
+    """The same with the noun in place of the adjective: le petit chat noir, le chat chat noir."""
+    return tasks.Pair(pair.source, (pair.target[0], pair.target[2], *pair.target[2:]))
+
+
+def phrase(told_noun: bool = False) -> tuple[torch.Tensor, tasks.Pair]:
+    """The weights (5, 4) of a trained Luong decoder that is told the right French, and the pair.
+
+    With `told_noun` it reads the noun in place of the adjective: le chat chat noir.
+    """
     model, *vocabs, _ = recorded.model("toy_french_dot")
     (pair,) = (pair for pair in tasks.noun_phrases() if pair.source == ENGLISH)
+    if told_noun:
+        pair = _told_noun(pair)
     with torch.no_grad():
         weights = predictions.teacher_forced_weights(model, tasks.collate([pair], *vocabs))
     return weights[0], pair

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from attnbook.machines.base import Machine
 from attnkit.guard import checks
 from attnkit.viz.heatmap import heatmap
+from attnkit.viz.widget import expect
 
 KINDS = ("bahdanau", "luong")
 WHAT = ("word", "context")
@@ -19,15 +20,17 @@ class DecoderSteps(Machine):
     """Bahdanau's decoder looks before its state moves on, Luong's after: what follows from that.
 
     The reader changes a word that is read, or what a look finds, at one step, and everything that
-    can change with it lights up, in both decoders. The words that are read are given, as in
-    training: no word written comes back as a word read.
+    can change with it lights up, in both decoders; covered, it is the reader's to guess. The words
+    that are read are given, as in training: no word written comes back as a word read.
 
     Args:
         read: the words that are read, one a step.
         written: the words that are written, as many.
-        what: "word" or "context". A trait, as are the next two: set them and the page follows.
+        what: "word" or "context". A trait, as are the next four: set them and the page follows.
         step: from 1.
         feeding: whether Luong's decoder hands what it found to its next step (input feeding).
+        shown: whether what can change is lit up, or covered for a guess.
+        marked: the guess, words written that can change: "bahdanau 1", "luong 3".
         title, caption: plain text above and below.
 
     Raises:
@@ -48,6 +51,8 @@ class DecoderSteps(Machine):
         "what": lambda _: list(WHAT),
         "step": lambda m: (1, len(m.read)),
         "feeding": None,
+        "shown": None,
+        "marked": None,
     }
 
     read = t.List(t.Unicode()).tag(sync=True)
@@ -55,6 +60,8 @@ class DecoderSteps(Machine):
     what = t.Unicode("word").tag(sync=True)
     step = t.Int(1).tag(sync=True)
     feeding = t.Bool(False).tag(sync=True)
+    shown = t.Bool(True).tag(sync=True)
+    marked = t.List(t.Unicode()).tag(sync=True)
 
     def __init__(
         self,
@@ -64,13 +71,21 @@ class DecoderSteps(Machine):
         what: str = "word",
         step: int = 1,
         feeding: bool = False,
+        shown: bool = True,
+        marked: Sequence[str] = (),
         **texts: str,
     ):
         if len(read) != len(written) or not read:
             checks.fail("written", f"{len(read)} words, as many as are read", f"{len(written)}")
         words = {"read": list(read), "written": list(written)}
         step = checks.integer("step", step)
-        super().__init__(**words, what=what, step=step, feeding=feeding, **texts)
+        set_ = {"what": what, "step": step, "feeding": feeding, "shown": shown}
+        super().__init__(**words, **set_, marked=list(marked), **texts)
+
+    @t.validate("marked")
+    def _valid_marked(self, proposal):
+        words = [f"{kind} {step}" for kind in KINDS for step in range(1, 1 + len(self.read))]
+        return expect(proposal, f"words of {words}", set(proposal.value) <= set(words))
 
     def compute(self) -> dict:
         def here(what: str) -> Callable[[int], int]:

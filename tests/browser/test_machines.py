@@ -361,6 +361,25 @@ def test_a_link_leaves_the_guess_and_without_one_none_is_told(show):
     assert f"You guessed {guess}%" in root.locator(".machine-big").inner_text()
 
 
+def test_of_two_decoders_the_reader_guesses_what_can_change(show):
+    """Covered, nothing is lit and a word written is marked by key or click; then it is judged."""
+    page, root, _ = show(CASES["DecoderSteps"].make())
+    follow(page, address_of("decoder-steps", {"what": "context", "step": 1, "shown": False}))
+    assert root.locator(".decoder-touched").count() == 0
+    written = root.locator(".decoder-written")
+    for place in (0, 3):  # Bahdanau's words 1 and 4
+        written.nth(place).press("Enter")
+    written.nth(7).click()  # Luong's word 4, which cannot
+    written.nth(3).click()
+    assert snapshot(root)["marked"] == ["bahdanau 1", "luong 4"]
+    root.get_by_role("button", name="Show").click()
+    verdicts = root.locator(".decoder-verdict").all_text_contents()
+    assert verdicts == ["✓", "missed", "missed", "missed", "missed", "", "", "✗"]
+    assert "You found 1 of 5" in root.locator(".machine-say").first.inner_text()
+    control(root, "Input feeding").click()  # another question
+    assert snapshot(root)["marked"] == []
+
+
 def test_a_setting_without_a_value_is_an_empty_text(show):
     page, root, _ = show(CASES["BreakIt"].make(first="kept", second="empty"))
     follow(page, "break-it=first:scale;second:")

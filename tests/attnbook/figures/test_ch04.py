@@ -65,3 +65,6 @@ def test_the_late_map_is_the_other_one_row_lower(shown):
     assert (late[0] == 0).all()
     for row, column in pair.sure:
         assert late[row, column] < 0.05
+    labels = [ax.get_yticklabels() for ax in shown[0].axes[:2]]
+    blue = [[one.get_text() for one in each if one.get_weight() == "bold"] for each in labels]
+    assert blue == [["chat"], ["noir"]]  # where petit was read, and a row later

@@ -23,6 +23,7 @@ SETTINGS = [
     {"what": "word", "step": 4, "feeding": True},
     {"what": "context", "step": 1, "feeding": True},
     {"what": "context", "step": 3},
+    {"what": "context", "step": 1, "shown": False, "marked": ["bahdanau 4", "luong 1"]},
 ]
 
 
