@@ -63,7 +63,8 @@ def of_machines(names) -> pytest.MarkDecorator:
 
 
 of_the_kit = of_machines(CASES)
-with_tools = of_machines([name for name in CASES if name != "Question"])
+TOOLS = [name for name in CASES if name != "Question"]  # a link to it, its picture
+with_tools = of_machines(TOOLS)
 
 
 def anchor_of(name: str) -> str:
@@ -321,7 +322,7 @@ def test_text_is_text(show):
         names = root.locator(places).all_text_contents()
         assert any(EVERY_ATTACK in text for text in names) or name not in named, name
         assert root.locator("img, b, script, iframe").count() == 0, name
-        if name not in SIX:
+        if name not in SIX or name not in TOOLS:
             continue
         texts = ElementTree.fromstring(saved(page, root, "SVG")).itertext()
         assert "".join(EVERY_ATTACK.split()) in "".join("".join(texts).split()), name
