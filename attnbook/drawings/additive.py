@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from attnbook.drawings.drawing import Drawing
-from attnbook.drawings.sheet import NARROW, Sheet, vector
+from attnbook.drawings.sheet import NARROW, WIDE, Sheet, number, vector
 
 ENGLISH = ("the", "black", "cat")
 STATE, STATES = (0.5, 0.5), ((1, 0), (0, 1), (1, 1))
@@ -48,81 +48,170 @@ def context() -> list[float]:
     return [sum(w * h for w, h in zip(weights(), column, strict=True)) for column in columns]
 
 
+class Plan(NamedTuple):
+    """Where things stand, from left to right; and downwards the words, the query and the step."""
+
+    keys: tuple[float, float]  # the left edge and the width of a state
+    projected: float
+    query: float  # the one that is added to all of them
+    tanh: float | None  # where there is room for it
+    score: float
+    bars: tuple[float, float]
+    context: tuple[float, float, float]  # the left edge, the middle, the point where lines meet
+    rows: tuple[float, float, float]
+    asks: float
+    step: tuple[float, float]
+    new_state: float
+    chat: float
+
+
+def plan(narrow: bool) -> Plan:
+    if narrow:
+        return Plan((0, 56), 101, 151, None, 227, (252, 58), (238, 234, 326), (62, 116, 170), 222,
+                    (140, 308), 236, 312)  # fmt: skip
+    return Plan((50, 62), 172, 234, 342, 440, (470, 66), (618, 98, 614), (54, 98, 142), 202,
+                (470, 248), 574, 668)  # fmt: skip
+
+
 def draw_whole(narrow: bool) -> Sheet:
-    """From the states that were read, below, to the word that is written, at the upper right."""
-    sheet, xs, right, slot = Sheet(NARROW, 436, 13), (38, 120, 202), 296, 64
-    small = {"size": 12}
-    for x, word, state, key, share in zip(xs, ENGLISH, STATES, KEYS, weights(), strict=True):
-        sheet.text(x, 424, word, style="d-italic")
-        sheet.item("key", x - slot / 2, 378, slot, 30, vector(state))
-        sheet.arrow([(x, 372), (x, 346)], "key")
-        sheet.text(x + 14, 359, "U", "key", **small)
-        sheet.text(x, 334, vector(key), "key")
-        sheet.arrow([(x, 322), (x, 304)], "key")
-        sheet.circle(x, 286, 17, "d-state d-box")
-        sheet.text(x, 286, "tanh", **small)
-        sheet.arrow([(x, 268), (x, 250)])
-        sheet.text(x + 14, 259, "v", **small)
-        sheet.text(x, 238, f"{step(QUERY, key).score:.2f}", style="d-bold")
-        sheet.arrow([(x, 226), (x, 212)])
-        sheet.bar(x - 34, 194, 68, 13, share)
-        sheet.text(x, 182, f"{share:.2f}", "weight", **small)
-        thick = "d-thick" if share > 0.5 else "d-thin"
-        sheet.line([(x, 170), (120, 142)], "value", style=thick)
-    for left in xs[:-1]:  # the encoder reads in both directions
-        sheet.arrow([(left + 34, 386), (left + 52, 386)], "key")
-        sheet.arrow([(left + 52, 401), (left + 34, 401)], "key")
-    sheet.item("query", right - 36, 378, 72, 30, vector(STATE))
-    sheet.text(right, 424, "before “chat”", **small)
-    sheet.arrow([(right, 372), (right, 346)], "query")
-    sheet.text(right + 15, 359, "W", "query", **small)
-    sheet.text(right, 334, vector(QUERY), "query")
-    sheet.line([(right, 322), (right, 313), (xs[0] + 34, 313)], "query")
-    for x in xs:  # one query for all of them
-        sheet.arrow([(x + 34, 313), (x + 34, 286), (x + 20, 286)], "query")
-        sheet.text(x - 25, 286, "+")
-    sheet.text(right - 36, 238, "score", anchor="middle", **small)
-    sheet.text(right - 36, 200, "weight", "weight", anchor="middle", **small)
-    sheet.text(xs[0] - 36, 124, "context", "value", anchor="start", **small)
-    sheet.item("value", 74, 109, 92, 30, vector(context()))
-    sheet.arrow([(170, 124), (right - 42, 124)], "value")
-    sheet.text(216, 82, "“le”", style="d-italic")
-    sheet.arrow([(232, 88), (right - 36, 112)])
-    sheet.arrow([(right + 30, 374), (right + 30, 144)], "query", style="d-dashed")
-    sheet.rect(right - 38, 107, 76, 34, "d-state d-box", 6)
-    sheet.text(right, 124, "step")
-    sheet.arrow([(right, 103), (right, 82)], "state")
-    sheet.item("state", right - 44, 48, 88, 30, "new state")
-    sheet.arrow([(right, 44), (right, 28)], "state")
-    sheet.text(right, 14, "chat", style="d-bold")
+    """A row for each word, from its state to its weight; below, the query, and what is written."""
+    at, size = plan(narrow), 13
+    sheet = Sheet(NARROW if narrow else WIDE, 336 if narrow else 276, 13 if narrow else 15)
+    (left, wide), (bar, length), small = at.keys, at.bars, {"size": size}
+    key_end, low = left + wide, at.rows[-1]
+    sheet.rect(at.query - 20, at.rows[0] - 17, 40, low - at.rows[0] + 34, "d-query d-box", 17)
+    top = at.rows[0] - (46 if narrow else 34)
+    sheet.text(left + wide / 2, top, "key", "key", style="d-bold")
+    sheet.text(at.score, top, "score", style="d-bold")
+    sheet.text(bar + length / 2, top, "weight", "weight", style="d-bold")
+    for y, word, state, key, share in zip(at.rows, ENGLISH, STATES, KEYS, weights(), strict=True):
+        made, wins = step(QUERY, key), share > 0.5
+        if narrow:
+            sheet.text(left + 4, y - 24, word, anchor="start", style="d-italic")
+        else:
+            sheet.text(0, y, word, anchor="start", style="d-italic")
+        sheet.item("key", left, y - 14, wide, 28, vector(state))
+        sheet.arrow([(key_end + 4, y), (at.projected - 23, y)], "key")
+        sheet.text((key_end + at.projected - 19) / 2, y - 12, "U", "key", **small)
+        sheet.text(at.projected, y, vector(key), "key")
+        sheet.text(at.projected + (25 if narrow else 32), y, "+")
+        sheet.text(at.query, y, vector(QUERY), "query")
+        end = (at.score - 22) if at.tanh is None else at.tanh - 48
+        sheet.arrow([(at.query + 23, y), (end, y)])
+        sheet.text((at.query + 23 + end) / 2 - 2, y - 11, "tanh", **small)
+        if at.tanh is None:
+            sheet.text((at.query + 23 + end) / 2 - 2, y + 11, "v", **small)
+        else:
+            sheet.text(at.tanh, y, vector(made.tanh, 3), size=14)
+            sheet.arrow([(at.tanh + 47, y), (at.score - 22, y)])
+            sheet.text((at.tanh + 47 + at.score - 24) / 2, y - 11, "v", **small)
+        sheet.text(at.score, y, f"{made.score:.2f}", style="d-bold" if wins else "")
+        sheet.bar(bar, y - 7, length, 14, share)
+        begin = (bar + length + 4, y)
+        if narrow:
+            sheet.text(bar + length / 2, y + 17, f"{share:.2f}", "weight", **small)
+        else:
+            sheet.text(bar + length + 20, y, f"{share:.2f}", "weight")
+            begin = (bar + length + 40, y)
+        joined = (at.context[2], at.context[1] - (17 if narrow else 0))
+        sheet.line([begin, joined], "value", style="d-thick" if wins else "d-thin")
+    _query(sheet, at, narrow)
+    _written(sheet, at, narrow)
     return sheet
+
+
+def _query(sheet: Sheet, at: Plan, narrow: bool) -> None:
+    """The state that asks, below the words, and the way of its projection up to all of them."""
+    (left, wide), y = at.keys, at.asks
+    if narrow:
+        sheet.text(left, y - 24, "query", "query", anchor="start", style="d-bold")
+    else:
+        sheet.text(0, y, "query", "query", anchor="start", style="d-bold")
+        left += 4
+    wide += 6
+    sheet.item("query", left, y - 14, wide, 28, vector(STATE))
+    sheet.arrow([(left + wide + 4, y), (at.projected - 19, y)], "query")
+    sheet.text((left + wide + at.projected - 17) / 2, y - 12, "W", "query", size=13)
+    sheet.text(at.projected, y, vector(QUERY), "query")
+    up = at.rows[-1] + 20
+    sheet.arrow([(at.projected + 19, y), (at.query, y), (at.query, up)], "query")
+    said = (
+        ("the decoder’s state", "before “chat”")
+        if narrow
+        else ("the decoder’s state before “chat”",)
+    )
+    for line, words in enumerate(said):
+        sheet.text(left + 26, y + 26 + 17 * line, words, anchor="start", size=13)
+
+
+def _written(sheet: Sheet, at: Plan, narrow: bool) -> None:
+    """The context, and the step that it goes into, with the old state and the last word."""
+    left, y, _ = at.context
+    x, low = at.step
+    sheet.text(left + (28 if narrow else 46), y - 26, "context", "value", style="d-bold")
+    sheet.item("value", left, y - 14, 92, 28, vector(context()))
+    turn = low - (34 if narrow else 40)
+    sheet.arrow([(left + 46, y + 17), (left + 46, turn), (x, turn), (x, low - 20)], "value")
+    side = at.keys[0] + 16
+    sheet.arrow([(side, at.asks + 16), (side, low), (x - 36, low)], "query", style="d-dashed")
+    last = "“le”" if narrow else "the last word, “le”"
+    sheet.text(x - 58, low + 21, last, anchor="end")
+    sheet.arrow([(x - 54, low + 20), (x - 36, low + 11)])
+    sheet.rect(x - 33, low - 17, 66, 34, "d-state d-box", 6)
+    sheet.text(x, low, "step")
+    half = 36 if narrow else 42
+    sheet.arrow([(x + 36, low), (at.new_state - half - 3, low)], "state")
+    sheet.item("state", at.new_state - half, low - 15, 2 * half, 30, "new state")
+    sheet.arrow([(at.new_state + half + 3, low), (at.chat - 22, low)], "state")
+    sheet.text(at.chat, low, "chat", style="d-bold")
 
 
 def draw_score(narrow: bool) -> Sheet:
-    """The query of chat; a row for each key, from the key to its weight; the tanh as a curve."""
-    sheet, query = Sheet(NARROW, 404, 13), QUERY
-    sheet.item("query", 0, 4, 66, 30, vector(query))
-    sheet.text(76, 19, "before “chat”", "query", anchor="start", style="d-bold")
-    for x, name in ((28, "key"), (102, "sum"), (182, "tanh"), (254, "× v"), (312, "weight")):
-        sheet.text(x, 58, name, style="d-bold", size=12.5)
-    for place, (word, key) in enumerate(zip(ENGLISH, KEYS, strict=True)):
-        y, (total, tanh, score) = 110 + 56 * place, step(query, key)
-        sheet.text(8, y - 24, word, anchor="start", style="d-italic")
-        sheet.item("key", 0, y - 14, 62, 28, vector(key))
-        sheet.text(74, y, "+")
-        sheet.text(102, y, vector(total))
-        sheet.arrow([(120, y), (134, y)])
-        sheet.text(182, y, vector(tanh, 3))
-        sheet.text(254, y, f"{score:.2f}", style="d-bold")
-        share = weights()[place]
-        sheet.bar(288, y - 7, 50, 14, share)
-        sheet.text(313, y + 17, f"{share:.2f}", "weight", size=12.5)
-    _curve(sheet, 40, 284, 168, 84)
-    sheet.text(232, 314, "3 in one feature:", anchor="start", size=12.5)
-    sheet.text(232, 332, f"{math.tanh(3):.3f}", anchor="start", style="d-bold")
-    sheet.text(232, 356, "1 and 2 in two:", anchor="start", size=12.5)
-    sheet.text(232, 374, f"{math.tanh(1) + math.tanh(2):.3f}", anchor="start", style="d-bold")
+    """The sums as bars of two features, without the tanh and with it; between them its curve."""
+    sheet = Sheet(NARROW if narrow else WIDE, 372 if narrow else 172, 13 if narrow else 14)
+    rows = [(word, step(QUERY, key)) for word, key in zip(ENGLISH, KEYS, strict=True)]
+    plain, squashed = (
+        [(word, one.total) for word, one in rows],
+        [(word, one.tanh) for word, one in rows],
+    )
+    if narrow:
+        _sums(sheet, 0, 10, "without the tanh: add", plain, 148, 0)
+        _sums(sheet, 0, 138, "squash each feature, then add", squashed, 148, 3)
+        _curve(sheet, 110, 276, 150, 68)
+    else:
+        _sums(sheet, 0, 10, "without the tanh: add", plain, 90, 0)
+        _curve(sheet, 292, 42, 134, 92)
+        _sums(sheet, 466, 10, "squash each feature, then add", squashed, 142, 3)
     return sheet
+
+
+def _sums(
+    sheet: Sheet,
+    left: float,
+    top: float,
+    title: str,
+    rows: Sequence[tuple[str, Sequence[float]]],
+    bars: float,
+    digits: int,
+) -> None:
+    """A row for each key: its two features, as numbers and as bars end to end, and its score."""
+    unit, scores = 38, left + bars + 38 * (3 if not digits else 1.726) + 30
+    sheet.text(left, top, title, anchor="start", style="d-bold")
+    sheet.text(scores, top + 22, "score", size=13)
+    for place, (word, features) in enumerate(rows):
+        y, x = top + 48 + 36 * place, left + bars
+        if sheet.width == NARROW:
+            y = top + 44 + 28 * place
+        sheet.text(left, y, word, anchor="start", style="d-italic")
+        said = " + ".join(number(one, digits) for one in features)
+        sheet.text(left + bars - 8, y, said, anchor="end", size=12.5)
+        for feature, style in zip(features, ("d-solid", "d-box"), strict=True):
+            if feature:
+                sheet.rect(x, y - 9, unit * feature, 18, f"d-state {style}")
+            x += unit * feature
+        score = sum(v * one for v, one in zip(V, features, strict=True))
+        wins = "d-bold" if digits and place == len(rows) - 1 else ""
+        sheet.text(scores, y, f"{score:.{2 if digits else 0}f}", style=wins)
 
 
 def _curve(sheet: Sheet, left: float, top: float, wide: float, tall: float) -> None:
@@ -140,33 +229,36 @@ def _curve(sheet: Sheet, left: float, top: float, wide: float, tall: float) -> N
         sheet.circle(*at(x), 5, "d-state d-solid")
         sheet.text(at(x)[0], top + tall + 14, str(x), size=12)
         below = f"{math.tanh(x):.3f}"
-        sheet.text(at(x)[0] - (4 if x == 3 else 0), at(x)[1] + 18, below, size=12)
+        sheet.text(at(x)[0] + (18, 2, 6)[x - 1], at(x)[1] + 18, below, size=12)
     sheet.text(left + 4, top - 16, "tanh", anchor="start", style="d-italic", size=12.5)
 
 
 SCORE = Drawing(
     name="additive-score",
-    title="An additive score: add, squash each feature, and weigh what comes out.",
+    title="Added up, the three words tie. Squashed first, “cat” wins.",
     description=(
-        "The projected query before chat is 2, 1. It is added to three projected keys. With the, "
-        "1, −1, the sum is 3, 0, the tanh 0.995, 0 and the score 3.98. With black, −2, 2, the sum "
-        "is 0, 3 and the score again 3.98. With cat, −1, 1, the sum is 1, 2, the tanh 0.762, "
-        "0.964 and the score 6.90. The weights are 0.05, 0.05 and 0.90. Below, the curve of the "
-        "tanh: 3 in one feature gives 0.995, 1 and 2 in two give 1.726."
+        "Left, without the tanh: the sums of query and key are 3 + 0 for the, 0 + 3 for black and "
+        "1 + 2 for cat, drawn as bars of the same length; times v, each score is 12. In the "
+        "middle the curve of the tanh, 0.762 at 1, 0.964 at 2, 0.995 at 3. Right, with the tanh: "
+        "0.995 + 0 for the, 0 + 0.995 for black, 0.762 + 0.964 for cat, whose bar is the longest; "
+        "the scores are 3.98, 3.98 and 6.90."
     ),
     draw=draw_score,
+    two_layouts=True,
 )
 
 WHOLE = Drawing(
     name="additive-whole",
-    title="The whole machine: it writes “chat”, and looks at “cat”.",
+    title="One look: about to write “chat”, the decoder scores every word, and “cat” wins.",
     description=(
-        "Below, the states of the, black and cat, 1, 0 and 0, 1 and 1, 1; arrows lead both ways "
-        "between them. U makes 1, −1 and −2, 2 and −1, 1 of them. The decoder's state before chat, "
-        "0.5, 0.5, becomes 2, 1 with W, and is added to each. After the tanh and v the scores are "
-        "3.98, 3.98 and 6.90; the weights 0.05, 0.05 and 0.90. The context, the states averaged "
-        "with these weights, is 0.95, 0.95. Context, old state and the last word, le, go into a "
-        "step; out of it come a new state and the word chat."
+        "A row for each of the words the, black and cat. Each begins with a key, the word's state: "
+        "1, 0 and 0, 1 and 1, 1. U makes 1, −1 and −2, 2 and −1, 1 of them. Below stands the "
+        "query, the decoder's state before chat: 0.5, 0.5. W makes 2, 1 of it, which is added in "
+        "every row. The tanh and v make the scores 3.98, 3.98 and 6.90, and these the weights "
+        "0.05, 0.05 and 0.90. The context, the keys averaged with these weights, is 0.95, 0.95. "
+        "Context, old state and the last word, le, go into a step; out of it come a new state and "
+        "the word chat."
     ),
     draw=draw_whole,
+    two_layouts=True,
 )

@@ -29,22 +29,26 @@ def _row(run: dict, model: str) -> dict:
 def accuracy_by_length() -> None:
     """Exact answers by length of the source, with attention and with one fixed vector."""
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.1), layout="constrained", sharey=True)
+        figure, axes = plt.subplots(1, 2, figsize=(7.2, 2.7), layout="constrained", sharey=True)
         for ax, (task, (title, across, _)) in zip(axes, PANELS.items(), strict=True):
             run = recorded.results(f"by_length_{task}")
             for model, style in STYLE.items():
                 lengths = _row(run, model)["by_length"]
                 n = [int(length) for length in lengths]
                 found = [lengths[length]["exact"] for length in lengths]
-                m, low, high = ([one[part] for one in found] for part in ("median", "low", "high"))
+                m, low, high = (
+                    [100 * one[part] for one in found] for part in ("median", "low", "high")
+                )
                 ax.plot(n, m, markersize=4, **style)
                 ax.fill_between(n, low, high, alpha=0.2, color=style["color"])
             ax.axvline(run["trained_to"], color="grey", linestyle="--")
-            ax.set(ylim=(-0.03, 1.08), yticks=(0, 0.5, 1), xlabel=across)
+            ax.set(ylim=(-3, 108), yticks=(0, 50, 100), xlabel=across)
             ax.set_title(title, loc="left", fontsize=10)
-        axes[0].set_ylabel("exact answers")
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-        figure.suptitle("Attention reaches further, and falls beyond what it learned (dashed)")
+        axes[0].set_ylabel("exact answers, %")
+        axes[1].text(8.4, 82, "dashed: the longest\nit learned from", color="dimgrey", fontsize=9)
+        axes[0].text(0.6, 22, "one fixed\nvector", color=SEA)
+        axes[0].text(14.2, 76, "additive\nattention", color=RUST)
+        figure.suptitle("Attention reaches further, and falls beyond what it has learned from")
         plt.show()
 
 
@@ -101,8 +105,8 @@ def padding_table(widths: tuple[int, ...] = (3, 6, 12, 18), count: int = 100) ->
     model, *vocabs, _ = recorded.model("toy_french_additive")
     short = _unseen(3)[:count]
     (batch,) = Batches(short, *vocabs, batch_size=count, shuffle=False)
-    print(f"{count} unseen sentences of 3 words   right answers        weight on padding,")
-    print("padded to                        masked   no mask     no mask")
+    print(f"{count} unseen sentences      right answers          weight on padding,")
+    print("of 3 words, padded to     masked      no mask    no mask")
     for width in widths:
         source = nn.functional.pad(batch.source, (0, width - 3))  # (B, width)
         rights = []
@@ -114,7 +118,7 @@ def padding_table(widths: tuple[int, ...] = (3, 6, 12, 18), count: int = 100) ->
             rights.append(sum(map(list.__eq__, said, wanted)) / count)
         hook.remove()
         share = decoded.weights[:, 0, 3:].sum(-1).mean().item()
-        print(f"{width:<33}{rights[0]:<9.2f}{rights[1]:<12.2f}{share:.2f}")
+        print(f"{width:<26}{rights[0]:<12.0%}{rights[1]:<11.0%}{share:.2f}")
 
 
 def alignment_table() -> None:

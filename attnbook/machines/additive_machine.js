@@ -1,15 +1,15 @@
 // Additive attention in one picture, with a magnifier on one score; the kit and recurrent.js stand before it.
 
-const MOST = 12, PADDING = 6, PAD = "(padding)", SQUASH = { tanh: Math.tanh, none: same };
+const MOST = 12, PLACES = 6, PAD = "(padding)", SQUASH = { tanh: Math.tanh, none: same };
 
 // ---- What is computed: the sentence is read and written with these settings, word by word.
 
 const prepare = (data) => ({ net: unpacked(data) });
 
-function compute({ net, sentences, ids, target }, { sentence, step, at, squash, padding, masked }) {
+function compute({ net, sentences, ids, target }, { sentence, step, at, squash, padding }) {
   const { states: read, first } = encode(net, ids[sentence]), zeros = read[0].map(() => 0);
-  const source = [...sentences[sentence], ...Array(padding).fill(PAD)], states = source.map((_, j) => read[j] ?? zeros);
-  const mask = source.map((_, j) => !masked || j < read.length), steps = [];
+  const source = [...sentences[sentence], ...Array(padding === "none" ? 0 : PLACES).fill(PAD)], states = source.map((_, j) => read[j] ?? zeros);
+  const mask = source.map((_, j) => padding === "unmasked" || j < read.length), steps = [];
   for (let state = first, token = BOS; steps.length < MOST;) {
     const found = look(net, state, states, mask, SQUASH[squash]), next = advance(net, token, state, found.context);
     token = next.chances.indexOf(Math.max(...next.chances));
@@ -31,23 +31,20 @@ function compute({ net, sentences, ids, target }, { sentence, step, at, squash, 
 
 const stage = `<div class="additive-whole"><div class="additive-left">
 <p class="additive-asks machine-head"></p><div class="additive-state"></div>
-<p class="machine-head">is put to every word it has read: state, score, weight</p>
-<table class="additive-rows"><tbody></tbody></table>
-<p class="machine-head">context: the states, averaged with these weights</p><div class="additive-context"></div>
+<table class="additive-rows"><thead><tr><th scope="col">word</th><th scope="col">key</th><th scope="col">score</th><th scope="col" colspan="2">weight</th></tr></thead><tbody></tbody></table>
+<p class="machine-head">context: the average of the keys</p><div class="additive-context"></div>
 <p class="additive-into machine-head"></p><div class="additive-after"></div><ol class="additive-best machine-side"></ol>
-</div><div class="additive-right"><p class="additive-under machine-head"></p>
-<table class="additive-lens"><thead></thead><tbody></tbody><tfoot></tfoot></table>
-<p class="machine-head">all its looks so far, and those to come</p><div class="additive-scroll" tabindex="0" role="group" aria-label="All looks">
-<table class="additive-map"><thead></thead><tbody></tbody></table></div></div></div>`;
+</div><div class="additive-right"><p class="machine-head">all its looks, a row for each word</p><div class="additive-scroll" tabindex="0" role="group" aria-label="All looks">
+<table class="additive-map"><thead></thead><tbody></tbody></table></div><p class="additive-under machine-head"></p>
+<table class="additive-lens"><thead></thead><tbody></tbody><tfoot></tfoot></table></div></div>`;
 
 const word = ({ source, under }) => source?.[under] ?? "";
 const controls = ({ sentences }) => [
   chooser("Sentence", "sentence", sentences.map((one, at) => [at, one.join(" ")])),
   slider("It writes", "step", { max: (s) => (s.written?.length ?? MOST) - 1, text: (_, s) => s.written?.[s.now] ?? "" }),
-  slider("Magnifier on", "at", { max: (s) => (s.source?.length ?? MOST + PADDING) - 1, text: (_, s) => word(s) }),
-  slider("Padding", "padding", { max: PADDING }),
-  chooser("Squash", "squash", [["tanh", "with the tanh"], ["none", "nothing in its place"]]),
-  toggle("Padding is masked", "masked"),
+  slider("Magnifier on", "at", { max: (s) => (s.source?.length ?? MOST + PLACES) - 1, text: (_, s) => word(s) }),
+  chooser("Squash", "squash", [["tanh", "with the tanh"], ["none", "without the tanh"]]),
+  chooser("Padding", "padding", [["none", "none"], ["masked", "six places, masked"], ["unmasked", "six places, no mask"]]),
   button("Next word", ({ now, written }) => ({ step: (now + 1) % written.length })),
 ];
 
@@ -57,7 +54,7 @@ const number = (v) => fixed(v, 2);
 
 function build({ page, on, take }) {
   for (const [name, role] of [["state", "query"], ["context", "value"], ["after", "state"]]) page[name].append(stripOf(role));
-  page.lens.tHead.append(make("tr", {}, head("feature"), head("W s + b"), head("U h"), head("sum"), head("tanh"), head("v"), head("tanh × v")));
+  page.lens.tHead.append(make("tr", {}, head(""), head("W s + b"), head("U h"), head("sum"), head("tanh"), head("v"), head("× v")));
   page.lens.tFoot.append(make("tr", {}, head("score", "row"), ...Array.from({ length: 6 }, () => make("td"))));
   const pressed = (name, setting) => on(page[name].tBodies[0], "click", ({ target }) => {
     const line = target.closest("tr");
@@ -68,15 +65,15 @@ function build({ page, on, take }) {
 }
 
 function show(now, { page }) {
-  const { source, written, map, scores, weighed, squash, under, masked } = now, colours = heat(page.root), at = now.now;
+  const { source, written, map, scores, weighed, squash, under, padding } = now, colours = heat(page.root), at = now.now;
   say(page.big, `It has written “${written.slice(0, at).join(" ") || "nothing yet"}”. Next: “${written[at]}”`);
   const most = weighed.indexOf(Math.max(...weighed)), blind = squash === "none";
-  say(page.say, `To write ${quoted(written[at])} it looks at ${quoted(source[most])} with ${number(weighed[most])}. ${blind
-    ? "Without the tanh every row of the map is the same: what it asks makes no difference."
-    : !masked && source.includes(PAD) ? `Padding holds ${number(weighed.reduce((sum, w, j) => sum + (source[j] === PAD ? w : 0), 0))} of this look.`
-      : `All of it: ${quoted(written.join(" "))}.`}`);
-  say(page.asks, `query: the decoder’s state s before ${quoted(written[at])}`);
-  say(page.into, `context, state s and ${at ? quoted(written[at - 1]) : "the start"} go into a step: the new state, and its word`);
+  say(page.say, `To write ${quoted(written[at])} it looks most at ${quoted(source[most])}, with weight ${number(weighed[most])}.${blind
+    ? " Without the tanh every row of the map is the same: what it asks makes no difference."
+    : padding === "unmasked" ? ` Padding holds ${number(weighed.reduce((sum, w, j) => sum + (source[j] === PAD ? w : 0), 0))} of this look.`
+      : ""}`);
+  say(page.asks, `query: the state before ${quoted(written[at])}`);
+  say(page.into, `step, with ${at ? quoted(written[at - 1]) : "the start"}: new state, next word`);
   for (const [name, vector] of [["state", now.state], ["context", now.context], ["after", now.after]]) strip(page[name].firstChild, vector);
   fill(page.rows.tBodies[0], source, () => make("tr", {}, head("", "row"), make("td", {}, stripOf("key")), make("td"), make("td", {}, make("i")), make("td")),
     (line, name, j) => {
@@ -89,10 +86,9 @@ function show(now, { page }) {
       say(weight, number(weighed[j]));
     });
   fill(page.best, now.best, bar, (item, [name, share]) => showBar(item, name, share, 2));
-  say(page.under, `under the magnifier: ${quoted(source[under])}, feature by feature`);
+  say(page.under, `under the magnifier: the score of ${quoted(source[under])}`);
   const columns = [now.asked, now.key, now.total, now.squashed, now.v, now.parts];
   say(page.lens.tHead.rows[0].cells[4], blind ? "no tanh" : "tanh");
-  say(page.lens.tHead.rows[0].cells[6], blind ? "sum × v" : "tanh × v");
   fill(page.lens.tBodies[0], now.v, (a) => make("tr", {}, head(String(a), "row"), ...columns.map(() => make("td"))),
     (line, _, a) => columns.forEach((column, c) => say(line.cells[c + 1], number(column[a]))));
   say(page.lens.tFoot.rows[0].cells[6], number(scores[under]));
@@ -109,4 +105,4 @@ function show(now, { page }) {
 const tell = ({ source, scores, weighed, under }) => ` Under the magnifier: ${quoted(source[under])}, score ${number(scores[under])}, weight ${number(weighed[under])}.`;
 
 export default machine({ name: "additive", label: "One look of a small translator", data: ["shapes", "weights", "sentences", "ids", "target"],
-  settings: ["sentence", "step", "at", "squash", "padding", "masked"], prepare, stage, controls, build, compute, show, tell });
+  settings: ["sentence", "step", "at", "squash", "padding"], prepare, stage, controls, build, compute, show, tell });

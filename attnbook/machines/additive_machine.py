@@ -15,10 +15,11 @@ from attnkit.viz import arrays
 from attnkit.viz.heatmap import heatmap
 from attnlab.tasks.vocab import BOS, EOS
 
-MOST, PADDING, PAD = 12, 6, "(padding)"
-"""The most words of a sentence and its translation, the most places of padding, and their name."""
+MOST, PLACES, PAD = 12, 6, "(padding)"
+"""The most words of a sentence and its translation, the places of padding, and their name."""
 
 SQUASH = {"tanh": np.tanh, "none": lambda x: x}
+PADDING = ("none", "masked", "unmasked")
 
 
 class AdditiveMachine(Machine):
@@ -34,13 +35,12 @@ class AdditiveMachine(Machine):
     Args:
         recorded: a small `Seq2Seq` with Bahdanau's decoder, and its vocabularies.
         sentences: of words that it knows, at most 12 each.
-        sentence: the place of one of them. A trait, as are the next five: set them and the page
+        sentence: the place of one of them. A trait, as are the next four: set them and the page
             follows.
         step: the place of the word that is written, from 0; beyond the last it is the last.
         at: the place of the source word under the magnifier, likewise.
         squash: "tanh", or "none" in its place.
-        padding: places of zeros behind the sentence, 0 to 6.
-        masked: whether they are hidden from the attention.
+        padding: "none", or six places of zeros behind the sentence, "masked" or "unmasked".
         title, caption: plain text above and below.
 
     Raises:
@@ -63,10 +63,9 @@ class AdditiveMachine(Machine):
     _limits: ClassVar = {
         "sentence": lambda m: (0, max(0, len(m.sentences) - 1)),
         "step": lambda _: (0, MOST - 1),
-        "at": lambda _: (0, MOST + PADDING - 1),
+        "at": lambda _: (0, MOST + PLACES - 1),
         "squash": lambda _: list(SQUASH),
-        "padding": lambda _: (0, PADDING),
-        "masked": None,
+        "padding": lambda _: list(PADDING),
     }
 
     shapes = t.List().tag(sync=True)  # [name, shape] of each tensor
@@ -78,8 +77,7 @@ class AdditiveMachine(Machine):
     step = t.Int(0).tag(sync=True)
     at = t.Int(0).tag(sync=True)
     squash = t.Unicode("tanh").tag(sync=True)
-    padding = t.Int(0).tag(sync=True)
-    masked = t.Bool(True).tag(sync=True)
+    padding = t.Unicode("none").tag(sync=True)
 
     def __init__(self, recorded: Recorded, sentences: Sequence[str], **rest):
         words = [one.split() for one in arrays.strings("sentences", sentences)]
@@ -96,10 +94,11 @@ class AdditiveMachine(Machine):
     def compute(self) -> dict:
         net = recurrent.unpacked(self.shapes, self.weights)
         states, state = recurrent.encode(net, self.ids[self.sentence])
-        source = self.sentences[self.sentence] + [PAD] * self.padding
+        places = 0 if self.padding == "none" else PLACES
+        source = self.sentences[self.sentence] + [PAD] * places
         allowed = np.arange(len(source)) < len(states)
-        states = np.concatenate((states, np.zeros((self.padding, states.shape[1]))))
-        mask = allowed if self.masked else np.ones_like(allowed)
+        states = np.concatenate((states, np.zeros((places, states.shape[1]))))
+        mask = np.ones_like(allowed) if self.padding == "unmasked" else allowed
         token, steps = BOS, []
         while len(steps) < MOST:
             found = recurrent.look(net, state, states, mask, squash=SQUASH[self.squash])

@@ -18,7 +18,7 @@ from booktools import bound, gates, normal_form
 def unmasked(**step):
     """The look of chapter 03's machine at a word and six padded places."""
     kept, sentence = recorded.model("machine_french"), "our girl 's cat was old"
-    return AdditiveMachine(kept, [sentence], padding=6, masked=False, **step).compute()["weighed"]
+    return AdditiveMachine(kept, [sentence], padding="unmasked", **step).compute()["weighed"]
 
 
 # What no cell shows: by chapter, the number and the arithmetic that gives it, or a function if it
@@ -41,10 +41,6 @@ FAT, OWN = 2 * 512 + 64, 2 * 128 + 64  # multiplications for score and average, 
 ARITHMETIC = {
     "02": {"6.25": 4 + 2 + 1 / 4},
     "03": {
-        "0.9951": math.tanh(3),
-        "0.9640": math.tanh(2),
-        "3.98": 4 * 0.9951,  # scores by hand, in a table that shows their parts
-        "6.90": 4 * 0.7616 + 4 * 0.9640,
         "0.41": lambda: sum(unmasked(step=5)[-6:]),  # of the machine, a link sets it
     },
     "03b": {  # of the drawing, whose shares are the machine's

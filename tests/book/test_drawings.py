@@ -425,11 +425,14 @@ def test_additive_drawings_show_the_example(capsys):
     shares = run["weights"][0].tolist()
     assert additive.weights() == pytest.approx(shares, abs=1e-6)
     assert additive.context() == pytest.approx(run["context"][0].tolist(), abs=1e-6)
-    for name in ("additive-whole", "additive-score"):
-        for expected in (*(f"{s:.2f}" for s in scores), *(f"{s:.2f}" for s in shares)):
-            assert expected in words(DRAWINGS[name])
-            assert expected in DRAWINGS[name].description
-    whole = DRAWINGS["additive-whole"]
+    whole, score = DRAWINGS["additive-whole"], DRAWINGS["additive-score"]
+    for drawing, numbers in ((whole, [*scores, *shares]), (score, scores)):
+        for expected in (f"{value:.2f}" for value in numbers):
+            assert expected in words(drawing)
+            assert expected in drawing.description
+    assert set(words(score)) >= {"12", "3 + 0", "1 + 2"}
+    for row in hidden.tolist():
+        assert vector(row, 3) in words(whole)
     for expected in (additive.STATE, additive.QUERY, *additive.STATES, additive.context()):
         assert vector(expected) in words(whole)
     assert vector(additive.context()) in whole.description

@@ -6,7 +6,7 @@ import torch
 
 from attnbook import recorded
 from attnbook.machines import AdditiveMachine
-from attnbook.machines.additive_machine import MOST
+from attnbook.machines.additive_machine import MOST, PLACES
 from attnbook.recorded import Recorded
 from attnkit import masks
 from attnlab.rnn import seq2seq
@@ -34,8 +34,8 @@ def make(text: str = "the", **settings) -> AdditiveMachine:
 
 SETTINGS = [
     {"step": 1, "at": 3},
-    {"sentence": 1, "step": 4, "padding": 3, "at": 4},
-    {"padding": 6, "masked": False, "step": 2},
+    {"sentence": 1, "step": 4, "padding": "masked", "at": 4},
+    {"padding": "unmasked", "step": 2},
     {"squash": "none", "step": 3, "at": 2},
     {"sentence": 1, "step": 11, "at": 17},
 ]
@@ -47,9 +47,9 @@ def test_all_that_it_shows_is_torchs(settings):
     machine, kept = make(**settings), a_model()
     now, decoder = machine.compute(), kept.model.double().decoder
     words = machine.sentences[machine.sentence]
-    padded = [*kept.source_vocab.encode(words), *[0] * machine.padding]
+    padded = [*kept.source_vocab.encode(words), *[0] * PLACES * (machine.padding != "none")]
     encoded = kept.model.encoder(torch.tensor([padded]), [len(words)])
-    if not machine.masked:
+    if machine.padding == "unmasked":
         encoded = encoded._replace(mask=torch.ones_like(encoded.mask))
     assert encoded.outputs[0].tolist() == [pytest.approx(one, abs=1e-12) for one in now["states"]]
     if machine.squash == "none":
@@ -86,13 +86,15 @@ def test_all_that_it_shows_is_torchs(settings):
 
 
 def test_the_mask_hides_the_padding():
-    plain, padded = make(sentence=1), make(sentence=1, padding=4)
+    plain, padded = make(sentence=1), make(sentence=1, padding="masked")
     for name in ("written", "weighed", "context"):
         expected = plain.compute()[name]
         found = padded.compute()[name][: len(expected)]
         assert found == (expected if name == "written" else pytest.approx(expected, abs=1e-12))
-    assert masks.padding([2], 6)[0, 0].tolist() == [w > 0 for w in padded.compute()["weighed"]]
-    open_ = make(sentence=1, padding=4, masked=False).compute()
+    assert masks.padding([2], 2 + PLACES)[0, 0].tolist() == [
+        w > 0 for w in padded.compute()["weighed"]
+    ]
+    open_ = make(sentence=1, padding="unmasked").compute()
     assert sum(open_["weighed"][2:]) > 0.1
 
 
@@ -110,5 +112,5 @@ def test_the_models_of_the_page_say_what_the_page_says():
     assert len(set(looks())) == 1
     shown.squash, shown.sentence = "tanh", 1
     assert shown.compute()["written"][-1] == "vieux"
-    shown.padding, shown.masked = 6, False
+    shown.padding = "unmasked"
     assert shown.compute()["written"][-1] == "vieille"
