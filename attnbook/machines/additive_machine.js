@@ -43,7 +43,7 @@ const controls = ({ sentences }) => [
   chooser("Sentence", "sentence", sentences.map((one, at) => [at, one.join(" ")])),
   slider("It writes", "step", { max: (s) => (s.written?.length ?? MOST) - 1, text: (_, s) => s.written?.[s.now] ?? "" }),
   slider("Magnifier on", "at", { max: (s) => (s.source?.length ?? MOST + PLACES) - 1, text: (_, s) => word(s) }),
-  chooser("Squash", "squash", [["tanh", "with the tanh"], ["none", "without the tanh"]]),
+  chooser("Score", "squash", [["tanh", "with the tanh"], ["none", "without the tanh"]]),
   chooser("Padding", "padding", [["none", "none"], ["masked", "six places, masked"], ["unmasked", "six places, no mask"]]),
   button("Next word", ({ now, written }) => ({ step: (now + 1) % written.length })),
 ];
