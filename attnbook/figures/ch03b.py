@@ -32,7 +32,7 @@ def two_by_two() -> None:
     """What it writes where its map misses: told the truth or a lie, and one place hidden."""
     rows = _rows()
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 2, figsize=(7.2, 3), layout="constrained", sharey=True)
+        figure, axes = plt.subplots(1, 2, figsize=(6.5, 3.2), layout="constrained", sharey=True)
         for ax, steps in zip(axes, BUDGETS, strict=True):
             row = rows["both directions", steps]
             for at, (told, weights) in enumerate(TOLD):

@@ -43,7 +43,7 @@ def beyond() -> None:
     run = recorded.results("positions")
     lengths, counts = run["tested"], budgets(run)
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(2, 3, figsize=(7.4, 5.4), sharey=True, layout="constrained")
+        figure, axes = plt.subplots(2, 3, figsize=(6.5, 5.4), sharey=True, layout="constrained")
         for column, (task, title) in enumerate(TASKS.items()):
             top, bottom = axes[:, column]
             for kind, style in STYLE.items():

@@ -1,6 +1,7 @@
 """A question that the page checks: a number within a tolerance, or a choice."""
 
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
@@ -12,6 +13,7 @@ from attnkit.guard import checks
 from attnkit.viz import arrays
 from attnkit.viz.heatmap import plain_axes
 
+_WIDE = 76  # letters in a line of its picture
 _NUMBER = r"-?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?"
 
 
@@ -120,11 +122,16 @@ class Question(Machine):
         return {"verdict": "Not yet", "said": heard[0] if heard else ""}
 
     def figure(self) -> Figure:
-        figure, ax = plain_axes((7.2, 0.4 + 0.3 * max(1, len(self.options))), self.title)
+        asked = textwrap.wrap(self.title, _WIDE)
+        answers = [textwrap.fill(one, _WIDE) for one in self.options or ["(a number)"]]
+        lines = len(asked) + sum(1 + answer.count("\n") for answer in answers)
+        figure, ax = plain_axes((7.2, 0.2 + 0.25 * lines), "\n".join(asked))
         ax.set_axis_off()
-        for place, option in enumerate(self.options or ["(a number)"]):
-            ax.text(0, -place, option, va="center")
-        ax.set(xlim=(0, 1), ylim=(0.5 - max(1, len(self.options)), 0.5))
+        at = 0
+        for answer in answers:
+            ax.text(0, -at, answer, va="top")
+            at += 1 + answer.count("\n")
+        ax.set(xlim=(0, 1), ylim=(-at, 0.25))
         return figure
 
     def _words(self) -> str:

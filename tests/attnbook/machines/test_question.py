@@ -47,3 +47,14 @@ def test_nothing_is_said_before_it_is_asked():
     assert machine.compute() == {"verdict": "", "said": ""}
     machine.reply, machine.checked = "", True
     assert machine.compute() == {"verdict": "", "said": ""}
+
+
+def test_its_picture_cuts_no_word():
+    asked = Question("How long may it be? " * 9, right=0, options=["Long. " * 30, "Short."])
+    figure = asked.figure()
+    figure.draw_without_rendering()
+    (ax,) = figure.axes
+    for words in (ax.title, *ax.texts):
+        box = words.get_window_extent()
+        assert box.x0 >= 0 and box.x1 <= figure.bbox.width, words.get_text()
+        assert box.y0 >= 0 and box.y1 <= figure.bbox.height, words.get_text()
