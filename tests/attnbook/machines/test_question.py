@@ -56,5 +56,5 @@ def test_its_picture_cuts_no_word():
     (ax,) = figure.axes
     for words in (ax.title, *ax.texts):
         box = words.get_window_extent()
-        assert box.x0 >= 0 and box.x1 <= figure.bbox.width, words.get_text()
-        assert box.y0 >= 0 and box.y1 <= figure.bbox.height, words.get_text()
+        assert 0 <= box.x0 < box.x1 <= figure.bbox.width, words.get_text()
+        assert 0 <= box.y0 < box.y1 <= figure.bbox.height, words.get_text()
