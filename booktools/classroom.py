@@ -34,7 +34,7 @@ c.ClearSolutions.code_stub = {"python": ""}
 _CODE = re.compile(r"exercise-(\d+)-code")
 _CALL = re.compile(r"\n\n\n(?P<check>check_\w+)\((?P<answer>[\w.]+)\)\Z")
 _FOLD = re.compile(r"\n*<details>\s*<summary>Solution.*?</details>", re.DOTALL)
-_LINK = re.compile(r"(?<!!)\[([^\]\n]+)\]\((?!https?:)[^)\s]*\)")
+_LINK = re.compile(r"(?<!!)\[((?:[^\]\n]|\n(?!\n))+)\]\((?!https?:)[^)\s]*\)")
 _ANSWER = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
 

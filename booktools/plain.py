@@ -27,7 +27,7 @@ ROLE = re.compile(r"(?<!`)\{(?P<role>[a-zA-Z][\w:.+-]*)\}`(?P<text>[^`]+)`")
 _FENCE = re.compile(r"^(?P<fence>`{3,}|~{3,}).*?^(?P=fence)[ ]*$", re.MULTILINE | re.DOTALL)
 _LABEL = re.compile(r"^\((?P<label>[\w-]+)\)=\n", re.MULTILINE)
 _TITLE = re.compile(r"^\((?P<label>[\w-]+)\)=\n+#+ (?P<title>.+)$", re.MULTILINE)
-_LINK = re.compile(r"(?<!!)\[(?P<words>[^\]\n]+)\]\((?P<target>[^)\s]+)\)")
+_LINK = re.compile(r"(?<!!)\[(?P<words>(?:[^\]\n]|\n(?!\n))+)\]\((?P<target>[^)\s]+)\)")
 _EXPLICIT = re.compile(r"(?P<words>.+?)\s*<(?P<target>[^<>]+)>", re.DOTALL)
 _FOLDED = {"hide-input", "hide-cell", "remove-input"}
 _PAGES = (".md", ".ipynb")

@@ -91,6 +91,8 @@ def test_any_other_role_is_code():
 
 def test_links_lead_to_the_book_or_stay_in_the_folder():
     assert words("[it](#two-sentences)") == "it"
+    assert words("[over two\nlines](#two-sentences)") == "over two\nlines"
+    assert words("[no\n\nlink](#two-sentences)") == "[no\n\nlink](#two-sentences)"
     assert words("[it](#two-sentences)", ADDRESS) == f"[it]({SITE}{PAGE}.html#two-sentences)"
     assert words("[how](../appendices/install.md)") == "[how](../appendices/install.md)"
     assert words("[how](../appendices/install.md#x)", ADDRESS) == (
