@@ -17,7 +17,7 @@ def tiles(**settings) -> CacheTiles:
     run = recorded.results("smaller_caches")
     measured = [
         {"form": named(row["form"]), "bits": row["bits"], "loss": row["mean_loss"]}
-        | {"said": " ".join(row["said"].split()).join((" ", " …"))}
+        | {"said": f" {' '.join(row['said'].split())} …"}
         | {name: row[name]["median"] for name in ("keys", "values")}
         for row in run["rows"]
     ]
