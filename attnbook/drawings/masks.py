@@ -183,43 +183,82 @@ PATTERNS = Drawing(
 
 READ, ASKED = ("start", "le", "chat", "noir"), ("le", "chat", "noir", "end")
 
+WEIGHTS = {
+    "no mask": (
+        (0.00, 0.99, 0.01, 0.00),
+        (0.00, 0.00, 1.00, 0.00),
+        (0.00, 0.00, 0.00, 1.00),
+        (0.97, 0.03, 0.00, 0.00),
+    ),
+    "causal mask": (
+        (1.00, 0.00, 0.00, 0.00),
+        (0.26, 0.74, 0.00, 0.00),
+        (0.06, 0.12, 0.82, 0.00),
+        (0.04, 0.04, 0.43, 0.50),
+    ),
+}
+"""Of the chapter's two writers, each under the mask that it was trained with."""
+
+CHANCES = {"no mask": (1.00, 1.00, 1.00, 1.00), "causal mask": (0.05, 0.05, 0.05, 0.33)}
+"""What each gives to the answer of a row."""
+
 
 def one_pass(narrow: bool) -> Sheet:
-    """Four words in, four predictions out, each from the words at its left."""
-    sheet = Sheet(NARROW, 236, 14)
-    w, gap = 76, 12
-    xs = [place * (w + gap) + w / 2 for place in range(len(READ))]
-    for x, word, asked in zip(xs, READ, ASKED, strict=True):
-        sheet.item("state", x - w / 2, 172, w, 32, word)
-        sheet.item("value", x - w / 2, 22, w, 32, asked)
-    sheet.text(0, 8, "what it must predict", "value", anchor="start", size=12.5)
-    sheet.text(0, 222, "what it reads", anchor="start", size=12.5)
-    for i, x in enumerate(xs):
-        for other in xs[: i + 1]:
-            sheet.line([(other, 168), (x, 68)], "weight")
-        sheet.arrow([(x, 72), (x, 58)], "weight")
-    for x, answer in zip(xs[1:], xs, strict=False):
-        sheet.arrow([(x + 22, 169), (answer + 28, 57)], style="d-dashed")
-        sheet.text((x + answer) / 2 + 31, 93, "✗", style="d-bold d-halo", size=16)
+    """Two tables, without a mask and with one: whom a row looks at, and what it must name."""
+    sheet = Sheet(NARROW, 496, 14) if narrow else Sheet(WIDE, 248, 14)
+    size, left = 42, 46
+    for place, (name, rows) in enumerate(WEIGHTS.items()):
+        x, y = (0.0, place * 258.0) if narrow else (place * (WIDE - NARROW), 0.0)
+        x += left
+        head = "it reads the answer" if place == 0 else "it has to guess"
+        sheet.text(x - left, y + 9, f"{name}: {head}", anchor="start", style="d-bold")
+        top = y + 58
+        sheet.text(x + 2 * size, y + 34, "looks at", "key", size=12.5)
+        sheet.text(x - 8, top - 10, "reads", "query", anchor="end", size=12.5)
+        sheet.text(x + 4 * size + 44, y + 34, "must name", "value", size=12.5)
+        sheet.text(x + 4 * size + 44, top - 10, "next", "value", size=12.5)
+        sheet.text(x + 4 * size + 100, top - 10, "chance", size=12.5)
+        for i, (word, asked, chance) in enumerate(zip(READ, ASKED, CHANCES[name], strict=True)):
+            level = top + i * size
+            sheet.text(x + (i + 0.5) * size, top - 10, word, "key", size=12.5)
+            sheet.text(x - 8, level + size / 2, word, "query", anchor="end", size=12.5)
+            for j, weight in enumerate(rows[i]):
+                if place == 1 and j > i:
+                    sheet.hidden(x + j * size, level, size, size)
+                else:
+                    cell = f"{weight:.2f}" if weight else ""
+                    sheet.cell(x + j * size, level, size, size, weight, cell, size=12)
+            if i + 1 < len(READ):
+                at = x + (i + 1) * size
+                sheet.rect(at + 2, level + 2, size - 4, size - 4, "d-value d-thickframe")
+            sheet.item("value", x + 4 * size + 14, level + 7, 60, size - 14, asked, size=13)
+            sheet.text(x + 4 * size + 100, level + size / 2, f"{chance:.2f}", size=13)
+        legend = "green frame: the answer of the row, "
+        legend += "in view" if place == 0 else "hidden"
+        sheet.text(x - left, top + 4 * size + 14, legend, "value", anchor="start", size=12.5)
     return sheet
 
 
 ONE_PASS = Drawing(
     name="one-pass",
-    title="One pass over four words asks four questions, and none may see its own answer.",
+    title="Without a mask each row finds its answer in the next column. With one it has to guess.",
     description=(
-        "Below, four words that the model reads: start, le, chat, noir. Above, the four that it "
-        "must predict: le, chat, noir, end. Lines show who sees whom: the first prediction sees "
-        "start alone, the second start and le, and so on. A dashed arrow, crossed out, leads from "
-        "each word to the prediction at its left, where it would be the answer."
+        "Two tables of weights for one sentence, start, le, chat, noir, from two trained models. A "
+        "row is a word that looks, a column a word that is looked at; the rows must name le, chat, "
+        "noir and end. Without a mask the first three rows put 0.99, 1.00 and 1.00 on the column "
+        "of their own answer, framed in green, and the chances of the answers are 1.00. With the "
+        "causal mask the cells beyond the diagonal are struck through, the framed ones among them. "
+        "The rows spread their weight over what came before, and the chances are 0.05, 0.05, 0.05 "
+        "and 0.33."
     ),
     draw=one_pass,
+    two_layouts=True,
 )
 
 
 def copying(narrow: bool) -> Sheet:
     """The same four questions with the answers in view, and then one word that has none."""
-    sheet = Sheet(NARROW, 320, 14)
+    sheet = Sheet(NARROW, 320, 14) if narrow else Sheet(WIDE, 154, 14)
     w, gap = 76, 12
     xs = [place * (w + gap) + w / 2 for place in range(len(READ))]
     sheet.text(0, 8, "in training: the answer is in view", anchor="start", style="d-bold")
@@ -231,14 +270,16 @@ def copying(narrow: bool) -> Sheet:
         sheet.text((x + answer) / 2 - 22, 100, "copy", "weight", style="d-halo", size=12.5)
     sheet.text(xs[-1], 78, "nothing", size=12.5)
     sheet.text(xs[-1], 94, "after it", size=12.5)
-    sheet.text(0, 186, "when it writes: nothing is", anchor="start", style="d-bold")
-    sheet.item("state", xs[0] - w / 2, 286, w, 32, READ[0])
-    sheet.item("value", xs[0] - w / 2, 204, w, 32, ASKED[-1])
-    sheet.text(xs[0], 254, "nothing", size=12.5)
-    sheet.text(xs[0], 270, "after it", size=12.5)
+    left, y = (0, 168) if narrow else (WIDE - NARROW, 0)
+    xs = [x + left for x in xs]
+    sheet.text(left, y + 8, "when it writes: nothing is", anchor="start", style="d-bold")
+    sheet.item("state", xs[0] - w / 2, y + 118, w, 32, READ[0])
+    sheet.item("value", xs[0] - w / 2, y + 26, w, 32, ASKED[-1])
+    sheet.text(xs[0], y + 78, "nothing", size=12.5)
+    sheet.text(xs[0], y + 94, "after it", size=12.5)
     for x in xs[1:]:
-        sheet.rect(x - w / 2, 286, w, 32, "d-ghost", 3)
-    sheet.text(xs[2], 254, "so the sentence is over", size=13)
+        sheet.rect(x - w / 2, y + 118, w, 32, "d-ghost", 3)
+    sheet.text(xs[2], y + 86, "so the sentence is over", size=13)
     return sheet
 
 
@@ -253,4 +294,5 @@ COPYING = Drawing(
         "answer is end."
     ),
     draw=copying,
+    two_layouts=True,
 )

@@ -109,29 +109,12 @@ def _interval(found: dict) -> str:
     return f"{found['median']:.2g} ({found['low']:.2g} to {found['high']:.2g})"
 
 
-def silence() -> None:
-    """Draw the chance that a writer ends a sentence of which a word is still to come."""
-    run, rows = _rows()
-    steps = _budgets(run)[-1]
-    with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(6.4, 2.3), layout="constrained")
-        for (name, colour), marker in zip(NAMES.items(), "so^", strict=True):
-            found = rows[name, steps]["ends"]
-            read = [int(n) for n in found]
-            ax.plot(read, [one["median"] for one in found.values()], color=colour, marker=marker,
-                    label=name)  # fmt: skip
-        ax.set(ylim=(-0.04, 1.08), xlabel="words read, <start> among them; another one follows")
-        ax.set_ylabel("chance of <end>")
-        ax.legend(loc="center right", fontsize=9)
-        figure.suptitle(f"With nothing after it, a writer that leaks stops ({steps:,} updates)")
-        plt.show()
-
-
 def silence_numbers() -> None:
-    """Print the numbers of that figure."""
+    """Print the chance that a writer ends a sentence of which a word is still to come."""
     run, rows = _rows()
     for steps in _budgets(run)[-1:]:
-        print(f"chance of <end> after {steps:,} updates, by the words read; another word follows")
+        print(f"chance of <end> after {steps:,} updates, by the words read, <start> among them;")
+        print("another word follows")
         for name in NAMES:
             shares = (f"{one['median']:.2f}" for one in rows[name, steps]["ends"].values())
             print(f"  {name:13}", *shares, sep="  ")

@@ -1,6 +1,6 @@
 // A mask to paint, and three writers behind it; the kit and layers.js stand before it.
 
-const PLACES = 8, PAD = 0, START = 1, FINISH = 2, DRAWS = 100, BEST = 3;
+const PLACES = 8, START = 1, FINISH = 2, DRAWS = 100, BEST = 3;
 
 // ---- What is computed.
 
@@ -15,10 +15,10 @@ function readRow(net, ids, place, allowed) {
   return { weights, chances: softmax(plus(times(net("word"), out), net("bias"))) };
 }
 
-/** Whether a query may look at a key, before padding: the rules, and what was painted over them. */
-const allowsOf = (mask, { window, painted }) => (i, j) => {
+/** Whether a query may look at a key: the rule, and what was painted over it. */
+const allowsOf = (mask, { painted }) => (i, j) => {
   const cell = 2 * (PLACES * i + j);
-  return painted.includes(cell + 1) || !painted.includes(cell) && mask[i][j] && (!window || j > i - window);
+  return painted.includes(cell + 1) || !painted.includes(cell) && mask[i][j];
 };
 
 const chanceOf = (seed, n) => ((97 * seed + 31 * n + 17) * 0.6180339887498949) % 1;
@@ -36,27 +36,25 @@ function written(net, allows, seed) {
 }
 
 function compute({ net: all, masks, words, sentences }, settings) {
-  const { writer, sentence, padding, seed } = settings, net = (part) => all[`${writer}.${part}`], allows = allowsOf(masks[settings.rule], settings);
-  const read = [START, ...sentences[sentence].map((word) => words.indexOf(word))], n = read.length;
-  const ids = Array.from({ length: PLACES }, (_, i) => read[i] ?? PAD), places = [...ids.keys()], answers = [...read.slice(1), FINISH];
-  const hidden = (i, j) => padding && j >= n && !settings.painted.includes(2 * (PLACES * i + j) + 1);
-  const mask = places.map((i) => places.map((j) => allows(i, j) && !hidden(i, j)));
-  const rows = places.map((i) => readRow(net, ids, i, mask[i]));
-  const honest = read.map((_, i) => readRow(net, ids, i, mask[i].map((may, j) => may && j <= i)).chances[answers[i]]);
+  const { writer, sentence, seed } = settings, net = (part) => all[`${writer}.${part}`], allows = allowsOf(masks[settings.rule], settings);
+  const read = [START, ...sentences[sentence].map((word) => words.indexOf(word))], n = read.length, answers = [...read.slice(1), FINISH];
+  const mask = read.map((_, i) => read.map((_, j) => allows(i, j)));
+  const rows = read.map((_, i) => readRow(net, read, i, mask[i]));
+  const honest = read.map((_, i) => readRow(net, read, i, mask[i].map((may, j) => may && j <= i)).chances[answers[i]]);
   const chance = read.map((_, i) => rows[i].chances[answers[i]]), mean = (list) => list.reduce((a, b) => a + b, 0) / n;
   const best = ({ chances }) => [...chances.keys()].sort((a, b) => chances[b] - chances[a] || a - b).slice(0, BEST);
   const lamps = read.map((_, i) => (i + 1 < n && mask[i][i + 1] ? 2 : Number(mask[i].some((may, j) => may && j > i))));
   return { mask, weights: rows.map((row) => row.weights), lamps, inView: lamps.filter((lamp) => lamp === 2).length,
-    best: rows.slice(0, n).map((row) => best(row).map((id) => [words[id], row.chances[id]])),
+    best: rows.map((row) => best(row).map((id) => [words[id], row.chances[id]])),
     chance, honest, usual: mean(chance.map((v) => -Math.log(v))), peekless: mean(honest.map((v) => -Math.log(v))),
     written: written(net, allows, seed).map((id) => words[id]) };
 }
 
 // ---- The page.
 
-const CELL = 23, LEFT = 66, TOP = 66, WIDE = 400, LAMP = LEFT + PLACES * CELL + 14;
-const stage = `<div class="machine-body"><svg class="painter-picture" viewBox="0 0 ${WIDE} ${TOP + PLACES * CELL + 6}"><g class="painter-under" aria-hidden="true"></g>
-<rect class="painter-grid" x="${LEFT}" y="${TOP}" width="${PLACES * CELL}" height="${PLACES * CELL}" fill="transparent" tabindex="0" role="slider"
+const SIDE = 196, LEFT = 62, TOP = 58, WIDE = 400, LAMP = LEFT + SIDE + 14;
+const stage = `<div class="machine-body"><svg class="painter-picture" viewBox="0 0 ${WIDE} ${TOP + SIDE + 4}"><g class="painter-under" aria-hidden="true"></g>
+<rect class="painter-grid" x="${LEFT}" y="${TOP}" width="${SIDE}" height="${SIDE}" fill="transparent" tabindex="0" role="slider"
 aria-label="Cells of the mask: arrows move, space paints" aria-valuemin="0" aria-valuemax="${PLACES ** 2 - 1}"/></svg>
 <div class="machine-side"><p class="painter-asked machine-head"></p><ol class="machine-top"></ol>
 <p class="machine-head">It writes, by itself</p><p class="painter-writes"></p></div></div>`;
@@ -68,8 +66,6 @@ const controls = ({ sentences, writers, rules }) => [
   chooser("Trained with", "writer", writers),
   unpainted(chooser("Mask now", "rule", rules.map(([name, called]) => [name, called]))),
   unpainted(chooser("Sentence", "sentence", sentences.map((words, place) => [place, words.join(" ")]))),
-  slider("Window", "window", { max: PLACES, text: (v) => (v ? plural(v, "key") : "off") }),
-  toggle("Hide the padding", "padding"),
   button("Write another", ({ seed }) => ({ seed: (seed + 1) % DRAWS })),
 ];
 
@@ -82,24 +78,28 @@ const fits = {
 /** The painted cells, with one more. */
 const paintedWith = (painted, cell, may) => [...painted.filter((one) => one >> 1 !== cell), 2 * cell + Number(may)].sort((a, b) => a - b);
 
+/** Row and column of the cursor, in a sentence of n words. */
+const cursor = (at, n) => [Math.min(Math.floor(at / PLACES), n - 1), Math.min(at % PLACES, n - 1)];
+
 function build({ page, on, take, now }) {
-  const node = page.grid, held = { may: null };
+  const node = page.grid, held = { may: null }, size = () => now().mask.length;
   const seenAt = (cell) => now().mask[Math.floor(cell / PLACES)][cell % PLACES];
+  const along = (share) => Math.min(size() - 1, Math.floor(size() * share));
   const paint = (cell) => { if (seenAt(cell) !== held.may) take({ at: cell, painted: paintedWith(now().painted, cell, held.may) }); };
-  drag(on, node, (x, y) => Math.min(PLACES - 1, Math.floor(PLACES * y)) * PLACES + Math.min(PLACES - 1, Math.floor(PLACES * x)), (cell) => {
+  drag(on, node, (x, y) => along(y) * PLACES + along(x), (cell) => {
     held.may ??= !seenAt(cell);
     paint(cell);
   });
   for (const name of ["pointerup", "pointercancel"]) on(node, name, () => { held.may = null; });
   arrows(on, node, (right, up) => {
-    const { at } = now();
-    return { at: clamp(Math.floor(at / PLACES) - up, 0, PLACES - 1) * PLACES + clamp(at % PLACES + right, 0, PLACES - 1) };
+    const [row, column] = cursor(now().at, size());
+    return { at: clamp(row - up, 0, size() - 1) * PLACES + clamp(column + right, 0, size() - 1) };
   }, take);
   on(node, "keydown", (event) => {
     if (event.key !== " " && event.key !== "Enter") return;
     event.preventDefault();
-    const { at, painted } = now();
-    take({ painted: paintedWith(painted, at, !seenAt(at)) });
+    const [row, column] = cursor(now().at, size()), at = row * PLACES + column;
+    take({ at, painted: paintedWith(now().painted, at, !seenAt(at)) });
   });
 }
 
@@ -108,45 +108,45 @@ const shown = (word) => ({ "<pad>": "(padding)", "<start>": "(start)", "<end>": 
 const readOf = ({ sentences }, { sentence }) => ["<start>", ...sentences[sentence]];
 
 function show(now, { page, data }) {
-  const { lamps, inView, usual, peekless, at, best, chance } = now, read = readOf(data, now), n = read.length, row = Math.floor(at / PLACES);
+  const { lamps, inView, usual, peekless, at, best, chance } = now, read = readOf(data, now), n = read.length, [row, column] = cursor(at, n);
   const later = lamps.filter((lamp) => lamp === 1).length;
   say(page.big, inView ? `${inView} of ${n} answers ${inView === 1 ? "is" : "are"} in view` : later ? `No answer is in view, but what comes later is, in ${plural(later, "row")}` : "No answer is in view");
   say(page.say, `Loss of this sentence, all words at once under this mask: ${lossOf(usual)}. Word by word, without peeking: ${lossOf(peekless)}.`);
   draw(page.under, now, read, heat(page.root));
-  const column = at % PLACES, name = (place) => shown(read[place] ?? "<pad>"), may = now.mask[row][column] ? "seen" : "hidden";
+  const name = (place) => shown(read[place]), may = now.mask[row][column] ? "seen" : "hidden";
   page.grid.setAttribute("aria-valuenow", at);
   page.grid.setAttribute("aria-valuetext", `${name(row)} looks at ${name(column)}: ${may}`);
-  say(page.asked, row < n ? `After ${quoted(name(row))}: ${quoted(row + 1 < n ? name(row + 1) : "(end)")} is right, chance ${fixed(chance[row], 2)}` : "A row of padding: nobody asks it");
-  fill(page.top, best[row] ?? [], bar, (item, [word, share]) => showBar(item, shown(word), share, 2));
+  say(page.asked, `After ${quoted(name(row))}: ${quoted(row + 1 < n ? name(row + 1) : "(end)")} is right, chance ${fixed(chance[row], 2)}`);
+  fill(page.top, best[row], bar, (item, [word, share]) => showBar(item, shown(word), share, 2));
   const words = now.written.map(shown), ended = words.at(-1) === "(end)";
   say(page.writes, words.join(" ") + (ended ? "" : " …"));
 }
 
 /** The mask with weights as shades; lamps and the likeliest word at the right of each row. */
 function draw(group, { mask, weights, lamps, best, at }, read, shades) {
-  const parts = [], row = Math.floor(at / PLACES), name = (place) => shown(read[place] ?? "<pad>"), n = read.length;
-  const short = (word, most) => (word.length > most ? `${word.slice(0, most - 1)}…` : word), y = (i) => TOP + i * CELL;
+  const parts = [], n = read.length, cell = SIDE / n, [row, column] = cursor(at, n), name = (place) => shown(read[place]);
+  const short = (word, most) => (word.length > most ? `${word.slice(0, most - 1)}…` : word), y = (i) => TOP + i * cell, middle = (i) => y(i) + cell / 2 + 4;
   parts.push(text("painter-axis", 0, TOP - 8, "reads ↓"), text("painter-axis", LAMP + 12, TOP - 8, "says next"));
-  for (let i = 0; i < PLACES; i++) {
-    const x = LEFT + (i + 0.5) * CELL, kind = i < n ? "" : " painter-axis";
-    parts.push(text(`painter-word${i === at % PLACES ? " painter-row" : ""}${kind}`, x, TOP - 6, short(name(i), 10), { transform: `rotate(-45 ${x} ${TOP - 6})` }),
-      text(`painter-word${i === row ? " painter-row" : ""}${kind}`, LEFT - 6, y(i) + 16, short(name(i), 9), { text_anchor: "end" }));
-    for (let j = 0; j < PLACES; j++) {
-      const left = LEFT + j * CELL;
-      parts.push(rect(mask[i][j] ? "painter-seen" : "painter-hidden", left, y(i), CELL, CELL, mask[i][j] ? { fill: shades(0.12 + 0.88 * weights[i][j]).background } : {}));
-      if (!mask[i][j]) parts.push(rule("painter-cross", left + 3, y(i) + CELL - 3, left + CELL - 3, y(i) + 3));
-      if (mask[i][j] && j === i + 1 && j < n) parts.push(rect("painter-answer", left + 1.5, y(i) + 1.5, CELL - 3, CELL - 3));
+  for (let i = 0; i < n; i++) {
+    const x = LEFT + (i + 0.5) * cell;
+    parts.push(text(`painter-word${i === column ? " painter-row" : ""}`, x, TOP - 6, short(name(i), 10), { transform: `rotate(-45 ${x} ${TOP - 6})` }),
+      text(`painter-word${i === row ? " painter-row" : ""}`, LEFT - 6, middle(i), short(name(i), 9), { text_anchor: "end" }));
+    for (let j = 0; j < n; j++) {
+      const left = LEFT + j * cell, weight = weights[i][j], shade = shades(0.12 + 0.88 * weight);
+      parts.push(rect(mask[i][j] ? "painter-seen" : "painter-hidden", left, y(i), cell, cell, mask[i][j] ? { fill: shade.background } : {}));
+      if (!mask[i][j]) parts.push(rule("painter-cross", left + 3, y(i) + cell - 3, left + cell - 3, y(i) + 3));
+      else if (weight >= 0.005) parts.push(text("painter-weight", left + cell / 2, middle(i), fixed(weight, 2), { text_anchor: "middle", style: `fill:${shade.color}` }));
+      if (mask[i][j] && j === i + 1) parts.push(rect("painter-answer", left + 1.5, y(i) + 1.5, cell - 3, cell - 3));
     }
-    if (i >= n) continue;
     const [word, share] = best[i][0], right = word === (read[i + 1] ?? "<end>");
-    parts.push(svg("circle", { class: `painter-lamp ${["", "painter-later", "painter-red"][lamps[i]]}`, cx: LAMP, cy: y(i) + CELL / 2, r: 6 }),
-      text(right ? "painter-good" : "painter-bad", LAMP + 12, y(i) + 16, `${short(shown(word), 13)} ${fixed(share, 2)}${right ? " ✓" : ""}`));
+    parts.push(svg("circle", { class: `painter-lamp ${["", "painter-later", "painter-red"][lamps[i]]}`, cx: LAMP, cy: y(i) + cell / 2, r: 6 }),
+      text(right ? "painter-good" : "painter-bad", LAMP + 12, middle(i), `${short(shown(word), 13)} ${fixed(share, 2)}${right ? " ✓" : ""}`));
   }
-  parts.push(rect("painter-cursor", LEFT + at % PLACES * CELL, y(row), CELL, CELL));
+  parts.push(rect("painter-cursor", LEFT + column * cell, y(row), cell, cell));
   group.replaceChildren(...parts);
 }
 
 const tell = (now, data) => ` ${readOf(data, now).map((word, i) => `After ${shown(word)} ${shown(now.best[i][0][0])}`).join(", ")}. It writes ${now.written.map(shown).join(" ")}.`;
 
 export default machine({ name: "painter", label: "A mask to paint", data: ["words", "shapes", "weights", "writers", "rules", "sentences"],
-  settings: ["writer", "rule", "sentence", "window", "padding", "painted", "at", "seed"], prepare, stage, controls, fits, build, compute, show, tell });
+  settings: ["writer", "rule", "sentence", "painted", "at", "seed"], prepare, stage, controls, fits, build, compute, show, tell });

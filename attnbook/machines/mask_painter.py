@@ -48,13 +48,11 @@ class MaskPainter(Machine):
             without, by "right", "upside" and "none"; as `experiments.masked_writers` keeps them.
         words: the vocabulary, of which padding, start and end come first.
         sentences: of up to seven known words, to choose from.
-        writer: which one reads. A trait, as are the next seven: set them and the page follows.
+        writer: which one reads. A trait, as are the next five: set them and the page follows.
         rule: "none", "causal", "shifted" (causal, one too far) or "upside" (yes and no swapped).
         sentence: its place.
-        window: how many keys back a query sees, itself among them; 0 for all.
-        padding: whether the padding is hidden.
-        painted: the cells that the reader has set, in order: twice the cell's number, row by row,
-            and one more where it may be seen. They go over all rules.
+        painted: the cells that the reader has set, in order: twice the cell's number, row by row
+            of eight, and one more where it may be seen. They go over the rule.
         at: the cell of the cursor.
         seed: of the sentence that it writes, from 0 to 99.
         title, caption: plain text above and below.
@@ -76,8 +74,6 @@ class MaskPainter(Machine):
         "writer": lambda _: list(WRITERS),
         "rule": lambda _: list(RULES),
         "sentence": lambda m: (0, len(m.sentences) - 1),
-        "window": lambda _: (0, PLACES),
-        "padding": None,
         "painted": None,
         "at": lambda _: (0, PLACES**2 - 1),
         "seed": lambda _: (0, DRAWS - 1),
@@ -92,8 +88,6 @@ class MaskPainter(Machine):
     writer = t.Unicode("right").tag(sync=True)
     rule = t.Unicode("causal").tag(sync=True)
     sentence = t.Int(0).tag(sync=True)
-    window = t.Int(0).tag(sync=True)
-    padding = t.Bool(True).tag(sync=True)
     painted = t.List(t.Int()).tag(sync=True)
     at = t.Int(0).tag(sync=True)
     seed = t.Int(0).tag(sync=True)
@@ -139,10 +133,8 @@ class MaskPainter(Machine):
         return {part: every[f"{self.writer}.{part}"] for part in PARTS}
 
     def allowed(self) -> np.ndarray:
-        """The mask (L, L) of the rules and of what was painted, before padding."""
+        """The mask (8, 8) of the rule and of what was painted."""
         mask = RULES[self.rule][1].copy()
-        if self.window:
-            mask &= ~np.tri(PLACES, k=-self.window, dtype=bool)
         for one in self.painted:
             mask.flat[one // 2] = one % 2
         return mask
@@ -151,17 +143,12 @@ class MaskPainter(Machine):
         net, allowed = self.network(), self.allowed()
         read = [START, *(self.words.index(word) for word in self.sentences[self.sentence])]
         n = len(read)
-        answers, ids = [*read[1:], END], [*read, *[PAD] * (PLACES - n)]
-        mask = allowed.copy()
-        if self.padding:
-            mask[:, n:] = False
-            for one in self.painted:
-                mask.flat[one // 2] = one % 2
-        weights, chances = look(net, ids, mask)
-        _, honest = look(net, ids, mask & RULES["causal"][1])
+        answers, mask = [*read[1:], END], allowed[:n, :n]
+        weights, chances = look(net, read, mask)
+        _, honest = look(net, read, mask & np.tri(n, dtype=bool))
         rows = range(n)
         lamps = [2 if i + 1 < n and mask[i, i + 1] else int(mask[i, i + 1 :].any()) for i in rows]
-        best = np.argsort(-chances[:n], axis=1, kind="stable")[:, :3]
+        best = np.argsort(-chances, axis=1, kind="stable")[:, :3]
         chance, alone = chances[rows, answers], honest[rows, answers]
         return {
             "mask": mask.tolist(),
@@ -189,11 +176,10 @@ class MaskPainter(Machine):
     def figure(self) -> Figure:
         now = self.compute()
         read = ["<start>", *self.sentences[self.sentence]]
-        names = [*read, *["<pad>"] * (PLACES - len(read))]
         return heatmap(
             np.array(now["weights"]),
-            query_tokens=names,
-            key_tokens=names,
+            query_tokens=read,
+            key_tokens=read,
             mask=np.array(now["mask"]),
             title=self.title or "Who looks where",
             vmax=1.0,

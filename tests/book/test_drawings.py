@@ -648,8 +648,17 @@ def test_every_answer_but_the_last_is_copied():
     drawn = words(DRAWINGS["copy-or-stop"])
     assert drawn.count("copy") == len(masks.ASKED) - 1
     assert drawn.count("nothing") == drawn.count(masks.ASKED[-1]) == 2
-    crosses = words(DRAWINGS["one-pass"]).count("✗")
-    assert crosses == len(masks.ASKED) - 1
+
+
+def test_the_first_tables_are_those_of_the_writers():
+    from attnbook.figures import ch06
+
+    for name, writer, rule in (("no mask", "none", "none"), ("causal mask", "right", "causal")):
+        now = ch06.painter(writer=writer, rule=rule, sentence=1).compute()
+        assert now["weights"] == pytest.approx(np.array(masks.WEIGHTS[name]), abs=0.00501)
+        assert now["chance"] == pytest.approx(masks.CHANCES[name], abs=0.00501)
+    (sheet,) = DRAWINGS["one-pass"].layouts["wide"]
+    assert sheet.markup().count("d-thickframe") == 2 * (len(masks.ASKED) - 1)
 
 
 @pytest.mark.parametrize("layout", ["wide", "narrow"])

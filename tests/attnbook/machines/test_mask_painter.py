@@ -31,10 +31,10 @@ def make(*, text: str = "a", **settings) -> MaskPainter:
 
 
 SETTINGS = [
-    {"writer": "none", "rule": "none", "padding": False, "at": 9},
-    {"writer": "upside", "rule": "upside", "seed": 7, "window": 3},
+    {"writer": "none", "rule": "none", "at": 9},
+    {"writer": "upside", "rule": "upside", "seed": 7},
     {"rule": "shifted", "painted": [2, 19, 25], "at": 12, "seed": 99},
-    {"sentence": 1, "rule": "causal", "window": 1, "writer": "none", "painted": [0]},
+    {"sentence": 1, "rule": "causal", "writer": "none", "painted": [0]},
 ]
 
 
@@ -51,8 +51,7 @@ def test_every_chance_is_torchs(settings):
     read, answers = ["<start>", *sentence], [*sentence, "<end>"]
     n, mask = len(read), torch.tensor(now["mask"])
     places = [WORDS.index(word) for word in answers]
-    padded = [*read, *["<pad>"] * (PLACES - n)]
-    at_once = logits(machine, padded, mask)[:n].softmax(-1)
+    at_once = logits(machine, read, mask).softmax(-1)
     assert at_once[range(n), places].tolist() == pytest.approx(now["chance"], abs=1e-9)
     best = at_once.topk(3)
     assert [[share for _, share in row] for row in now["best"]] == pytest.approx(
@@ -87,32 +86,29 @@ def test_a_hidden_word_moves_nothing_and_a_red_lamp_sees_its_answer(settings):
     now, net = machine.compute(), machine.network()
     mask, n = np.array(now["mask"]), len(now["lamps"])
     ids = [1, *(WORDS.index(word) for word in machine.sentences[machine.sentence])]
-    ids += [0] * (PLACES - n)
     before = look(net, ids, mask)[1]
-    moved = np.zeros((PLACES, PLACES), bool)
-    for j in range(PLACES):
+    moved = np.zeros((n, n), bool)
+    for j in range(n):
         after = look(net, [*ids[:j], 12 if ids[j] != 12 else 11, *ids[j + 1 :]], mask)[1]
         moved[:, j] = (np.abs(after - before) > 1e-12).any(1)
-    assert (moved == mask | np.eye(PLACES, dtype=bool)).all()
+    assert (moved == mask | np.eye(n, dtype=bool)).all()
     later = [int(moved[i, i + 1 :].any()) for i in range(n)]
     assert [min(lamp, 1) for lamp in now["lamps"]] == later
     assert [lamp == 2 for lamp in now["lamps"]] == [i + 1 < n and moved[i, i + 1] for i in range(n)]
     assert now["inView"] == now["lamps"].count(2)
 
 
-def test_rules_go_together_and_paint_goes_over_them():
-    machine = make(rule="causal", window=2, painted=[])
-    expected = np.tri(8, dtype=bool) & ~np.tri(8, k=-2, dtype=bool)
-    assert (machine.allowed() == expected).all()
+def test_paint_goes_over_the_rule():
+    machine = make(rule="causal", painted=[])
+    assert (machine.allowed() == RULES["causal"][1]).all()
     machine.painted = [3, 16]  # the first row sees its answer, the second no start
-    assert machine.compute()["mask"][0][:3] == [True, True, False]
-    assert machine.compute()["mask"][1][:3] == [False, True, False]
-    assert not np.array(make(padding=True).compute()["mask"])[:, 5:].any()
-    assert np.array(make(padding=False).compute()["mask"]).sum() == RULES["causal"][1].sum()
-    assert make(painted=[2 * 7 + 1]).compute()["mask"][0][7]  # padding, painted
+    mask = machine.compute()["mask"]
+    assert np.array(mask).shape == (5, 5)
+    assert mask[0][:3] == [True, True, False]
+    assert mask[1][:3] == [False, True, False]
 
 
 def test_a_row_that_sees_nothing_has_no_weights():
     now = make(rule="upside").compute()
-    assert now["weights"][4] == [0.0] * 8
+    assert now["weights"][4] == [0.0] * 5
     assert np.isfinite(now["usual"])
