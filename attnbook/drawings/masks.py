@@ -205,10 +205,10 @@ CHANCES = {"no mask": (1.00, 1.00, 1.00, 1.00), "causal mask": (0.05, 0.05, 0.05
 
 def one_pass(narrow: bool) -> Sheet:
     """Two tables, without a mask and with one: whom a row looks at, and what it must name."""
-    sheet = Sheet(NARROW, 496, 14) if narrow else Sheet(WIDE, 248, 14)
+    sheet = Sheet(NARROW, 512, 14) if narrow else Sheet(WIDE, 248, 14)
     size, left = 42, 46
     for place, (name, rows) in enumerate(WEIGHTS.items()):
-        x, y = (0.0, place * 258.0) if narrow else (place * (WIDE - NARROW), 0.0)
+        x, y = (0.0, place * 270.0) if narrow else (place * (WIDE - NARROW), 0.0)
         x += left
         head = "it reads the answer" if place == 0 else "it has to guess"
         sheet.text(x - left, y + 9, f"{name}: {head}", anchor="start", style="d-bold")

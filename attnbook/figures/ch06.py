@@ -28,6 +28,9 @@ FILES = {
 NAMES = {"right way up": BLUE, "upside down": VERMILION, "no mask": GREEN}
 """The writers of the results, and their colours."""
 
+MASKS = dict(zip(NAMES, ("causal mask", "mask upside down", "no mask"), strict=True))
+"""What the page calls the mask that each was trained with."""
+
 SENTENCES = (
     "ils ne sont pas venus",
     "le chat noir",
@@ -68,7 +71,7 @@ def two_scores() -> None:
             for (name, colour), marker in zip(NAMES.items(), "so^", strict=True):
                 found = [rows[name, steps][score] for steps in budgets]
                 ax.plot(budgets, [one["median"] for one in found], color=colour, marker=marker,
-                        label=name)  # fmt: skip
+                        label=MASKS[name])  # fmt: skip
                 edges = [[one[edge] for one in found] for edge in ("low", "high")]
                 ax.fill_between(budgets, *edges, color=colour, alpha=0.2)
             ax.axhline(np.log(run["words"]), color="grey", linestyle="--", linewidth=1,

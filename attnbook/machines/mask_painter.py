@@ -18,7 +18,7 @@ PLACES, DRAWS = 8, 100
 PAD, START, END = range(3)
 SPECIAL = ("<pad>", "<start>", "<end>")
 WRITERS = {
-    "right": "the right mask",
+    "right": "the causal mask",
     "upside": "the mask upside down",
     "none": "no mask",
 }
@@ -44,7 +44,7 @@ class MaskPainter(Machine):
     of the sentence is given in one pass under the mask, and word by word, with no later key.
 
     Args:
-        writers: the tensors of those trained with the right mask, with the mask upside down and
+        writers: the tensors of those trained with the causal mask, with the mask upside down and
             without, by "right", "upside" and "none"; as `experiments.masked_writers` keeps them.
         words: the vocabulary, of which padding, start and end come first.
         sentences: of up to seven known words, to choose from.
