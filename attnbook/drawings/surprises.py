@@ -28,8 +28,8 @@ SURPRISES = (
     ),
     Surprise(
         "Eight letters through one vector",
-        ("first letter still there", "last letter still there"),
-        (98.6, 23.4),
+        ("first letter right", "last letter right"),
+        (84, 1.4),
         "%",
         ("01-place-copy-first", "01-place-copy-last"),
         "chapter 01",

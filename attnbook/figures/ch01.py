@@ -1,10 +1,15 @@
 """The figures of chapter 01: how long a word gets through one vector, and which of its letters."""
 
+from functools import cache
+
 import matplotlib.pyplot as plt
+import torch
 from matplotlib.ticker import PercentFormatter
 
 from attnbook import recorded
 from attnbook.figures.colours import GREY, NAVY, PALE, RUST, SEA
+from attnlab import tasks
+from attnlab.tasks.vocab import SPECIAL
 
 BUDGETS, SOON = (500, 2000, 8000), 500
 """Updates of the model with one vector; and of the one that looks back, and where letters count."""
@@ -41,7 +46,7 @@ def by_length(longest: int = 12) -> None:
     lines.append((f"looks back, {SOON:,} updates", look, RUST, 3.2, (8.3, 0.93)))
     lengths, trained_to = range(1, longest + 1), recorded.results("bottleneck")["trained_to"]
     with plt.style.context("attnbook.style"):
-        ax = plt.subplots(figsize=(6.4, 2.8), layout="constrained")[1]
+        ax = plt.subplots(figsize=(6.1, 2.6), layout="constrained")[1]
         for label, found, colour, wide, at in lines:
             exact = [found["by_length"][str(n)]["exact"] for n in lengths]
             middle, low, high = (
@@ -54,25 +59,74 @@ def by_length(longest: int = 12) -> None:
         ax.text(trained_to + 0.3, 1.09, "longer than in training", color=GREY, va="center", size=11)
         ax.set(xlabel="letters in the word", ylabel="exact answers", ylim=(-0.05, 1.16))
         ax.yaxis.set_major_formatter(PercentFormatter(1))
-        ax.set_title("One vector gets there slowly, looking back at once")
+        ax.set_title("One vector learns slowly, looking back learns fast")
         plt.show()
 
 
 def survivors() -> None:
-    """Draw the share of answers in which each letter is still there, for two orders of writing."""
-    orders = {"reverse": "written\nbackwards", "copy": "copied"}
+    """Draw the share of answers in which each letter is right, for two orders of writing."""
+    rows = {
+        name: [share["median"] for share in row(task, "fixed", SOON)["by_place"]["place"]]
+        for name, task in (("written\nbackwards", "reverse"), ("copied", "copy"))
+    }
+    _tiles(
+        rows,
+        "letters in the order of reading; answers in which each is right",
+        f"After {SOON} updates, the letters written first are right most often",
+    )
+
+
+@cache
+def thread(steps: int, letters: int = 8, words: int = 500) -> dict[str, list[float]]:
+    """How often the machine's model with one vector has each letter right, in the order of writing.
+
+    By itself; given the right letters so far; and given them with the vector of another word.
+
+    Example:
+        >>> [len(shares) for shares in thread(500, letters=3, words=10).values()]
+        [3, 3, 3]
+    """
+    kept = recorded.model(f"backwards_vector_{steps}")
+    symbols = len(kept.source_vocab) - len(SPECIAL)
+    pairs = tasks.reverse(words, min_length=letters, max_length=letters, symbols=symbols, seed=7)
+    (batch,) = tasks.Batches(pairs, kept.source_vocab, kept.target_vocab, batch_size=words)
+    with torch.no_grad():
+        alone = kept.model.greedy(batch.source, None, letters).tokens
+        given, other = (
+            kept.model(source, None, batch.target_in).argmax(-1)
+            for source in (batch.source, batch.source.roll(1, 0))
+        )
+    alone = torch.nn.functional.pad(alone, (0, letters - alone.shape[1]))
+    ways = {"by itself": alone, "given": given, "another vector": other}
+    goal = batch.target_out[:, :letters]
+    return {
+        way: (tokens[:, :letters] == goal).float().mean(0).tolist() for way, tokens in ways.items()
+    }
+
+
+def thread_kept() -> None:
+    """Draw how often each letter is right by itself, and given the right ones so far."""
+    found = thread(SOON)
+    _tiles(
+        {"by itself": found["by itself"], "given the\nright ones": found["given"]},
+        "letters in the order of writing; answers in which each is right",
+        "Much that looked lost is there if the decoder keeps the thread",
+    )
+
+
+def _tiles(rows: dict[str, list[float]], label: str, title: str) -> None:
+    """A row of tiles for each name, a share on each tile."""
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(2, 1, figsize=(6.4, 2.1), layout="constrained")
-        for ax, (task, order) in zip(axes, orders.items(), strict=True):
-            kept = [share["median"] for share in row(task, "fixed", SOON)["by_place"]["aligned"]]
-            ax.imshow([kept], cmap="cividis", vmin=0, vmax=1, aspect="auto")
-            for place, share in enumerate(kept):
+        figure, axes = plt.subplots(len(rows), 1, figsize=(6.1, 1.6), layout="constrained")
+        for ax, (name, shares) in zip(axes, rows.items(), strict=True):
+            ax.imshow([shares], cmap="cividis", vmin=0, vmax=1, aspect="auto")
+            for place, share in enumerate(shares):
                 colour = "white" if share < 0.5 else "black"
                 ax.text(place, 0, f"{share:.0%}", ha="center", va="center", color=colour)
-            ax.set_yticks([0], [order])
-            ax.set_xticks(range(len(kept)) if task == "copy" else [])
+            ax.set_yticks([0], [name])
+            ax.set_xticks(range(len(shares)) if ax is axes[-1] else [])
             ax.tick_params(length=0)
             ax.grid(visible=False)
-        axes[1].set_xlabel("letters in the order of reading; share of answers that keep each")
-        figure.suptitle(f"After {SOON} updates, the letters written first survive best")
+        axes[-1].set_xlabel(label)
+        figure.suptitle(title)
         plt.show()

@@ -1,6 +1,6 @@
-// A word to type, the vector that it becomes, and what is written from it; the kit and recurrent.js stand before it.
+// A word to type, and of each model what it keeps and what it writes; the kit and recurrent.js stand before it.
 
-const LETTERS = "abcdefghijklmnopqrstuvwxyz", LONGEST = 12, WRITTEN = 16, FIRST = 4;
+const LETTERS = "abcdefghijklmnopqrstuvwxyz", LONGEST = 12, TRAINED = 8, WRITTEN = 16, FIRST = 4;
 
 // ---- What is computed.
 
@@ -16,12 +16,13 @@ function prepare({ shapes, integers, factors }) {
 }
 
 function answer(net, word) {
-  const found = { written: "", sure: [], looks: [], vector: net["encoder.rnn.weight_hh_l0"][0].map(() => 0) };
-  if (!word) return { ...found, vector: [...found.vector] };
+  const found = { kept: [], written: "", sure: [], looks: [] };
+  if (!word) return found;
   const { states, first } = encode(net, [...word].map((letter) => FIRST + LETTERS.indexOf(letter)));
+  const looks = net["decoder.attention.v"];
   let state = first, token = BOS;
   while (found.written.length < WRITTEN) {
-    const seen = net["decoder.attention.v"] && look(net, state, states, states);
+    const seen = looks && look(net, state, states, states);
     const { state: after, chances } = advance(net, token, state, seen?.context);
     const letters = chances.slice(FIRST), most = Math.max(...letters);
     if (chances[EOS] > most) break;
@@ -30,27 +31,27 @@ function answer(net, word) {
     found.sure.push(most);
     if (seen) found.looks.push(seen.weights);
   }
-  return { ...found, vector: states.at(-1) };
+  return { ...found, kept: looks ? states : states.slice(-1) };
 }
 
 const next = (letter) => LETTERS[(LETTERS.indexOf(letter) + 1) % 26];
 const backwards = (word) => [...word].reverse().join("");
 
-function compute({ models }, { model, word, at }) {
-  const read = [...word].map((letter, j) => (j === at ? next(letter) : letter)).join("");
-  const found = answer(models[model], read), { written } = found, goal = backwards(read);
-  const plain = read === word ? written : answer(models[model], word).written;
-  return { read, ...found, right: [...written].filter((letter, j) => letter === goal[j]).length, exact: written === goal,
-    moved: Array.from({ length: Math.max(written.length, plain.length) }, (_, j) => written[j] !== plain[j]) };
+function compute({ models }, { word, at }) {
+  const read = [...word].map((letter, j) => (j === at ? next(letter) : letter)).join(""), goal = backwards(read);
+  return { read, answers: models.map((net) => {
+    const found = answer(net, read), { written } = found, plain = read === word ? written : answer(net, word).written;
+    return { ...found, right: [...written].filter((letter, j) => letter === goal[j]).length, exact: written === goal,
+      moved: Array.from({ length: Math.max(written.length, plain.length) }, (_, j) => written[j] !== plain[j]) };
+  }) };
 }
 
 // ---- The page.
 
-const WIDE = 360, TILE = WIDE / LONGEST, HIGH = 26, TOP = 20, STRIP = 90, SWING = 22, BOTTOM = 138;
+const WIDE = 360, HIGH = 25, TOP = 19, FROM = 57, ROW = 82, SWING = 12, LOOK = 20;
 
-const stage = `<div class="backwards-plot"><svg class="backwards-area" viewBox="0 0 ${WIDE} ${BOTTOM + 50}"><g class="backwards-lines"
-aria-hidden="true"></g><g class="backwards-strip" aria-hidden="true"></g><g class="backwards-source"></g><g class="backwards-answer"
-aria-hidden="true"></g></svg></div>`;
+const stage = ({ names }) => `<div class="backwards-plot"><svg class="backwards-area" viewBox="0 0 ${WIDE} ${FROM + names.length * ROW + LOOK}"><g
+class="backwards-source"></g><g class="backwards-answers" aria-hidden="true"></g></svg></div>`;
 
 function wordField() {
   const input = make("input", { type: "text", maxLength: LONGEST, autocapitalize: "none", autocomplete: "off", spellcheck: false });
@@ -60,14 +61,12 @@ function wordField() {
   return { ...one, read: () => ({ word: read(), at: -1 }) };
 }
 
-const controls = ({ names }) => [wordField(), ...names.map((name, place) => button(name, () => ({ model: place }), ({ model }) => model === place))];
-const fits = { at: (v) => Number.isInteger(v) && v >= -1 && v < LONGEST, model: (v, _, { names }) => Number.isInteger(v) && v >= 0 && v < names.length };
+const fits = { at: (v) => Number.isInteger(v) && v >= -1 && v < LONGEST };
 
 function build({ page, on, take, settings }) {
   const press = (place) => take({ at: settings().at === place ? -1 : place });
   page.source.append(...Array.from({ length: LONGEST }, (_, j) => {
-    const tile = svg("g", { class: "backwards-tile", role: "button", tabindex: 0 }, rect("backwards-box", j * TILE + 1, TOP, TILE - 2, HIGH, { rx: 4 }),
-      text("backwards-letter", (j + 0.5) * TILE, TOP + 18, "", { text_anchor: "middle" }));
+    const tile = svg("g", { class: "backwards-tile", role: "button", tabindex: 0 }, ...box(j, 1, TOP, "", 30));
     on(tile, "click", () => press(j));
     on(tile, "keydown", (event) => {
       if (event.key !== "Enter" && event.key !== " ") return;
@@ -78,41 +77,50 @@ function build({ page, on, take, settings }) {
   }));
 }
 
-/** Bars of the vector, up for a positive number and down for a negative one. */
-function bars(vector) {
-  const wide = WIDE / vector.length;
-  return [rule("backwards-axis", 0, STRIP, WIDE, STRIP), ...vector.map((v, j) =>
-    rect("backwards-bar", j * wide + 0.5, Math.min(STRIP, STRIP - SWING * v), wide - 1, Math.max(SWING * Math.abs(v), 0.3)))];
+/** A letter in a frame. */
+const box = (j, wide, y, letter, high = HIGH) => [rect("backwards-box", j * wide + 1, y, Math.max(wide - 2, 0), high, { rx: 4 }),
+  text("backwards-letter", (j + 0.5) * wide, y + high / 2 + 5.5, letter, { text_anchor: "middle" })];
+
+/** A state: a bar a number, up for a positive one and down for a negative one. */
+function bars(state, x, y, wide) {
+  const each = wide / state.length, tall = (v) => Math.sign(v) * Math.max(SWING * Math.abs(v), 0.2);
+  return svg("path", { class: "backwards-bars", d: state.map((v, i) => `M${(x + i * each).toFixed(2)} ${y}v${(-tall(v)).toFixed(2)}h${(each * 0.8).toFixed(2)}V${y}Z`).join("") });
 }
 
-/** A letter that was written, or an empty place for one that was not; under a wrong one the right one. */
-function written({ read, written: said, moved }) {
-  const goal = backwards(read);
-  return Array.from({ length: Math.min(Math.max(said.length, goal.length), LONGEST) }, (_, j) => {
-    const good = said[j] === goal[j], x = (j + 0.5) * TILE, place = { text_anchor: "middle" };
-    return svg("g", { class: "backwards-out" + (good ? " backwards-good" : "") + (moved[j] ? " backwards-moved" : "") },
-      rect("backwards-box", j * TILE + 1, BOTTOM, TILE - 2, HIGH, { rx: 4 }), text("backwards-letter", x, BOTTOM + 18, said[j] ?? "", place),
-      ...good ? [] : [text("backwards-goal", x, BOTTOM + 42, goal[j] ?? "none", place)]);
-  });
+/** What a model keeps, a state or one of each letter; below it, letter by letter, what it writes. */
+function row({ kept, looks, written, right, exact, moved }, i, name, read, tile) {
+  const y = FROM + i * ROW, strip = y + 18 + SWING, all = kept.length > 1 || looks.length > 0, out = y + 46 + (all ? LOOK : 0), goal = backwards(read);
+  return [text("backwards-name", 0, y + 12, name), text("backwards-name", WIDE, y + 12, exact ? "exact" : `${right} of ${read.length} in place`, { text_anchor: "end" }),
+    ...kept.map((state, j) => (all ? bars(state, j * tile + 2, strip, tile - 4) : bars(state, 0, strip, WIDE))),
+    ...looks.slice(0, LONGEST).flatMap((weights, k) => weights.flatMap((weight, j) => (weight < 0.03 ? [] :
+      [rule("backwards-look", (j + 0.5) * tile, strip + SWING, (k + 0.5) * tile, out, { stroke_opacity: weight })]))),
+    ...Array.from({ length: Math.min(Math.max(written.length, goal.length), LONGEST) }, (_, j) =>
+      svg("g", { class: "backwards-out" + (written[j] === goal[j] ? " backwards-good" : "") + (moved[j] ? " backwards-moved" : "") }, ...box(j, tile, out, written[j] ?? "")))];
 }
 
-function show(now, { page, data: { names } }) {
-  const { word, read, at, vector, looks, exact, right, written: said, moved, model } = now, many = moved.filter(Boolean).length;
-  const changed = read !== word ? ` With ${word[at]} exchanged for ${read[at]}, ${many ? plural(many, "written letter") : "no written letter"} moved.` : "";
-  say(page.big, !read ? "Type a word" : exact ? `All ${plural(read.length, "letter")} right: ${said}` : `${right} of ${plural(read.length, "letter")} in place: ${said || "nothing"}`);
-  say(page.say, `${names[model]}.${changed || (read ? " Press a letter of the word to change it." : "")}`);
-  [...page.source.children].forEach((tile, j) => {
-    tile.toggleAttribute("hidden", j >= read.length);
-    put(tile, { tabindex: j < read.length ? 0 : -1, "aria-pressed": String(j === at), "aria-label": `letter ${j}, ${read[j] ?? "none"}: change it` });
-    tile.style.display = j < read.length ? "" : "none";
-    say(tile.lastChild, read[j] ?? "");
+const list = (parts) => (parts.length > 1 ? `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}` : parts[0]);
+
+function show({ word, read, at, answers }, { page, data: { names } }) {
+  const many = answers.map(({ moved }) => moved.filter(Boolean).length), swapped = read !== word;
+  say(page.big, !read ? "Type a word" : swapped ? `${word[at]} becomes ${read[at]}: ${list(many)} letters change`
+    : `${answers.filter(({ exact }) => exact).length} of ${plural(names.length, "answer")} exact`);
+  say(page.say, !read ? "" : (swapped ? `It reads ${read} instead of ${word}. A thick frame: a written letter that changed.` : "Press a letter of the word to change it.")
+    + (read.length > TRAINED ? ` No word in training was longer than ${TRAINED} letters.` : ""));
+  const tile = WIDE / Math.max(TRAINED, ...[read, ...answers.map(({ written }) => written)].map((one) => Math.min(one.length, LONGEST)));
+  [...page.source.children].forEach((node, j) => {
+    const [frame, letter] = node.children, there = j < read.length;
+    node.toggleAttribute("hidden", !there);
+    put(node, { tabindex: there ? 0 : -1, "aria-pressed": String(j === at), "aria-label": `letter ${j}, ${read[j] ?? "none"}: change it` });
+    node.style.display = there ? "" : "none";
+    put(frame, { x: j * tile + 1, width: tile - 2 });
+    put(letter, { x: (j + 0.5) * tile });
+    say(letter, read[j] ?? "");
   });
-  page.lines.replaceChildren(...looks.flatMap((row, i) => (i < LONGEST ? row.flatMap((weight, j) => (weight < 0.03 ? [] :
-    [svg("line", { class: "backwards-look", x1: (j + 0.5) * TILE, y1: TOP + HIGH, x2: (i + 0.5) * TILE, y2: BOTTOM, stroke_opacity: weight })])) : [])));
-  page.strip.replaceChildren(...read ? bars(vector) : []);
-  page.answer.replaceChildren(text("backwards-name", 0, 12, "it reads"), ...read ? [text("backwards-name", 0, STRIP - 28, `the vector: ${vector.length} numbers${looks.length ? "; lines: where it looks back" : ""}`),
-    text("backwards-name", 0, BOTTOM - 6, exact ? "it writes" : "it writes (dashed: wrong, with the right letter below)"), ...written(now)] : []);
+  page.answers.replaceChildren(...read ? [text("backwards-name", 0, 12, "it reads"), text("backwards-name", WIDE, 12, `backwards: ${backwards(read)}`, { text_anchor: "end" }),
+    ...answers.flatMap((one, i) => row(one, i, names[i], read, tile))] : []);
 }
+
+const tell = ({ read, answers }, { names }) => (read ? names.map((name, i) => ` ${name}: ${answers[i].written || "nothing"}, ${answers[i].right} of ${read.length} in place.`).join("") : "");
 
 export default machine({ name: "backwards", label: "A word to type", data: ["names", "shapes", "integers", "factors"],
-  settings: ["model", "word", "at"], stage, prepare, controls, fits, build, compute, show });
+  settings: ["word", "at"], stage, prepare, controls: () => [wordField()], fits, build, compute, show, tell });

@@ -1,4 +1,4 @@
-"""A word to type: the vector that it becomes, and what a trained model writes from that alone."""
+"""A word to type: what each trained model keeps of it, and what it writes from that alone."""
 
 import json
 import re
@@ -26,7 +26,7 @@ FIRST = len(SPECIAL)
 
 
 class Backwards(Machine):
-    r"""A word that the reader types, read by a GRU and written backwards by another.
+    r"""A word that the reader types, and models that read it by a GRU and write it by another.
 
     .. math:: h_j = f(x_j, h_{j-1}) \qquad s_0 = \tanh(W_b h_S + b) \qquad s_t = f(y_{t-1}, s_{t-1})
 
@@ -39,9 +39,7 @@ class Backwards(Machine):
             or "additive", with padding, begin, end, unknown and the letters a to z as tokens. Their
             weights are sent in eight bits: `round_to_eight_bits` them first.
         names: of the models.
-        model: the place of the one that reads. A trait, as are the next two: set them and the page
-            follows.
-        word: up to 12 letters a to z.
+        word: up to 12 letters a to z. A trait, as is the next: set them and the page follows.
         at: the place of a letter to exchange for the next in the alphabet; -1 for none.
         title, caption: plain text above and below.
 
@@ -54,14 +52,13 @@ class Backwards(Machine):
         >>> untrained = seq2seq(30, 30, attention="none", embed_dim=4, hidden_dim=8,
         ...                     bidirectional=False)
         >>> machine = Backwards([untrained], names=["untrained"], word="cat")
-        >>> len(machine.compute()["vector"])
-        8
+        >>> [len(state) for state in machine.compute()["answers"][0]["kept"]]
+        [8]
     """
 
     _kits = (*Machine._kits, "layers", "recurrent")
     _about = "Trained on random words of 1 to 8 letters. Everything is computed in your browser."
     _limits: ClassVar = {
-        "model": lambda m: (0, len(m.names) - 1),
         "word": None,
         "at": lambda _: (-1, LONGEST - 1),
     }
@@ -70,7 +67,6 @@ class Backwards(Machine):
     shapes = t.List().tag(sync=True)  # a model: [name, rows, columns] of each of its tensors
     integers = t.Bytes().tag(sync=True)  # int8: all matrices of all models, one after another
     factors = t.Bytes().tag(sync=True)  # float32: a scale for each row, and all vectors
-    model = t.Int(0).tag(sync=True)
     word = t.Unicode("").tag(sync=True)
     at = t.Int(-1).tag(sync=True)
 
@@ -79,7 +75,6 @@ class Backwards(Machine):
         models: Sequence[Seq2Seq],
         *,
         names: Sequence[str],
-        model: int = 0,
         word: str = "",
         at: int = -1,
         **texts: str,
@@ -96,7 +91,6 @@ class Backwards(Machine):
             shapes=[shapes for shapes, *_ in flat],
             integers=b"".join(integers for _, integers, _ in flat),
             factors=b"".join(factors for *_, factors in flat),
-            model=model,
             word=word,
             at=at,
             **texts,
@@ -115,34 +109,46 @@ class Backwards(Machine):
         return self.word[: self.at] + letter + self.word[self.at + 1 :]
 
     def compute(self) -> dict:
-        weights = self._weights[self.model]
         read = self.changed()
-        vector, written, sure, looks = _answer(weights, read)
-        plain = written if read == self.word else _answer(weights, self.word)[1]
-        places = range(max(len(written), len(plain)))
-        return {
-            "read": read,
-            "vector": vector.tolist(),
-            "written": written,
-            "sure": sure,
-            "looks": looks,
-            "right": sum(a == b for a, b in zip(written, reversed(read), strict=False)),
-            "exact": written == read[::-1],
-            "moved": [written[i : i + 1] != plain[i : i + 1] for i in places],
-        }
+        answers = [_shown(weights, self.word, read) for weights in self._weights]
+        return {"read": read, "answers": answers}
 
     def figure(self) -> Figure:
-        figure, ax = plain_axes((6.4, 2.6), self.title or "A word as one vector")
-        shown = self.compute()
-        ax.bar(range(len(shown["vector"])), shown["vector"], color="#262c33")
-        ax.set(xlabel=f"{shown['read']} → {shown['written']}", ylabel="state", ylim=(-1, 1))
+        figure, ax = plain_axes((6.4, 3.2), self.title or "A word as one vector")
+        answers = self.compute()["answers"]
+        for i, answer in enumerate(answers):
+            for state in answer["kept"][-1:]:
+                ax.bar(range(len(state)), state, bottom=-2.2 * i, color="#262c33")
+        lines = [f"{n}:\n{a['written']}" for n, a in zip(self.names, answers, strict=True)]
+        ax.set(xlabel=f"the last state after {self.changed()}", ylim=(1.1 - 2.2 * len(lines), 1.1))
+        ax.set_yticks([-2.2 * i for i in range(len(lines))], lines)
         return figure
 
     def _words(self) -> str:
+        said = (
+            f"{name}: {json.dumps(answer['written'])}"
+            for name, answer in zip(self.names, self.compute()["answers"], strict=True)
+        )
         return (
             f"A word to type, {json.dumps(self.word)}, the vector that it becomes, and what is "
-            f"written ({self.names[self.model]}): {json.dumps(self.compute()['written'])}."
+            f"written. {'; '.join(said)}."
         )
+
+
+def _shown(weights: recurrent.Network, word: str, read: str) -> dict:
+    """What a model keeps and writes of what it reads, and which letters `word` would leave."""
+    states, written, sure, looks = _answer(weights, read)
+    plain = written if read == word else _answer(weights, word)[1]
+    places = range(max(len(written), len(plain)))
+    return {
+        "kept": (states if "decoder.attention.v" in weights else states[-1:]).tolist(),
+        "written": written,
+        "sure": sure,
+        "looks": looks,
+        "right": sum(a == b for a, b in zip(written, reversed(read), strict=False)),
+        "exact": written == read[::-1],
+        "moved": [written[i : i + 1] != plain[i : i + 1] for i in places],
+    }
 
 
 def _flat(packed: dict[str, Tensor]) -> tuple[list, bytes, bytes]:
@@ -169,9 +175,9 @@ def _stored(packed: dict[str, Tensor]) -> dict[str, np.ndarray]:
 
 
 def _answer(net: recurrent.Network, word: str) -> tuple[np.ndarray, str, list[float], list]:
-    """The vector, what is written, how probable each letter was, and the weights of each look."""
+    """The states, what is written, how probable each letter was, and the weights of each look."""
     if not word:
-        return np.zeros(net["encoder.rnn.weight_hh_l0"].shape[1]), "", [], []
+        return np.zeros((0, net["encoder.rnn.weight_hh_l0"].shape[1])), "", [], []
     states, state = recurrent.encode(net, [FIRST + LETTERS.index(letter) for letter in word])
     token, written, sure, looks = BOS, "", [], []
     while len(written) < WRITTEN:
@@ -188,4 +194,4 @@ def _answer(net: recurrent.Network, word: str) -> tuple[np.ndarray, str, list[fl
         sure.append(float(chances[token]))
         if context is not None:
             looks.append(found.weights.tolist())
-    return states[-1], written, sure, looks
+    return states, written, sure, looks
