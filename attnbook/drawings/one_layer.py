@@ -42,6 +42,10 @@ def draw(narrow: bool) -> Sheet:
         if not narrow:
             sheet.line([(read, y), (at.readings - 10, y)], style="d-thin d-dashed d-muted")
         _reading(sheet, at, row, y, narrow)
+    attention, forward = ((56, 74, 100, 140), (200, 217, 240, 278))
+    tops = [at.unit * y for y in attention]
+    left, right = at.streams[0] + 12, at.streams[-1] + at.aside + 18
+    sheet.rect(left, tops[2], right - left, tops[3] - tops[2], "d-weight d-veil", 6)
     for x, word in zip(at.streams, WORDS, strict=True):
         style = "d-bold d-italic" if word == WORDS[READ] else "d-italic"
         sheet.text(x, 8, word, style=style, size=15)
@@ -53,10 +57,6 @@ def draw(narrow: bool) -> Sheet:
         for part in range(1, 4):
             sheet.line([(x - 22 + 11 * part, down[0] - 9), (x - 22 + 11 * part, down[0] + 9)],
                        "state", style="d-thin")  # fmt: skip
-    attention, forward = ((56, 74, 100, 140), (200, 217, 240, 278))
-    tops = [at.unit * y for y in attention]
-    left, right = at.streams[0] + 12, at.streams[-1] + at.aside + 18
-    sheet.rect(left, tops[2], right - left, tops[3] - tops[2], "d-weight d-veil", 6)
     asides = [x + at.aside for x in at.streams]
     for x, aside in zip(at.streams, asides, strict=True):
         _norm(sheet, x, aside, *tops[:3])

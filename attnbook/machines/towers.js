@@ -84,14 +84,15 @@ function compute({ net, heads, source, target, sentences }, { sentence, off }) {
 
 // ---- The page.
 
-const stage = `<div class="towers-rows"></div>`;
+const stage = `<p class="towers-key">unsure <i></i> sure · point at a row, or tap it: percentages</p><div class="towers-rows"></div>`;
 
 const flip = (data, off, name) => {
   const was = offOf(off);
   return { off: namesOf(data).filter((one) => was.has(one) !== (one === name)).join(",") };
 };
 
-const controls = (data) => [chooser("English", "sentence", data.sentences.map((words, place) => [place, words]))];
+const controls = (data) => [chooser("English", "sentence", data.sentences.map((words, place) => [place, words])),
+  button("Everything on", () => ({ off: "" }))];
 
 const fits = { off: (v, _, data) => typeof v === "string" && v === namesOf(data).filter((name) => v.split(",").includes(name)).join(",") };
 
@@ -109,10 +110,10 @@ function build({ page, data, on, take, settings }) {
     return [name, box];
   }));
   const span = (className, textContent) => (textContent ? [make("span", { className, textContent })] : []);
-  page.rows.append(...data.rows.map(([names, title]) => make("div", { className: `towers-row towers-${names[0]}` },
+  page.rows.append(...data.rows.map(([names, title, side]) => make("div", { className: `towers-row towers-${names[0]}` },
     make("div", { className: "towers-parts" }, ...names.flatMap((name) => page.boxes[name] ?? []),
       ...span("towers-tell", title), ...span("towers-sum", /Places/.test(names[0]) && "+")),
-    make("div", { className: "towers-words" }))));
+    make("div", { className: "towers-words", ...(side && { tabIndex: 0, role: "group" }) }))));
 }
 
 const plainly = (word) => ({ "<bos>": "(start)", "<eos>": "(end)" })[word] ?? word;
@@ -132,8 +133,9 @@ function show(now, { page, data }) {
       const shade = shares && shades(shares[j]);
       say(cell, plainly(word));
       Object.assign(cell.style, { background: shade?.background ?? "", color: shade?.color ?? "" });
-      cell.title = shares ? `${Math.round(100 * shares[j])}%` : "";
+      if (shares) cell.dataset.share = ` ${Math.round(100 * shares[j])}%`;
     });
+    if (side) cells.ariaLabel = [...cells.children].map((cell) => cell.textContent + cell.dataset.share).join(", ");
   });
 }
 

@@ -6,8 +6,9 @@ import pytest
 import torch
 from torch import nn
 
-from attnbook.machines import Towers
-from attnbook.machines.towers import SWITCHES, WRITTEN
+from attnbook import recorded
+from attnbook.machines import Towers, recurrent
+from attnbook.machines.towers import SWITCHES, WRITTEN, Net, decode, encode, memory_of, readout
 from attnbook.recorded import Recorded
 from attnkit import masks
 from attnkit.functional import Attended
@@ -152,3 +153,14 @@ def test_with_the_cross_attention_off_every_sentence_gets_the_same_answer():
     assert answers[0] == answers[1] == answers[2]
     whole = [make(sentence=n).compute()["written"] for n in range(3)]
     assert whole[0] != whole[1]
+
+
+def test_with_the_encoders_attention_off_grey_agrees_with_the_french_noun_that_is_written():
+    kept = recorded.model("machine_towers")
+    source, target = kept.source_vocab, kept.target_vocab
+    tensors = recurrent.unpacked(**recurrent.halves(kept.model.state_dict()))
+    net = Net(tensors, kept.model.encoder.layers[0].attention.num_heads, ["eAttention"])
+    memory = memory_of(net, encode(net, source.encode(["our", "old", "grey", "keys"]))[-1])
+    for noun, form in {"clés": "grises", "livres": "gris", "clé": "grise"}.items():
+        sums, _ = decode(net, [BOS, *target.encode(["notre", "vieux", noun])], memory)
+        assert target.tokens[readout(net, sums[-1][-1]).argmax()] == form
