@@ -56,12 +56,12 @@ def old_keys() -> None:
             model.encode(torch.tensor([source[:n]]))
     for hook in hooks:
         hook.remove()
-    print("keys of the last layer       words   keys made   new   an old one moved by up to")
+    print("         words  keys  new   an old one moved")
     for name, keys in found.items():
         pairs = itertools.pairwise(keys)
         moved = max((new[: len(old)] - old).abs().max().item() for old, new in pairs)
         made = sum(map(len, keys))
-        print(f"{name:26}{len(keys):8}{made:12}{len(keys):6}{moved:28.5f}")
+        print(f"{name:9}{len(keys):5}{made:6}{len(keys):5}{moved:19.5f}")
 
 
 def milliseconds() -> None:

@@ -86,20 +86,28 @@ function compute(data, { song, bug, step }) {
 
 // ---- The page.
 
-const WIDE = 640, HIGH = 126, TOP = 20, SHOWN = 32, NAMES = ["with a cache", "everything again"];
+const HIGH = 126, LINE = 16, SHOWN = 32, NAMES = ["with a cache", "everything again"];
 const stage = `<div class="race-lanes">${NAMES.map((name) => `<div><p class="machine-head">${name}</p><p></p><p class="race-written"></p></div>`).join("")}</div>
-<p class="race-key"></p><svg class="race-picture" viewBox="0 0 ${WIDE} ${HIGH + 20}" aria-hidden="true"></svg>`;
+<p class="race-key"></p><svg class="race-picture" aria-hidden="true"></svg>`;
 
-const controls = ({ titles, bugs, last }) => [
-  chooser("Song", "song", titles.map((name, n) => [n, name])),
-  chooser("In the cache", "bug", bugs),
-  slider("Words", "step", { min: 1, max: last, text: whole }),
-  button("Race", () => ({ step: last })),
+const controls = (data) => [
+  ...[chooser("Song", "song", data.titles.map((name, n) => [n, name])), chooser("Bug", "bug", data.bugs)].map((one) => leading(data, one)),
+  slider("Words", "step", { min: 1, max: data.last, text: whole }),
+  button("Race", () => ({ step: data.last })),
 ];
+
+/** A chooser that goes on to the first wrong word, if there is one, and some after it. */
+function leading(data, one) {
+  return { ...one, read(s) {
+    const set = one.read(s), { differs } = compute(data, { ...s, ...set });
+    return differs ? { ...set, step: Math.min(differs + 8, data.last) } : set;
+  } };
+}
 
 function build(it) {
   const { page, on } = it;
   on(page.controls.querySelector("button"), "click", () => race(it));
+  it.sized(page.picture, it.update);
 }
 
 /** Both writers, one call at a time: whose clock shows less goes on. */
@@ -123,7 +131,7 @@ function race(it) {
   frame();
 }
 
-const millions = (n = 0) => `${fixed(n / 1e6, n < 1e7 ? 2 : 0)} M`;
+const millions = (n) => `${n < 1e7 ? fixed(n / 1e6, 2) : whole(Math.round(n / 1e6))} M`;
 const ms = (v) => (v === undefined ? "–" : v < 10 ? fixed(v, v < 1 ? 2 : 1) : whole(Math.round(v)));
 
 const sumOf = (list) => list.reduce((a, b) => a + b, 0);
@@ -131,34 +139,36 @@ const sumOf = (list) => list.reduce((a, b) => a + b, 0);
 function show(now, it) {
   const { page, data } = it, { step, bug, right, caught, differs, all } = now, run = it.run = it.run?.key === now.song + bug ? it.run : undefined;
   const lists = (run?.ms ?? [[], []]).map((list) => (run?.going ? list : list.slice(0, step))), so = lists.map((list) => ms(run && sumOf(list)));
-  say(page.big, run ? `${so[0]} ms with a cache, ${so[1]} ms without` : differs ? `Wrong from word ${differs + 1} on` : `${significant(all[1] / all[0])} times less arithmetic with a cache`);
-  say(page.say, caught ? `The logits are wrong from step ${caught} on. ${differs ? `A reader could notice at word ${differs + 1}.` : "No word changes."}`
+  say(page.big, run ? `${so[0]} ms with a cache, ${so[1]} ms without` : differs ? `${step < differs ? "Right so far, wrong" : "Wrong"} from word ${differs} on` : `${significant(all[1] / all[0])} times less arithmetic with a cache`);
+  say(page.say, caught ? `The logits are wrong from word ${caught} on. ${differs ? `A reader could notice at word ${differs}.` : "No word changes."}`
     : "Both write the same words.");
   [now.written, right].forEach((words, n) => {
     const done = run?.going ? lists[n].length : step, counted = data.counts.slice(0, done).map((one) => one[n]);
-    const from = Math.max(0, done + 1 - SHOWN), parts = words.slice(from, done + 1).map((word, i) => (word === right[from + i] ? word : make("em", { textContent: word })));
-    page.lanes.children[n].lastChild.replaceChildren(from ? "… " : "", ...parts.flatMap((part) => [part, " "]));
+    const from = Math.max(0, done + 1 - SHOWN), tag = (at) => (!at ? "i" : n || !differs || at < differs ? "span" : at > differs ? "em" : "strong");
+    const parts = words.slice(from, done + 1).flatMap((textContent, i) => [make(tag(from + i), { textContent }), " "]);
+    page.lanes.children[n].lastChild.replaceChildren(from ? "… " : "", ...parts);
     say(page.lanes.children[n].children[1], `${millions(sumOf(counted))} multiply-adds${run ? `, ${so[n]} ms` : ""}`);
   });
-  draw(page, data, run, step);
+  draw(it, run, now);
 }
 
-/** Each step of both: counted as a line, measured as dots, on scales that end alike; and what one step takes. */
-function draw({ key, picture }, { last, counts }, run, step) {
-  const x = (n) => (n + 1) / last * WIDE, y = (share) => HIGH - share * (HIGH - TOP), at = run?.ms[1].length, top = counts.at(-1)[1];
-  const high = at && sumOf(run.ms[1]) * top / counts.slice(0, at).reduce(plus)[1];
-  const parts = [rule("race-floor", 0, HIGH, WIDE, HIGH)];
+/** Each step of both: counted as a line, measured as dots, each up to the top, but for a few that took longer; what one step takes; and where it goes wrong. */
+function draw(it, run, { step, caught, differs }) {
+  const { data: { last, counts }, page: { key, picture } } = it, wide = picture.clientWidth || 640, most = counts.at(-1)[1];
+  const x = (n) => n / last * wide, y = (share) => HIGH - share * (HIGH - LINE - 4);
+  const all = run?.ms.flat().sort((a, b) => a - b), high = all?.at(-1 - all.length / 40);
+  const parts = [rule("race-floor", 0, HIGH, wide, HIGH)];
   for (const n of [1, 0]) {
-    parts.push(svg("path", { class: `race-line race-of${n}`, d: `M${counts.map((one, i) => `${x(i).toFixed(1)} ${y(one[n] / top).toFixed(1)}`).join("L")}` }),
-      ...(run?.ms[n] ?? []).map((v, i) => svg("circle", { class: `race-of${n}`, cx: x(i), cy: y(Math.min(v / high, 1)), r: 1.8 })));
+    const of = `race-of${n}`;
+    parts.push(svg("path", { class: `race-line ${of}`, d: `M${counts.map((one, i) => `${x(i + 1).toFixed(1)} ${y(one[n] / most).toFixed(1)}`).join("L")}` }),
+      ...(run?.ms[n] ?? []).map((v, i) => svg("circle", { class: of, cx: x(i + 1), cy: y(Math.min(v / high, 1)), r: 1.8 })),
+      text(`race-note ${of}`, n ? 0 : wide, n ? LINE - 4 : HIGH - 22, `${NAMES[n]}: ${millions(counts[step - 1][n])}`, { text_anchor: !n && "end" }));
   }
-  const note = (name, x, y, words) => parts.push(text(`race-note race-of${name}`, x, y, words, { text_anchor: x ? "end" : "start" }));
-  const [kept, afresh] = counts[step - 1].map(millions), side = step > last / 2;
-  parts.push(rule("race-step", x(step - 1), TOP, x(step - 1), HIGH));
-  note(1, 0, 12, `everything again: ${afresh}`);
-  note(0, WIDE, HIGH - 10, `with a cache: ${kept}`);
-  parts.push(text("race-note", x(step - 1), HIGH + 16, `word ${step}`, { text_anchor: side ? "end" : "start" }));
-  say(key, `What each word costs. Lines: multiply-adds, counted.${run ? ` Dots: milliseconds, up to ${ms(high)}.` : ""}`);
+  [[step, "step", HIGH + LINE, `word ${step}`], [caught, "wrong", 2 * LINE, "wrong logits"], [differs, "wrong", 3 * LINE, "wrong word"]].forEach(([n, css, y, said]) => n &&
+    parts.unshift(rule(`race-${css}`, x(n), LINE + 4, x(n), HIGH)) &&
+    parts.push(text(`race-note race-${css}`, x(n) + 4, y, said, { text_anchor: n > last / 2 && "end" })));
+  say(key, `What each word costs. Lines: multiply-adds, counted.${run ? ` Dots: milliseconds, up to ${ms(high)} ms.` : ""}`);
+  put(picture, { viewBox: `0 0 ${wide} ${HIGH + LINE + 4}` });
   picture.replaceChildren(...parts);
 }
 

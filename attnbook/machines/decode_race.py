@@ -18,10 +18,10 @@ BUGS = {
     "none": "no bug",
     "place": "the position is not advanced",
     "readers": "two readers share one cache",
-    "draft": "a rejected draft is not cut off",
+    "draft": "a rejected draft stays",
     "layers": "one cache for all layers",
-    "left": "the mask is aligned at the upper left",
-    "old": "the last reader's words are still there",
+    "left": "the mask is at the upper left",
+    "old": "the last reader's words stay",
 }
 """What the page calls each."""
 

@@ -51,9 +51,14 @@ function keepAddress({ root, model, on, visit, goal, behind, view = () => root }
     goal().focus({ preventScroll: true });
   }
 
-  function go(hash, stay) {
+  /** `stay`: do not move there; `pressed`: a link, and who comes back finds the place where it was. */
+  function go(hash, stay, pressed) {
     const [, whose, rest] = /^#([^=]+)=(.+)$/s.exec(hash) || [];
     if (!name || whose !== name || !visit(rest)) return false;
+    if (pressed && inBook(root)) {
+      history.replaceState(1, "");
+      history.pushState(null, "", hash);
+    }
     if (!stay) arrive();
     return true;
   }
@@ -77,12 +82,11 @@ function keepAddress({ root, model, on, visit, goal, behind, view = () => root }
   const page = (href) => href.split("#")[0];
   on(document, "click", (event) => {
     const found = event.target.closest?.("a[href*='#']");
-    if (!found || page(found.href) !== page(location.href) || !go(found.hash)) return;
+    if (!found || page(found.href) !== page(location.href) || !go(found.hash, false, true)) return;
     event.preventDefault();
     event.stopPropagation();
-    if (inBook(root)) history.pushState(null, "", found.hash);
   }, { capture: true });
-  on(window, "hashchange", ({ newURL }) => go(new URL(newURL).hash));
+  on(window, "hashchange", ({ newURL }) => go(new URL(newURL).hash, history.state));
   // Who loads a page again, or comes back to it, stays where they were.
   const [{ type } = {}] = performance.getEntriesByType("navigation");
   requestAnimationFrame(() => root.isConnected && go(location.hash, /reload|back/.test(type)));

@@ -603,14 +603,17 @@ def test_a_token_leaves_what_the_released_models_keep():
 
 
 def test_growing_cache_shows_the_example(capsys):
-    spoken = cells("13", "loop", "loop-count")["words"]
+    spoken = cells("13", "loop-count")["words"]
     text = capsys.readouterr().out
+    cells("13", "loop")
+    copied = printed(capsys.readouterr().out)
     run = cells("13", "imports", "as-matmul-code", "as-attnkit-code", folder=EXERCISES)
     capsys.readouterr()
     kept, again = re.findall(r"multiply-adds \[(.*)\]", text)
     assert (printed(kept), printed(again)) == (list(cache.WITH_CACHE), list(cache.AGAIN))
     assert run["words"] == spoken == list(cache.WORDS)
     drawn = words(DRAWINGS["growing-cache"])
+    assert copied == pytest.approx(run["stepwise"].flatten().tolist(), abs=1e-3)
     for place, output in enumerate(run["stepwise"].tolist()):
         assert [float(x) for x in cache.output(place)] == pytest.approx(output, abs=1e-5)
         assert vector(output) in drawn

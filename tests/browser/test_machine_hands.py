@@ -142,8 +142,15 @@ def test_a_race_ends_with_every_word_and_two_clocks(show, bug):
     assert root.locator(".race-written").all_inner_texts() == [
         " ".join(now[way]) for way in ("written", "right")
     ]
-    wrong = [a for a, b in zip(now["written"], now["right"], strict=True) if a != b]
-    assert root.locator(".race-lanes em").all_inner_texts() == wrong
+    # From the first wrong word on all are marked: what is right by luck is no longer the song.
+    wrong = now["written"][now["differs"] :] if now["differs"] else []
+    assert root.locator(".race-lanes :is(em, strong)").all_inner_texts() == wrong
+    assert root.locator(".race-lanes strong").all_inner_texts() == wrong[:1]
+    assert (
+        root.locator(".machine-say")
+        .inner_text()
+        .endswith(f"at word {now['differs']}." if bug == "draft" else "Both write the same words.")
+    )
     with_cache, again = clocks(root)
     assert 0 < with_cache < again
     # Every step has its dot, and the time of fewer steps is the less.
@@ -153,6 +160,21 @@ def test_a_race_ends_with_every_word_and_two_clocks(show, bug):
     control(root, "Song").select_option(index=1)
     assert clocks(root) == [None, None]
     assert not record.console
+
+
+def test_who_chooses_a_bug_is_led_to_the_first_wrong_word(show):
+    machine = race.make(step=1)
+    _, root, _ = show(machine)
+    control(root, "Bug").select_option("a rejected draft stays")
+    now = snapshot(root)
+    machine.bug = "draft"
+    assert now["differs"] == machine.compute()["differs"] > 0
+    assert now["differs"] < now["step"] == min(now["differs"] + 8, race.LAST)
+    assert root.locator(".race-lanes strong").inner_text() == now["written"][now["differs"]]
+    names = root.locator("text.race-wrong").all_text_contents()
+    assert names == ["wrong logits", "wrong word"]
+    move(root, "Words", now["differs"] - 1)
+    assert root.locator(".machine-big").inner_text().startswith("Right so far, wrong from word ")
 
 
 def test_what_the_race_says_is_what_is_counted(show):

@@ -1,9 +1,13 @@
 """The figures of 13 draw the results files, and the race sings what the experiment taught."""
 
+import re
+
 import pytest
 
 from attnbook import recorded
 from attnbook.figures import ch13
+from attnbook.machines.decode_race import BUGS
+from booktools import gates
 from experiments import songs
 
 
@@ -14,6 +18,17 @@ def test_the_race_has_the_songs_and_the_recorded_model_sings_them():
     assert spelled == songs.words()
     for song, words in enumerate(songs.words()):
         assert race._run(song, "none").written[:30] == [race.words.index(w) for w in words[1:31]]
+
+
+def test_each_link_of_a_bug_shows_its_first_wrong_word():
+    (page,) = gates.CHAPTERS.glob("13_*.ipynb")
+    links = re.findall(r"#machine-13=(bug:[a-z]+[^)]*)", page.read_text("utf8"))
+    assert {re.split("[:;]", link)[1] for link in links} == set(BUGS) - {"none"}
+    for link in links:
+        found = dict(part.split(":") for part in link.split(";"))
+        song, step = int(found.get("song", 2)), int(found["step"])
+        now = ch13.race(song=song, step=step, bug=found["bug"]).compute()
+        assert 0 < now["differs"] <= step <= now["differs"] + 12  # the page shows the last 32
 
 
 def test_old_keys_move_in_the_encoder_alone(capsys):
