@@ -54,8 +54,12 @@ function heat(root) {
 
 // ---- Hands.
 
+/** Let no finger scroll where the style says so: Chromium asks no node inside a picture. */
+const hold = (on, node) => on(node, "touchstart", (event) => getComputedStyle(event.target).touchAction === "none" && event.preventDefault());
+
 /** Settings from where a pointer is pressed or drawn across a node: `at(x, y)`, from 0 to 1. */
 function drag(on, node, at, take) {
+  hold(on, node);
   const where = ({ clientX, clientY }) => {
     const { left, top, width, height } = node.getBoundingClientRect();
     take(at(clamp((clientX - left) / width, 0, 1), clamp((clientY - top) / height, 0, 1)));

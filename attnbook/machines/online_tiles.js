@@ -139,7 +139,7 @@ function show(now, { page, data: { values } }) {
   say(a, largest ? `maximum m = ${maximum === null ? "−∞" : fixed(maximum, 1)}${changed ? `, was ${fixed(old.maximum, 1)}` : ""}` : "maximum m: not used");
   say(b, `sum d = ${made(old.sum, sum)}${number(sum)}${sum > FLOAT32 ? " (too large for float32)" : ""}`);
   say(c, `undivided output o = ${made(old.weighted, weighted)}${number(weighted)}`);
-  say(e, !largest ? "nothing is subtracted, so nothing to correct" : !changed ? "nothing to correct yet" : rescale ? `correction × ${times}` : "correction left out");
+  say(e, !largest ? "nothing is subtracted, so nothing to correct" : !changed ? done ? "one tile: nothing to correct" : "nothing to correct yet" : rescale ? `correction × ${times}` : "correction left out");
 }
 
 export default machine({ name: "online", label: "One row, a tile at a time", data: ["values", "shifts"],
