@@ -43,6 +43,7 @@ from attnbook.drawings import (
     tiles,
     transformer,
     translation,
+    waves,
     which_state,
 )
 from attnbook.drawings.drawing import Drawing
@@ -69,6 +70,7 @@ DRAWINGS: dict[str, Drawing] = {
         masks.FIVE_MASKS,
         orders.DRAWING,
         entrances.DRAWING,
+        waves.DRAWING,
         places.CLOCKS,
         heads.WHOLE_HEADS,
         heads.MIDDLE,

@@ -21,18 +21,19 @@ def obeyed() -> None:
     rows = recorded.results("orders")["rows"]
     most = max(row["updates"] for row in rows)
     with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(6.4, 2.3), layout="constrained")
+        figure, ax = plt.subplots(figsize=(6.4, 2.05), layout="constrained")
         for y, kind in enumerate(NAMES):
             (row,) = (row for row in rows if (row["kind"], row["updates"]) == (kind, most))
             found = row["right"]["held out"]
-            ax.barh(y, found["median"], height=0.6, color=BLUE)
-            ax.plot([found["low"], found["high"]], [y, y], color=INK, linewidth=1.5)
+            ax.barh(y, found["median"], height=0.6, color=BLUE, alpha=0.5)
+            ends = [found["low"], found["high"]]
+            ax.plot(ends, [y, y], color=INK, linewidth=1.8, marker="|", markersize=9)
             ax.text(1.03, y, f"{found['median']:.0%}", va="center", fontsize=9)
         ax.axvline(0.5, color="grey", linewidth=1, linestyle="--")
         ax.set_yticks(range(len(NAMES)), NAMES.values())
         ax.set(xlim=(0, 1.14), ylim=(len(NAMES) - 0.5, -0.5))
         ax.set_xticks([0, 0.5, 1], ["0", "a coin", "all"])
-        ax.set_xlabel(f"new sentences obeyed, median and range of three seeds, {most} updates")
+        ax.set_xlabel(f"new sentences obeyed ({most} updates, three seeds: median, range)")
         figure.suptitle("With nothing to tell the order, a model tosses a coin")
         plt.show()
 

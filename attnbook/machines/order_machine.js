@@ -49,7 +49,7 @@ function compute({ models, width, read }, { kind, order }) {
 
 // ---- The page.
 
-const PITCH = 58, CELL = 6, STRIP = 17, TOP = 50, BOX = 30, FOOT = 30;
+const PITCH = 58, CELL = 6, STRIP = 17, TOP = 68, BOX = 30, FOOT = 30;
 
 const stage = ({ words, width }) => `<div class="order-whole"><div class="order-plot"><svg class="order-area" viewBox="0 0 ${PITCH * words.length} ${TOP + width * CELL + FOOT}">
 <g class="order-tiles"></g></svg></div><div class="order-answers"><p class="machine-head"></p><ol class="order-bars machine-side"></ol><p class="order-verdict"></p></div></div>`;
@@ -87,7 +87,9 @@ const fits = {
 
 function build({ page, data: { words, width, read }, on, take, settings }) {
   page.tiles.append(...words.map((word, tile) => svg("g", { class: tile === read ? "order-tile order-read" : "order-tile", tabindex: 0, role: "button" },
+    rect("order-grip", 0, 0, PITCH, TOP + width * CELL + FOOT),
     rect("order-box", 2, 8, PITCH - 4, BOX, { rx: 6 }), text("order-word", PITCH / 2, 28, word, { text_anchor: "middle" }),
+    rect("order-weight", 2, 41, 0, 6), text("order-share", PITCH / 2, 60, "", { text_anchor: "middle" }),
     svg("g", { class: "order-before" }), svg("g", { class: "order-now" }),
     text("order-moved", PITCH / 2, TOP + width * CELL + 20, "", { text_anchor: "middle" }))));
   [...page.tiles.children].forEach((node, tile) => {
@@ -111,21 +113,23 @@ function build({ page, data: { words, width, read }, on, take, settings }) {
 const tint = (v) => ({ class: v < 0 ? "order-less" : "order-more", fill_opacity: Math.min(Math.abs(v) / 2, 1) });
 const strip = (row, x) => row.map((v, e) => svg("rect", { x, y: TOP + e * CELL, width: STRIP, height: CELL - 0.6, ...tint(v) }));
 
-function show({ kind, order, outputs, before, moved, chances }, { page, data }) {
+function show({ kind, order, weights, outputs, before, moved, chances }, { page, data }) {
   const { words, deeds, read } = data, told = toldBy(order, data), obeyed = told === best(chances);
-  const changed = moved.filter((by) => by > SAME).length, first = order.every((tile, p) => tile === p);
+  const changed = moved.filter((by) => by > SAME).length;
   const ranked = [...chances.keys()].sort((a, b) => chances[b] - chances[a]);
-  say(page.big, first ? "Move a tile" : changed ? `${changed} of ${words.length} outputs have changed` : "Not one output has changed");
-  say(page.say, `${order.map((tile) => words[tile]).join(" ")}. ${kind === "none" ? "No mask, no positions" : kind === "causal" ? "A causal mask, no positions"
-    : `Positions: ${KINDS[kind]}`}. Left strip: what became of the word in the first order. Right strip: now.`);
+  say(page.big, order.every((tile, p) => tile === p) ? "Move a tile" : changed ? `${changed} of ${words.length} outputs have changed` : "Not one output has changed");
+  say(page.say, `Order from: ${KINDS[kind]}. Right strips: ${order.map((tile) => words[tile]).join(" ")}. Left, to compare with: ${words.join(" ")}.`);
   order.forEach((tile, place) => {
-    const node = page.tiles.children[tile], [, , was, now, by] = node.children;
-    put(node, { transform: `translate(${place * PITCH} 0)`, "aria-label": `${words[tile]}, position ${place} of 0 to ${words.length - 1}, output ${
-      moved[tile] > SAME ? `changed by ${fixed(moved[tile], 2)}` : "unchanged"}` });
+    const node = page.tiles.children[tile], [, , , weight, share, was, now, by] = node.children;
+    const looked = fixed(weights[order.indexOf(read)][place], 2), much = moved[tile] > SAME && fixed(moved[tile], 2);
+    put(node, { transform: `translate(${place * PITCH} 0)`, "aria-label": `${words[tile]}, position ${place} of 0 to ${words.length - 1}, weight ${looked}, output ${
+      much ? `changed by ${much}` : "unchanged"}` });
+    put(weight, { width: looked * (PITCH - 4) });
+    say(share, looked);
     was.replaceChildren(...strip(before[tile], PITCH / 2 - STRIP - 1.5));
     now.replaceChildren(...strip(outputs[tile], PITCH / 2 + 1.5));
-    say(by, moved[tile] > SAME ? `by ${fixed(moved[tile], 2)}` : "same");
-    put(by, { class: moved[tile] > SAME ? "order-moved order-changed" : "order-moved" });
+    say(by, much ? `by ${much}` : "same");
+    put(by, { class: much ? "order-moved order-changed" : "order-moved" });
   });
   say(page.head, told < 0 ? `At ${quoted(words[read])} it decides:` : `Told to ${quoted(deeds[told])}, it decides:`);
   fill(page.bars, ranked.slice(0, 3).map((at) => [deeds[at], chances[at]]), bar, (item, [name, share]) => showBar(item, name, share, 2));

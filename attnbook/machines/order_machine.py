@@ -31,11 +31,11 @@ class OrderMachine(Machine):
 
     and an answer read at one word. "none" has neither positions nor a mask, "causal" only the mask;
     "sinusoidal" and "learned" add a vector to the embeddings, "rotary" turns queries and keys,
-    "alibi" has b = -`|i - j|` / 2. Each kind has a model of its own. Beside the output of each word
-    stands what it was before any tile was moved.
+    "alibi" has b = -`|i - j|` / 2. Each kind has a model of its own. Under each tile is its weight at
+    the word read, and its output beside what that is in the order of `words`.
 
     Args:
-        words: the tiles, at most 7, in the order in which they begin.
+        words: the tiles, at most 7, in the order that others are compared with.
         kept: what `results("orders")["kept"]` holds: "words" and "deeds" by name, "width", and in
             "models" for each kind the numbers that `experiments.orders.packed` put together.
         read: the word at which the answer is read.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import itertools
 import json
 import math
@@ -41,6 +42,7 @@ from attnbook.drawings import (
     surprises,
     three_looks,
     translation,
+    waves,
     which_state,
 )
 from attnbook.drawings.drawing import HERE, Drawing, style_sheet
@@ -722,9 +724,20 @@ def test_two_orders_are_what_the_chapters_machine_makes_of_them():
 def test_what_a_position_brings_is_what_the_functions_of_the_chapter_give():
     table = positions.SinusoidalPositions(entrances.FEATURES)(torch.zeros(1, 6, 16))[0]
     waves = [entrances.wave(place) for place in range(6)]
-    assert torch.tensor(waves) == pytest.approx(table[:, :8:2], abs=1e-5)
+    assert torch.tensor(waves) == pytest.approx(table[:, :2], abs=1e-5)
     bias = positions.alibi(8, 6)[0, 2]  # the steepest of eight
     assert [entrances.taken(place) for place in range(6)] == pytest.approx(bias.tolist())
+
+
+def test_two_places_on_every_hand_of_the_waves_has_made_the_same_turn():
+    table = positions.SinusoidalPositions(waves.FEATURES)(torch.zeros(1, 503, waves.FEATURES))[0]
+    for pair in waves.PAIRS:
+        tip = torch.view_as_complex(table[:, 2 * pair : 2 * pair + 2].contiguous())  # sine + i cosine
+        for start in waves.STARTS:
+            ahead = cmath.exp(-1j * waves.angle(waves.STEP, pair))
+            assert tip[start + waves.STEP] == pytest.approx(complex(tip[start]) * ahead, abs=1e-4)
+    drawn = words(DRAWINGS["same-turn"])
+    assert {"0 \u2192 2", "10 \u2192 12", "500 \u2192 502", "0.32 radian a place"} <= set(drawn)
 
 
 def test_clock_hands_show_the_example():
