@@ -54,9 +54,9 @@ DRAWING = Drawing(
     title="What a word's position can bring along: a vector, a turn, or a number for the distance.",
     description=(
         "The sentence hang them not let them go, its words at positions 0 to 5, and below each "
-        "word three things. A vector to add to its embedding, of which features 0 and 1 are shown, the "
-        "sine and the cosine of the position: 0.00 and 1.00, then 0.84 and 0.54, and so on. A hand, "
-        " turned by one more radian at each position, for its query and key. A number for its "
+        "word three things. A vector to add to its embedding, of which features 0 and 1 are shown, "
+        "the sine and the cosine of the position: 0.00 and 1.00, then 0.84 and 0.54, and so on. A "
+        "hand, turned by one more radian at each position, for its query and key. A number for its "
         "distance from not, to be added to the score: −1, −0.5, 0, −0.5, −1, −1.5."
     ),
     draw=draw,

@@ -52,8 +52,8 @@ DRAWING = Drawing(
     title="Two places on, each hand has made the same turn, wherever it began.",
     description=(
         "Two rows of three clocks, each with a pale hand at one position and a dark one two "
-        "positions on: from 0 to 2, from 10 to 12 and from 500 to 502. In the upper row, features 0 "
-        "and 1, the hand turns by 1 radian a place, so by 2 radians in all three clocks. In the "
+        "positions on: from 0 to 2, from 10 to 12 and from 500 to 502. In the upper row, features "
+        "0 and 1, the hand turns by 1 radian a place, so by 2 radians in all three clocks. In the "
         "lower row, features 2 and 3, it turns by 0.32 radian a place: a smaller turn, but again "
         "the same in all three."
     ),

@@ -31,8 +31,8 @@ class OrderMachine(Machine):
 
     and an answer read at one word. "none" has neither positions nor a mask, "causal" only the mask;
     "sinusoidal" and "learned" add a vector to the embeddings, "rotary" turns queries and keys,
-    "alibi" has b = -`|i - j|` / 2. Each kind has a model of its own. Under each tile is its weight at
-    the word read, and its output beside what that is in the order of `words`.
+    "alibi" has b = -`|i - j|` / 2. Each kind has a model of its own. Under each tile is its weight
+    at the word read, and its output beside what that is in the order of `words`.
 
     Args:
         words: the tiles, at most 7, in the order that others are compared with.

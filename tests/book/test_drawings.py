@@ -732,7 +732,8 @@ def test_what_a_position_brings_is_what_the_functions_of_the_chapter_give():
 def test_two_places_on_every_hand_of_the_waves_has_made_the_same_turn():
     table = positions.SinusoidalPositions(waves.FEATURES)(torch.zeros(1, 503, waves.FEATURES))[0]
     for pair in waves.PAIRS:
-        tip = torch.view_as_complex(table[:, 2 * pair : 2 * pair + 2].contiguous())  # sine + i cosine
+        sine_and_cosine = table[:, 2 * pair : 2 * pair + 2].contiguous()
+        tip = torch.view_as_complex(sine_and_cosine)
         for start in waves.STARTS:
             ahead = cmath.exp(-1j * waves.angle(waves.STEP, pair))
             assert tip[start + waves.STEP] == pytest.approx(complex(tip[start]) * ahead, abs=1e-4)
