@@ -19,6 +19,8 @@ def _times(matrix: Sequence[Sequence[float]], x: Sequence[float]) -> tuple[float
 
 QUERY, KEYS = _times(W, STATE), tuple(_times(U, state) for state in STATES)
 """The same, projected."""
+LOOKS = ((QUERY, "chat"), ((3, -1), "noir"))
+"""Two projected queries, of this look and of the next, with the words that they are made for."""
 
 
 class Step(NamedTuple):
@@ -167,51 +169,60 @@ def _written(sheet: Sheet, at: Plan, narrow: bool) -> None:
 
 
 def draw_score(narrow: bool) -> Sheet:
-    """The sums as bars of two features, without the tanh and with it; between them its curve."""
-    sheet = Sheet(NARROW if narrow else WIDE, 372 if narrow else 172, 13 if narrow else 14)
-    rows = [(word, step(QUERY, key)) for word, key in zip(ENGLISH, KEYS, strict=True)]
-    plain, squashed = (
-        [(word, one.total) for word, one in rows],
-        [(word, one.tanh) for word, one in rows],
-    )
+    """The sums of two looks as bars, without the tanh and with it; between them its curve."""
+    sheet = Sheet(NARROW if narrow else WIDE, 598 if narrow else 262, 13 if narrow else 14)
+    plain, squashed = "without the tanh: add", "squash each feature, then add"
     if narrow:
-        _sums(sheet, 0, 10, "without the tanh: add", plain, 148, 0)
-        _sums(sheet, 0, 138, "squash each feature, then add", squashed, 148, 3)
-        _curve(sheet, 110, 276, 150, 68)
+        _sums(sheet, 0, 10, plain, 148)
+        _sums(sheet, 0, 254, squashed, 148, 3)
+        _curve(sheet, 110, 506, 150, 68)
     else:
-        _sums(sheet, 0, 10, "without the tanh: add", plain, 90, 0)
-        _curve(sheet, 292, 42, 134, 92)
-        _sums(sheet, 466, 10, "squash each feature, then add", squashed, 142, 3)
+        _sums(sheet, 0, 10, plain, 90)
+        _curve(sheet, 292, 86, 134, 92)
+        _sums(sheet, 466, 10, squashed, 150, 3)
     return sheet
 
 
-def _sums(
+def _sums(sheet: Sheet, left: float, top: float, title: str, bars: float, digits: int = 0) -> None:
+    """For two queries a row for each key: its features, as numbers and as bars, and its score."""
+    sheet.text(left, top, title, anchor="start", style="d-bold")
+    for query, asks in LOOKS:
+        rows = [step(query, key)[1 if digits else 0] for key in KEYS]
+        scores = [sum(v * one for v, one in zip(V, features, strict=True)) for features in rows]
+        said = f"query {vector(query)}, before “{asks}”"
+        sheet.text(left, top + 28, said, "query", anchor="start", size=13)
+        at = left + bars + (144 if not digits else 84)
+        sheet.text(at, top + 28, "score", size=13)
+        for word, features, score in zip(ENGLISH, rows, scores, strict=True):
+            top += 28
+            _sum(sheet, left, top + 26, word, features, bars, digits)
+            wins = "d-bold" if digits and score == max(scores) else ""
+            sheet.text(at, top + 26, f"{score:.{2 if digits else 0}f}", style=wins)
+        top += 30
+
+
+def _sum(
     sheet: Sheet,
     left: float,
-    top: float,
-    title: str,
-    rows: Sequence[tuple[str, Sequence[float]]],
+    y: float,
+    word: str,
+    features: Sequence[float],
     bars: float,
     digits: int,
 ) -> None:
-    """A row for each key: its two features, as numbers and as bars end to end, and its score."""
-    unit, scores = 38, left + bars + 38 * (3 if not digits else 1.726) + 30
-    sheet.text(left, top, title, anchor="start", style="d-bold")
-    sheet.text(scores, top + 22, "score", size=13)
-    for place, (word, features) in enumerate(rows):
-        y, x = top + 48 + 36 * place, left + bars
-        if sheet.width == NARROW:
-            y = top + 44 + 28 * place
-        sheet.text(left, y, word, anchor="start", style="d-italic")
-        said = " + ".join(number(one, digits) for one in features)
-        sheet.text(left + bars - 8, y, said, anchor="end", size=12.5)
-        for feature, style in zip(features, ("d-solid", "d-box"), strict=True):
-            if feature:
-                sheet.rect(x, y - 9, unit * feature, 18, f"d-state {style}")
-            x += unit * feature
-        score = sum(v * one for v, one in zip(V, features, strict=True))
-        wins = "d-bold" if digits and place == len(rows) - 1 else ""
-        sheet.text(scores, y, f"{score:.{2 if digits else 0}f}", style=wins)
+    """One key's two features: as numbers, and as bars end to end, a negative one going back."""
+    unit, (first, second), x = 28, features, left + bars
+    sheet.text(left, y, word, anchor="start", style="d-italic")
+    sign = "−" if second < 0 else "+"
+    said = f"{number(first, digits)} {sign} {number(abs(second), digits)}"
+    sheet.text(x - 8, y, said, anchor="end", size=12.5)
+    back = second < 0
+    if first:
+        sheet.rect(x, y - 9, unit * first, 9 if back else 18, "d-state d-solid")
+    if second:
+        end = unit * (first + min(second, 0))
+        sheet.rect(x + end, y - (0 if back else 9), unit * abs(second), 9 if back else 18,
+                   "d-state d-box")  # fmt: skip
 
 
 def _curve(sheet: Sheet, left: float, top: float, wide: float, tall: float) -> None:
@@ -235,13 +246,15 @@ def _curve(sheet: Sheet, left: float, top: float, wide: float, tall: float) -> N
 
 SCORE = Drawing(
     name="additive-score",
-    title="Added up, the three words tie. Squashed first, “cat” wins.",
+    title="Added up, the words tie, whatever is asked. Squashed first, each query has its winner.",
     description=(
-        "Left, without the tanh: the sums of query and key are 3 + 0 for the, 0 + 3 for black and "
-        "1 + 2 for cat, drawn as bars of the same length; times v, each score is 12. In the "
-        "middle the curve of the tanh, 0.762 at 1, 0.964 at 2, 0.995 at 3. Right, with the tanh: "
-        "0.995 + 0 for the, 0 + 0.995 for black, 0.762 + 0.964 for cat, whose bar is the longest; "
-        "the scores are 3.98, 3.98 and 6.90."
+        "Two queries with the same three keys. Left, without the tanh: the sums of the query 2, 1 "
+        "and the keys are 3 + 0 for the, 0 + 3 for black and 1 + 2 for cat, and each score is 12; "
+        "those of the query 3, −1 are 4 − 2, 1 + 1 and 2 + 0, and each score is 8. In the middle "
+        "the curve of the tanh, 0.762 at 1, 0.964 at 2, 0.995 at 3. Right, with the tanh: for the "
+        "first query 0.995 + 0, 0 + 0.995 and 0.762 + 0.964, with the scores 3.98, 3.98 and 6.90, "
+        "so that cat wins; for the second 0.999 − 0.964, 0.762 + 0.762 and 0.964 + 0, with the "
+        "scores 0.14, 6.09 and 3.86, so that black wins."
     ),
     draw=draw_score,
     two_layouts=True,

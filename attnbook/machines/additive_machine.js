@@ -39,36 +39,46 @@ const stage = `<div class="additive-whole"><div class="additive-left">
 <table class="additive-lens"><thead></thead><tbody></tbody><tfoot></tfoot></table></div></div>`;
 
 const word = ({ source, under }) => source?.[under] ?? "";
-const controls = ({ sentences }) => [
-  chooser("Sentence", "sentence", sentences.map((one, at) => [at, one.join(" ")])),
-  slider("It writes", "step", { max: (s) => (s.written?.length ?? MOST) - 1, text: (_, s) => s.written?.[s.now] ?? "" }),
+const most = (row) => row.indexOf(Math.max(...row));
+/** Another step: a magnifier on the largest weight goes with it, one put elsewhere stays. */
+const onto = ({ map, now, under }, step) => (under === most(map[now]) ? { step, at: most(map[step]) } : { step });
+
+const reading = (control, also) => ({ ...control, read: (s) => also(s, control.read(s)) });
+
+const controls = (data) => [
+  // Another sentence is read as it should be, with the tanh and without padding.
+  reading(chooser("Sentence", "sentence", data.sentences.map((one, at) => [at, one.join(" ")])), (s, { sentence }) => {
+    const settings = { sentence, squash: "tanh", padding: "none" }, { map, now } = compute(data, { ...s, ...settings });
+    return { ...settings, at: most(map[now]) };
+  }),
+  reading(slider("It writes", "step", { max: (s) => (s.written?.length ?? MOST) - 1, text: (_, s) => s.written?.[s.now] ?? "" }), (s, { step }) => onto(s, step)),
   slider("Magnifier on", "at", { max: (s) => (s.source?.length ?? MOST + PLACES) - 1, text: (_, s) => word(s) }),
   chooser("Score", "squash", [["tanh", "with the tanh"], ["none", "without the tanh"]]),
   chooser("Padding", "padding", [["none", "none"], ["masked", "six places, masked"], ["unmasked", "six places, no mask"]]),
-  button("Next word", ({ now, written }) => ({ step: (now + 1) % written.length })),
+  button("Next word", (s) => onto(s, (s.now + 1) % s.written.length)),
 ];
 
 const cell = (tag, textContent, more) => make(tag, { textContent, ...more });
 const head = (textContent, scope = "col") => cell("th", textContent, { scope });
 const number = (v) => fixed(v, 2);
 
-function build({ page, on, take }) {
+function build({ page, on, take, now }) {
   for (const [name, role] of [["state", "query"], ["context", "value"], ["after", "state"]]) page[name].append(stripOf(role));
-  page.lens.tHead.append(make("tr", {}, head(""), head("W s + b"), head("U h"), head("sum"), head("tanh"), head("v"), head("× v")));
+  page.lens.tHead.append(make("tr", {}, head("feature"), head("W s + b"), head("U h"), head("sum"), head("tanh"), head("v"), head("× v")));
   page.lens.tFoot.append(make("tr", {}, head("score", "row"), ...Array.from({ length: 6 }, () => make("td"))));
-  const pressed = (name, setting) => on(page[name].tBodies[0], "click", ({ target }) => {
+  const pressed = (name, settings) => on(page[name].tBodies[0], "click", ({ target }) => {
     const line = target.closest("tr");
-    if (line) take({ [setting]: line.sectionRowIndex });
+    if (line) take(settings(line.sectionRowIndex));
   });
-  pressed("rows", "at");
-  pressed("map", "step");
+  pressed("rows", (at) => ({ at }));
+  pressed("map", (step) => onto(now(), step));
 }
 
 function show(now, { page }) {
   const { source, written, map, scores, weighed, squash, under, padding } = now, colours = heat(page.root), at = now.now;
-  say(page.big, `It has written “${written.slice(0, at).join(" ") || "nothing yet"}”. Next: “${written[at]}”`);
-  const most = weighed.indexOf(Math.max(...weighed)), blind = squash === "none";
-  say(page.say, `To write ${quoted(written[at])} it looks most at ${quoted(source[most])}, with weight ${number(weighed[most])}.${blind
+  say(page.big, `It has written ${at ? quoted(written.slice(0, at).join(" ")) : "nothing yet"}. ${at && at === written.length - 1 ? "Last" : "Next"}: ${quoted(written[at])}`);
+  const first = most(weighed), blind = squash === "none";
+  say(page.say, `To write ${quoted(written[at])} it looks most at ${quoted(source[first])}, with weight ${number(weighed[first])}.${blind
     ? " Without the tanh every row of the map is the same: what it asks makes no difference."
     : padding === "unmasked" ? ` Padding holds ${number(weighed.reduce((sum, w, j) => sum + (source[j] === PAD ? w : 0), 0))} of this look.`
       : ""}`);

@@ -432,7 +432,13 @@ def test_additive_drawings_show_the_example(capsys):
         for expected in (f"{value:.2f}" for value in numbers):
             assert expected in words(drawing)
             assert expected in drawing.description
-    assert set(words(score)) >= {"12", "3 + 0", "1 + 2"}
+    assert set(words(score)) >= {"12", "3 + 0", "1 + 2", "8", "4 − 2", "2 + 0"}
+    with torch.no_grad():
+        again = layer.v(torch.tanh(torch.tensor(additive.LOOKS[1][0]) + layer.U(keys)))[:, 0]
+    assert again.argmax() == 1
+    for expected in (f"{value:.2f}" for value in again.tolist()):
+        assert expected in words(score)
+        assert expected in score.description
     for row in hidden.tolist():
         assert vector(row, 3) in words(whole)
     for expected in (additive.STATE, additive.QUERY, *additive.STATES, additive.context()):
