@@ -170,12 +170,12 @@ def _written(sheet: Sheet, at: Plan, narrow: bool) -> None:
 
 def draw_score(narrow: bool) -> Sheet:
     """The sums of two looks as bars, without the tanh and with it; between them its curve."""
-    sheet = Sheet(NARROW if narrow else WIDE, 598 if narrow else 262, 13 if narrow else 14)
+    sheet = Sheet(NARROW if narrow else WIDE, 632 if narrow else 262, 13 if narrow else 14)
     plain, squashed = "without the tanh: add", "squash each feature, then add"
     if narrow:
         _sums(sheet, 0, 10, plain, 148)
-        _sums(sheet, 0, 254, squashed, 148, 3)
-        _curve(sheet, 110, 506, 150, 68)
+        _sums(sheet, 0, 270, squashed, 148, 3)
+        _curve(sheet, 110, 540, 150, 68)
     else:
         _sums(sheet, 0, 10, plain, 90)
         _curve(sheet, 292, 86, 134, 92)
