@@ -59,6 +59,7 @@ DRAWINGS: dict[str, Drawing] = {
         additive.SCORE,
         mixture.DRAWING,
         scores.DRAWING,
+        luong.ASKS,
         luong.WEEK,
         which_state.DRAWING,
         lookup.ONE_QUERY,

@@ -3,48 +3,64 @@
 from collections.abc import Sequence
 
 from attnbook.drawings.drawing import Drawing
-from attnbook.drawings.sheet import NARROW, Sheet
+from attnbook.drawings.sheet import NARROW, WIDE, Sheet
 
 QUERY, KEY = (2, -1), (1, 1)
 GENERAL = ((0, 1), (-1, 0))
 CONCAT = ((1, 0, 1, 0), (0, 1, 0, 1))
 V = (1, 1)
 SCORES = {"dot": "1", "general": "3", "concat": "0.995"}
+SUMS = {
+    "dot": "2 · 1 + (−1) · 1 = 1",
+    "general": "(2, −1) W = (1, 2), so 1 · 1 + 2 · 1 = 3",
+    "concat": "tanh(2 + 1) + tanh(−1 + 1) = 0.995",
+}
 
 LONG, THIN = 66.0, 28.0
 
 
 def draw(narrow: bool) -> Sheet:
     """A row a score: the query at the left, the key at the right, what is learned between."""
-    sheet = Sheet(NARROW, 346, 13.5)
-    learned = ("learns nothing", "learns a matrix", "learns a network")
+    sheet = Sheet(NARROW, 388, 13.5) if narrow else Sheet(WIDE, 248, 14.5)
+    learned = ("learns nothing", "learns a matrix W", "learns a network")
     for place, (name, what) in enumerate(zip(SCORES, learned, strict=True)):
-        y = 58 + place * 106.0
-        sheet.text(0, y - 48, name, anchor="start", style="d-bold")
-        sheet.text(NARROW, y - 48, what, anchor="end", style="d-muted", size=12.5)
+        sums = SUMS[name]
+        if narrow:
+            left, y = 0.0, 56 + place * 122.0 + 26 * (name == "concat")
+            sheet.text(0, 10 + place * 122.0, name, anchor="start", style="d-bold")
+            sheet.text(NARROW, 10 + place * 122.0, what, anchor="end", style="d-muted", size=12.5)
+            under = y + (64 if name == "concat" else 44)
+            sheet.text(NARROW, under, sums, anchor="end", size=12.5)
+        else:
+            left, y = 128.0, (32.0, 100.0, 192.0)[place]
+            sheet.text(0, y - 9, name, anchor="start", style="d-bold")
+            sheet.text(0, y + 10, what, anchor="start", style="d-muted", size=13.5)
+            lines = sums.split(", so ")
+            for row, line in enumerate(lines):
+                at = y + 20 * (row - (len(lines) - 1) / 2)
+                sheet.text(left + 354, at, line, anchor="start", size=12.5)
         if name == "concat":
-            y += 24
-            _column(sheet, "query", 14, y - 26, QUERY)
-            _column(sheet, "key", 14, y + 26, KEY)
-            sheet.arrow([(31, y), (46, y)])
-            _matrix(sheet, 52, y, 84, CONCAT)
-            sheet.arrow([(140, y), (156, y)])
-            sheet.text(175, y, "tanh", size=13)
-            sheet.arrow([(194, y), (210, y)])
-            sheet.text(214, y, f"v = {_row_of(V)}", size=13, anchor="start")
+            _column(sheet, "query", left + 14, y - 26, QUERY)
+            _column(sheet, "key", left + 14, y + 26, KEY)
+            sheet.arrow([(left + 31, y), (left + 46, y)])
+            _matrix(sheet, left + 52, y, 84, CONCAT)
+            sheet.arrow([(left + 140, y), (left + 156, y)])
+            sheet.text(left + 175, y, "tanh", size=13)
+            sheet.arrow([(left + 194, y), (left + 210, y)])
+            sheet.text(left + 214, y, f"v = {_row_of(V)}", size=13, anchor="start")
             end = 270.0
         else:
-            sheet.rect(4, y - THIN / 2, LONG, THIN, "d-query d-box", THIN / 2)
-            sheet.text(4 + LONG / 2, y, _row_of(QUERY), "query")
+            sheet.rect(left + 4, y - THIN / 2, LONG, THIN, "d-query d-box", THIN / 2)
+            sheet.text(left + 4 + LONG / 2, y, _row_of(QUERY), "query")
             at = 84.0
             if name == "general":
-                _matrix(sheet, at, y, LONG, GENERAL)
+                _matrix(sheet, left + at, y, LONG, GENERAL)
                 at += LONG + 14
-            _column(sheet, "key", at + 14, y, KEY)
+            _column(sheet, "key", left + at + 14, y, KEY)
             end = at + 36
-        sheet.arrow([(end, y), (286, y)])
-        sheet.rect(290, y - 13, 50, 26, "d-weight d-box", 1)
-        sheet.text(315, y, SCORES[name], "weight", size=12.5)
+        sheet.arrow([(left + end, y), (left + 286, y)])
+        sheet.rect(left + 290, y - 13, 50, 26, "d-weight d-box", 1)
+        sheet.text(left + 315, y, SCORES[name], "weight", size=12.5)
     return sheet
 
 
@@ -82,4 +98,5 @@ DRAWING = Drawing(
         "them, a tanh and a learned vector (1, 1): 0.995."
     ),
     draw=draw,
+    two_layouts=True,
 )

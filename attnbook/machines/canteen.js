@@ -1,6 +1,6 @@
 // Seven days to drag, each of which should look at the next; the kit and layers.js stand before it.
 
-const SIZE = 340, MIDDLE = 170, REACH = 2.25, EDGE = 2, STEP = 0.1, MOST = 60, LEAP = 20, RATE = 0.5, DIAL = 0.1;
+const SIZE = 340, MIDDLE = 170, REACH = 2.25, EDGE = 2, STEP = 0.1, MOST = 60, RATE = 0.5, DIAL = 0.1;
 const SCORES = { dot: "One table", general: "One matrix", two: "Two tables" };
 
 // ---- What is computed.
@@ -45,7 +45,7 @@ function compute(_, { score, days, asking, turn, learned }) {
 const CELL = 40, LEFT = 46, TOP = 40;
 const stage = `<div class="canteen-whole"><div><p class="machine-head">The days as arrows: drag their tips</p>
 <svg class="canteen-plane" viewBox="0 0 ${SIZE} ${SIZE}"><g class="canteen-arrows"></g><g class="canteen-hands"></g></svg></div><div>
-<p class="machine-head">Weights: a row asks, the box is its tomorrow</p>
+<p class="machine-head">Weights: dashed boxes are tomorrow</p>
 <svg class="canteen-week" viewBox="0 0 ${LEFT + 7 * CELL + 14} ${TOP + 7 * CELL}" aria-hidden="true"></svg></div></div>`;
 
 const round = (v) => Math.round(v * 100) / 100;
@@ -55,7 +55,7 @@ const placed = ({ keys, own, turned }) => ({ days: keys.map((key) => key.map(rou
 /** The angle of the matrix, as training leaves it; who turns it wants a matrix. */
 function dial() {
   const angle = ({ score, turned, turn }) => Math.round(score === "general" ? turned : turn);
-  const made = slider("Turn by W", "turn", { min: -180, max: 180, text: (_, s) => `${angle(s)}°` }), { show, input } = made;
+  const made = slider("Matrix turns", "turn", { min: -180, max: 180, text: (_, s) => `${angle(s)}°` }), { show, input } = made;
   return { ...made, show: (s) => { show(s); input.value = angle(s); }, read: (s) => ({ ...placed(s), score: "general", turn: Number(input.value) }) };
 }
 
@@ -63,7 +63,6 @@ const controls = ({ six }) => [
   dial(),
   slider("Training", "learned", { max: MOST, text: (n) => plural(n, "update") }),
   ...Object.entries(SCORES).map(([score, name]) => button(name, (s) => (s.score === score ? {} : { ...placed(s), score }), (s) => s.score === score)),
-  button("Let training try", ({ learned }) => ({ learned: learned < MOST ? Math.min(learned + LEAP, MOST) : 0 })),
   button("Show six", () => ({ score: "dot", days: six, learned: 0 })),
 ];
 
@@ -123,7 +122,7 @@ function show({ score, keys, own, weights, served, loss, turned, learned }, { pa
     }));
   const right = served.filter(Boolean).length, hungry = names.filter((_, i) => !served[i]);
   say(page.big, `Days served: ${right} of 7`);
-  const how = { dot: "the arrow that is listed also asks", general: `each arrow is turned by ${fixed(turned, 0)}° before it asks`, two: "each day has a second arrow, for asking" }[score];
+  const how = { dot: "the same arrows ask and are asked", general: `each arrow is turned by ${fixed(turned, 0)}° before it asks`, two: "each day has a second arrow, which asks" }[score];
   say(page.say, `${SCORES[score]}: ${how}. Loss ${fixed(loss, 2)} after ${plural(learned, "update")}. ` +
     (right === 7 ? "Everybody gets tomorrow's dish." : right ? `Still wrong: ${hungry.join(", ")}.` : "Nobody gets the right dish."));
 }

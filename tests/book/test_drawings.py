@@ -47,7 +47,7 @@ from attnbook.drawings import (
 )
 from attnbook.drawings.drawing import HERE, Drawing, style_sheet
 from attnbook.drawings.sheet import Sheet, number, vector
-from attnbook.machines import OrderMachine
+from attnbook.machines import Canteen, OrderMachine
 from attnbook.releases import DATA as RELEASES
 from attnkit import LuongAttention, positions
 from attnkit.viz import palette
@@ -502,6 +502,16 @@ def test_look_back_reads_the_chapters_list():
     assert words(DRAWINGS["look-back"])[-1].endswith(f"{dict(memory.LIST)['Ben']}.")
 
 
+def test_monday_asks_as_in_the_machine_of_the_chapter():
+    found, drawn = Canteen().compute(), words(DRAWINGS["monday-asks"])
+    for name in ("scores", "weights"):
+        assert {f"{value:.2f}".replace("-", "−") for value in found[name][0]} <= set(drawn)
+    assert [word for word in drawn if word in luong.DAYS] == list(luong.DAYS)
+    assert [word for word in drawn if word in luong.MARKS] == list(luong.MARKS)
+    best, wanted = max(found["weights"][0]), found["weights"][0][1]
+    assert (f"{best:.2f}", f"{wanted:.2f}") == ("0.41", "0.22")  # what the description says
+
+
 def test_week_ring_joins_the_days_of_the_canteen():
     drawn = words(DRAWINGS["week-ring"])
     assert [word for word in drawn if word in luong.DAYS] == list(luong.DAYS)
@@ -537,6 +547,7 @@ def test_three_scores_are_those_of_luong_attention():
             found = layer.scores(layer.project_query(query), layer.project_key(key))
         assert f"{found.item():.3g}" == scores.SCORES[name]
         assert scores.SCORES[name] in DRAWINGS["three-scores"].title
+        assert scores.SUMS[name].endswith(f"= {scores.SCORES[name]}")
 
 
 def test_beam_caches_go_with_the_beginnings():

@@ -24,13 +24,14 @@ def test_the_lines_are_the_recorded_shares(shown):
     rows = [*recorded.results("score_rates")["rows"],
             *({"rate": by_length.RATES.get(row["model"], by_length.RATE)} | row
               for row in recorded.results("by_length_toy_french")["rows"])]  # fmt: skip
-    for model in score_rates.MODELS:
+    assert set(lines) == set(ch04.SIDES) == set(score_rates.MODELS) - {"dot, input feeding"}
+    for model in ch04.SIDES:
         rated = {row["rate"]: row["runs"][:3] for row in rows if row["model"] == model}
         middle = [
             statistics.median(by_length.within({"longest": 8, **run}) for run in rated[rate])
             for rate in score_rates.RATES
         ]
-        line = lines[ch04.NAMES.get(model, model)]
+        line = lines[model]
         assert line.get_ydata() == pytest.approx(middle)
         assert line.get_xdata() == pytest.approx(score_rates.RATES, rel=0.07)
 
