@@ -78,7 +78,7 @@ def plan(narrow: bool) -> Plan:
 def draw_whole(narrow: bool) -> Sheet:
     """A row for each word, from its state to its weight; below, the query, and what is written."""
     at, size = plan(narrow), 13
-    sheet = Sheet(NARROW if narrow else WIDE, 336 if narrow else 276, 13 if narrow else 15)
+    sheet = Sheet(NARROW if narrow else WIDE, 336 if narrow else 280, 13 if narrow else 15)
     (left, wide), (bar, length), small = at.keys, at.bars, {"size": size}
     key_end, low = left + wide, at.rows[-1]
     sheet.rect(at.query - 20, at.rows[0] - 17, 40, low - at.rows[0] + 34, "d-query d-box", 17)

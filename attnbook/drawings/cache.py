@@ -61,7 +61,7 @@ def panel(sheet: Sheet, x: float, y: float, *, kept: bool) -> None:
     sheet.text(x, y + 255, "output", "value", anchor="start", size=12.5)
     for place, weight in enumerate(weights(last)):
         at = x + LEFT + place * (SLOT + GAP)
-        name = f"word {place + 1}" + (" (new)" if place == last else "")
+        name = f"word {place + 1}" + (", new" if place == last else "")
         sheet.text(at + SLOT / 2, y + 38, name, size=12.5, style="d-bold" if place == last else "")
         sheet.bar(at, y + 204, SLOT, 12, float(weight))
         sheet.text(at + SLOT / 2, y + 227, str(weight), "weight", size=12.5)

@@ -205,7 +205,7 @@ CHANCES = {"no mask": (1.00, 1.00, 1.00, 1.00), "causal mask": (0.05, 0.05, 0.05
 
 def one_pass(narrow: bool) -> Sheet:
     """Two tables, without a mask and with one: whom a row looks at, and what it must name."""
-    sheet = Sheet(NARROW, 512, 14) if narrow else Sheet(WIDE, 248, 14)
+    sheet = Sheet(NARROW, 520, 14) if narrow else Sheet(WIDE, 248, 14)
     size, left = 42, 46
     for place, (name, rows) in enumerate(WEIGHTS.items()):
         x, y = (0.0, place * 270.0) if narrow else (place * (WIDE - NARROW), 0.0)

@@ -25,7 +25,7 @@ class Plan(NamedTuple):
 
 def plan(narrow: bool) -> Plan:
     if narrow:
-        return Plan((22, 88, 154), 30, 222, 222, 1.22)
+        return Plan((22, 88, 154), 30, 222, 217, 1.22)
     return Plan((30, 124, 218), 40, 306, 512, 1.0)
 
 
@@ -34,7 +34,7 @@ def draw(narrow: bool) -> Sheet:
     at = plan(narrow)
     down = [at.unit * y for y in (36, 166, 302)]  # the start, and the two sums
     reads = [down[0], *(y + 17 for y in down[1:])]
-    sheet = Sheet(NARROW if narrow else WIDE, 352 * at.unit, 13 if narrow else 14)
+    sheet = Sheet(NARROW if narrow else WIDE, 356 * at.unit, 13 if narrow else 14)
     read = at.streams[READ]
     told, size = ("read out here:", 12.5) if narrow else (f"“{WORDS[READ]}”, read out here:", 14)
     sheet.text(at.readings, 8, told, anchor="start", style="d-muted", size=size)

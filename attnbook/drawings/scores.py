@@ -21,7 +21,7 @@ LONG, THIN = 66.0, 28.0
 
 def draw(narrow: bool) -> Sheet:
     """A row a score: the query at the left, the key at the right, what is learned between."""
-    sheet = Sheet(NARROW, 388, 13.5) if narrow else Sheet(WIDE, 248, 14.5)
+    sheet = Sheet(NARROW, 400, 13.5) if narrow else Sheet(WIDE, 248, 14.5)
     learned = ("learns nothing", "learns a matrix W", "learns a network")
     for place, (name, what) in enumerate(zip(SCORES, learned, strict=True)):
         sums = SUMS[name]

@@ -109,7 +109,7 @@ def panel(sheet: Sheet, x: float, y: float, name: str) -> None:
     else:
         sheet.text(middle + 18, y + 154, moved, "weight", anchor="start", style="d-bold", size=15)
     for at, what, said in (
-        (x + 44, "arithmetic", f"{run['arithmetic']} GFLOP"),
+        (x + 48, "arithmetic", f"{run['arithmetic']} GFLOP"),
         (x + 297, "time", f"{run['ms']} ms"),
     ):
         sheet.text(at, y + 145, what, style="d-muted", **small)

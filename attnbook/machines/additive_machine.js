@@ -64,7 +64,7 @@ const number = (v) => fixed(v, 2);
 
 function build({ page, on, take, now }) {
   for (const [name, role] of [["state", "query"], ["context", "value"], ["after", "state"]]) page[name].append(stripOf(role));
-  page.lens.tHead.append(make("tr", {}, head(""), head("W s + b"), head("U h"), head("sum"), head("tanh"), head("v"), head("× v")));
+  page.lens.tHead.append(make("tr", {}, make("td"), head("W s + b"), head("U h"), head("sum"), head("tanh"), head("v"), head("× v")));
   page.lens.tFoot.append(make("tr", {}, head("score", "row"), ...Array.from({ length: 6 }, () => make("td"))));
   const pressed = (name, settings) => on(page[name].tBodies[0], "click", ({ target }) => {
     const line = target.closest("tr");

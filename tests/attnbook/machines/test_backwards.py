@@ -32,8 +32,8 @@ def make(text: str = "one vector", **settings) -> Backwards:
 
 
 SETTINGS = [
-    {"word": "", "at": 3},
     {"word": "abz", "at": 2},
+    {"word": "", "at": 3},
     {"word": "zzzzzzzzzzzz", "at": 11},
 ]
 
