@@ -85,6 +85,7 @@ function build({ page, data: { names }, on, take, now }) {
         const { left, top, width, height } = page.plane.getBoundingClientRect();
         take(move(() => [(2 * (clientX - left) / width - 1) * REACH, (1 - 2 * (clientY - top) / height) * REACH]));
       };
+      hold(on, node);
       on(node, "pointerdown", (event) => { if (!event.button) node.setPointerCapture(event.pointerId); });
       on(node, "pointermove", (event) => node.hasPointerCapture(event.pointerId) && where(event));
       arrows(on, node, (...by) => move((one) => one.map((v, d) => v + STEP * by[d])), take);
