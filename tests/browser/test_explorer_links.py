@@ -56,3 +56,16 @@ def test_an_address_below_widgets_is_where_the_reader_lands(open_page, tmp_path,
     page.wait_for_function(
         "(y => -2 <= y && y <= 90)(document.getElementById('below').getBoundingClientRect().y)"
     )
+
+
+def test_who_goes_back_from_a_machine_finds_the_link(open_page, site_url):
+    page, _ = open_page(site_url + "chapters/12_the_cost_of_attention.html")
+    page.wait_for_function("document.querySelector('.machine-online')?.snapshot")
+    link = page.get_by_text("the largest score first")
+    link.scroll_into_view_if_needed()
+    page.evaluate("scrollBy(0, 300)")
+    before = page.evaluate("scrollY")
+    link.evaluate("node => node.click()")  # a click of Playwright's would scroll first
+    page.wait_for_function("y => scrollY < y - 200", arg=before)
+    page.go_back()
+    page.wait_for_function("y => Math.abs(scrollY - y) < 5", arg=before)
