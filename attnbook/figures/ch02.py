@@ -31,7 +31,7 @@ def by_list() -> None:
              for updates, colour in zip(BUDGETS, BLUES, strict=True)]  # fmt: skip
     lines.append((f"looks back, {SOON:,} updates", row("lookup", SOON), RUST, 3.2))
     with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(6.4, 3.7), layout="constrained")
+        figure, ax = plt.subplots(figsize=(6.1, 3.7), layout="constrained")
         for label, found, colour, wide in lines:
             pairs, shares = list(found["accuracy"]), list(found["accuracy"].values())
             middle, low, high = (

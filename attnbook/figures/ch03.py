@@ -29,7 +29,7 @@ def _row(run: dict, model: str) -> dict:
 def accuracy_by_length() -> None:
     """Exact answers by length of the source, with attention and with one fixed vector."""
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 2, figsize=(7.2, 2.7), layout="constrained", sharey=True)
+        figure, axes = plt.subplots(1, 2, figsize=(6.1, 2.7), layout="constrained", sharey=True)
         for ax, (task, (title, across, _)) in zip(axes, PANELS.items(), strict=True):
             run = recorded.results(f"by_length_{task}")
             for model, style in STYLE.items():
@@ -48,7 +48,7 @@ def accuracy_by_length() -> None:
         axes[1].text(8.4, 82, "dashed: the longest\nit learned from", color="dimgrey", fontsize=9)
         axes[0].text(0.6, 22, "one fixed\nvector", color=SEA)
         axes[0].text(14.2, 76, "additive\nattention", color=RUST)
-        figure.suptitle("Attention reaches further, and falls beyond what it has learned from")
+        figure.suptitle("Attention reaches further,\nand falls beyond what it has learned from")
         plt.show()
 
 

@@ -142,7 +142,7 @@ def encoders() -> None:
         "hide right": ("the right place is hidden", VERMILION),
     }
     with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
+        figure, ax = plt.subplots(figsize=(6.1, 3.6), layout="constrained")
         for at, case in enumerate(("both directions", "forward only", "backward only")):
             row = rows[case, BUDGETS[0]]
             name = (

@@ -51,7 +51,7 @@ def rates() -> None:
     """Exact answers against the learning rate, a line a model."""
     found = by_rate()
     with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(6.4, 3.3), layout="constrained")
+        figure, ax = plt.subplots(figsize=(6.1, 3.3), layout="constrained")
         for place, (model, high) in enumerate(SIDES.items()):
             across = [rate * 1.03 ** (place - 1.5) for rate in found[model]]  # beside each other
             middle, *ends = zip(*map(median_interval, found[model].values()), strict=True)

@@ -40,7 +40,7 @@ def orders() -> None:
     run = recorded.results("when_to_look")
     lengths = range(2, 2 * run["longest"] + 1)
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 2, figsize=(6.2, 2.7), layout="constrained", sharey=True)
+        figure, axes = plt.subplots(1, 2, figsize=(6.1, 2.7), layout="constrained", sharey=True)
         for ax, steps in zip(axes, budgets(), strict=True):
             for order, (label, colour, marker) in ORDERS.items():
                 counts = [one["by_length"] for one in best(order, steps)["runs"]]

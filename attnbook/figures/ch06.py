@@ -66,7 +66,7 @@ def two_scores() -> None:
     run, rows = _rows()
     budgets = _budgets(run)
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 2, figsize=(7.2, 2.8), sharey=True, layout="constrained")
+        figure, axes = plt.subplots(1, 2, figsize=(6.1, 2.8), sharey=True, layout="constrained")
         for ax, score in zip(axes, ("usual", "honest"), strict=True):
             for (name, colour), marker in zip(NAMES.items(), "so^", strict=True):
                 found = [rows[name, steps][score] for steps in budgets]
@@ -85,7 +85,7 @@ def two_scores() -> None:
         axes[1].set_title("without peeking: word by word", fontsize=10)
         axes[0].set_ylabel("held-out loss, nats per word")
         axes[1].legend(loc="lower center", fontsize=9)
-        figure.suptitle("A leak wins the usual test; without peeking, a guess is as good or better")
+        figure.suptitle("A leak wins the usual test;\nwithout peeking, a guess is as good or better")
         plt.show()
 
 

@@ -21,7 +21,7 @@ def obeyed() -> None:
     rows = recorded.results("orders")["rows"]
     most = max(row["updates"] for row in rows)
     with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(6.4, 2.05), layout="constrained")
+        figure, ax = plt.subplots(figsize=(6.1, 2.05), layout="constrained")
         for y, kind in enumerate(NAMES):
             (row,) = (row for row in rows if (row["kind"], row["updates"]) == (kind, most))
             found = row["right"]["held out"]

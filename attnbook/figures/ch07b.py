@@ -125,7 +125,7 @@ def sizes() -> None:
     lengths, most = run["tested"], budgets(run)[-1]
     looks = dict(zip(_sizes(run), ((VERMILION, "o"), (ORANGE, "s"), ("#7a3b00", "^")), strict=True))
     with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(6.2, 3.4), layout="constrained")
+        figure, ax = plt.subplots(figsize=(6.1, 3.4), layout="constrained")
         for (layers, heads), (color, marker) in looks.items():
             same = {"task": "back", "positions": "rotary", "layers": layers, "heads": heads}
             found = accuracy(run, **same, updates=most, rate=0.003)
@@ -162,7 +162,7 @@ def count_to_three() -> None:
     """Two of ALiBi's heads alone, and the one less a share of the other."""
     distance = np.arange(16)
     with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(6.2, 3.2), layout="constrained")
+        figure, ax = plt.subplots(figsize=(6.1, 3.2), layout="constrained")
         for slope, color in ((1 / 16, GREEN), (1 / 4, SKY)):
             ax.plot(distance, np.exp(-slope * distance), color=color, marker=".",
                     label=f"one head, slope 1/{1 / slope:.0f}")  # fmt: skip

@@ -50,7 +50,7 @@ def one_off() -> None:
     """Draw how many of a hundred phrases come out whole with each box off alone."""
     found = right()
     with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(6.6, 3.2), layout="constrained")
+        figure, ax = plt.subplots(figsize=(5.8, 3.2), layout="constrained")
         for at, (_, group, boxes) in enumerate(bars()):
             medians = [found[box]["median"] for box in boxes]
             low = min(found[box]["low"] for box in boxes)
@@ -64,8 +64,8 @@ def one_off() -> None:
         ax.set(xlim=(0, 120), ylim=(len(bars()) - 0.4, -0.6), xticks=(0, 50, 100))
         ax.set_yticks(range(len(bars())), [name for name, *_ in bars()], fontsize=10)
         ax.set_xlabel(
-            "whole translations of 100 unseen phrases (bar: median of three models; line: all\n"
-            "three, and all norms or streams; dashed: everything on)", fontsize=10)  # fmt: skip
+            "whole translations of 100 unseen phrases\n(bar: median of three models; "
+            "line: all three,\nand all norms or streams; dashed: everything on)", fontsize=10)  # fmt: skip
         figure.suptitle("One box off: a single norm is hardly missed")
         plt.show()
 

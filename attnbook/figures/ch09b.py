@@ -194,7 +194,7 @@ def first_gradients(kind: str, layers: int = 18, seeds: int = 5) -> tuple[float,
 def depth() -> None:
     """Draw what a norm holds in check in untrained stacks: features forward, gradients back."""
     with plt.style.context("attnbook.style"):
-        figure, (left, right) = plt.subplots(1, 2, figsize=(6.2, 2.6), layout="constrained")
+        figure, (left, right) = plt.subplots(1, 2, figsize=(6.0, 2.6), layout="constrained")
         for kind, (colour, line) in KINDS.items():
             left.plot(range(1, 33), grown(kind), line, color=colour)
             if kind != "no norm":

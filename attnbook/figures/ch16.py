@@ -230,7 +230,7 @@ def tests() -> None:
     """A bar for each test: how many of the exhibits it catches."""
     found, total = caught(), len(museum.exhibits())
     with plt.style.context("attnbook.style"):
-        _, ax = plt.subplots(figsize=(5.2, 2.6))
+        _, ax = plt.subplots(figsize=(4.85, 2.6))
         colours = [VERMILION] * len(museum.USUAL) + [BLUE] * 2
         ax.barh(list(found), list(found.values()), color=colours)
         for place, number in enumerate(found.values()):
@@ -238,7 +238,7 @@ def tests() -> None:
         ax.set(xlabel=f"bugs caught, of {total}", xlim=(0, total + 4))
         ax.invert_yaxis()
         ax.grid(axis="y", visible=False)
-        ax.set_title("Shapes and sums see almost none of the bugs")
+        ax.set_title("Shapes and sums see\nalmost none of the bugs")
         plt.show()
 
 
@@ -251,7 +251,7 @@ def matrix() -> None:
         [[math.nan if row[c] is None else float(row[c]) for c in order] for row in found.values()]
     )
     with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(6.2, 11.8), layout="constrained")
+        figure, ax = plt.subplots(figsize=(6.1, 11.8), layout="constrained")
         figure.suptitle("Every bug is caught, and no check catches half of them")
         ax.imshow(cells, cmap=ListedColormap(["#dddddd", BLUE]), vmin=0, vmax=1, aspect="auto")
         ax.xaxis.tick_top()
