@@ -85,7 +85,9 @@ def two_scores() -> None:
         axes[1].set_title("without peeking: word by word", fontsize=10)
         axes[0].set_ylabel("held-out loss, nats per word")
         axes[1].legend(loc="lower center", fontsize=9)
-        figure.suptitle("A leak wins the usual test;\nwithout peeking, a guess is as good or better")
+        figure.suptitle(
+            "A leak wins the usual test;\nwithout peeking, a guess is as good or better"
+        )
         plt.show()
 
 

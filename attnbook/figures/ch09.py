@@ -65,7 +65,9 @@ def one_off() -> None:
         ax.set_yticks(range(len(bars())), [name for name, *_ in bars()], fontsize=10)
         ax.set_xlabel(
             "whole translations of 100 unseen phrases\n(bar: median of three models; "
-            "line: all three,\nand all norms or streams; dashed: everything on)", fontsize=10)  # fmt: skip
+            "line: all three,\nand all norms or streams; dashed: everything on)",
+            fontsize=10,
+        )
         figure.suptitle("One box off: a single norm is hardly missed")
         plt.show()
 
