@@ -12,7 +12,7 @@ function compute({ net, sentences, ids, target }, { sentence, step, at, squash, 
   const mask = source.map((_, j) => padding === "unmasked" || j < read.length), steps = [];
   for (let state = first, token = BOS; steps.length < MOST;) {
     const found = look(net, state, states, mask, SQUASH[squash]), next = advance(net, token, state, found.context);
-    token = next.chances.indexOf(Math.max(...next.chances));
+    token = largest(next.chances);
     if (token === EOS && steps.length) break;
     steps.push({ state, ...found, after: next.state, chances: next.chances, token });
     if (token === EOS) break;
@@ -39,9 +39,8 @@ const stage = `<div class="additive-whole"><div class="additive-left">
 <table class="additive-lens"><thead></thead><tbody></tbody><tfoot></tfoot></table></div></div>`;
 
 const word = ({ source, under }) => source?.[under] ?? "";
-const most = (row) => row.indexOf(Math.max(...row));
 /** Another step: a magnifier on the largest weight goes with it, one put elsewhere stays. */
-const onto = ({ map, now, under }, step) => (under === most(map[now]) ? { step, at: most(map[step]) } : { step });
+const onto = ({ map, now, under }, step) => (under === largest(map[now]) ? { step, at: largest(map[step]) } : { step });
 
 const reading = (control, also) => ({ ...control, read: (s) => also(s, control.read(s)) });
 
@@ -49,7 +48,7 @@ const controls = (data) => [
   // Another sentence is read as it should be, with the tanh and without padding.
   reading(chooser("Sentence", "sentence", data.sentences.map((one, at) => [at, one.join(" ")])), (s, { sentence }) => {
     const settings = { sentence, squash: "tanh", padding: "none" }, { map, now } = compute(data, { ...s, ...settings });
-    return { ...settings, at: most(map[now]) };
+    return { ...settings, at: largest(map[now]) };
   }),
   reading(slider("It writes", "step", { max: (s) => (s.written?.length ?? MOST) - 1, text: (_, s) => s.written?.[s.now] ?? "" }), (s, { step }) => onto(s, step)),
   slider("Magnifier on", "at", { max: (s) => (s.source?.length ?? MOST + PLACES) - 1, text: (_, s) => word(s) }),
@@ -77,7 +76,7 @@ function build({ page, on, take, now }) {
 function show(now, { page }) {
   const { source, written, map, scores, weighed, squash, under, padding } = now, colours = heat(page.root), at = now.now;
   say(page.big, `It has written ${at ? quoted(written.slice(0, at).join(" ")) : "nothing yet"}. ${at && at === written.length - 1 ? "Last" : "Next"}: ${quoted(written[at])}`);
-  const first = most(weighed), blind = squash === "none";
+  const first = largest(weighed), blind = squash === "none";
   say(page.say, `To write ${quoted(written[at])} it looks most at ${quoted(source[first])}, with weight ${number(weighed[first])}.${blind
     ? " Without the tanh every row of the map is the same: what it asks makes no difference."
     : padding === "unmasked" ? ` Padding holds ${number(weighed.reduce((sum, w, j) => sum + (source[j] === PAD ? w : 0), 0))} of this look.`

@@ -113,7 +113,7 @@ function show({ score, keys, own, weights, served, loss, turned, learned }, { pa
   });
   page.week.replaceChildren(...names.map((name, j) => text("canteen-key", LEFT + (j + 0.5) * CELL, 32, name, centre)),
     ...weights.flatMap((row, i) => {
-      const y = TOP + i * CELL, best = row.indexOf(Math.max(...row));
+      const y = TOP + i * CELL, best = largest(row);
       return [text("canteen-asks", 0, y + 25, `${names[i]}?`), ...row.flatMap((w, j) => {
         const { background, color } = shades(w);
         return [rect("canteen-cell", LEFT + j * CELL, y, CELL - 2, CELL - 2, { fill: background }),

@@ -73,7 +73,7 @@ function show({ scores, weights, jolts, spread, peaked }, { page }) {
   say(page.big, `The best key typically takes ${percent(median(weights.map((row) => Math.max(...row))))}`);
   say(page.say, `In ${percent(peaked)} of the queries one key has over 0.9; ` +
     `gradient: median ${significant(median(jolts))}, largest ${significant(Math.max(...jolts))}.`);
-  const [low, high] = [-spread, spread].map(across), best = weights.map((row) => row.indexOf(Math.max(...row)));
+  const [low, high] = [-spread, spread].map(across), best = weights.map(largest);
   page.scores.replaceChildren(rect("d-band", low, 0, high - low, END),
     ...scores.slice(0, SHOWN).flatMap(shown((row, y, i) => [...row.map((score, j) => rule(`d-tick${j === best[i] ? " d-top" : ""}`,
       across(score), y + 2, across(score), y + TALL - 4)), text("d-best", across(row[best[i]]) + 4, y + 13, whole(best[i] + 1))])),

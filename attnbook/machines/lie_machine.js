@@ -22,7 +22,7 @@ function compute({ net, letters }, { word, step, hide, lie }) {
     const found = look(net, queries[now], states, source.map((_, j) => j !== hidden));
     return { ...found, chances: advance(net, id(letter), queries[now], found.context).chances.slice(SPECIAL) };
   };
-  const place = source.length - 1 - now, pointed = map[now].indexOf(Math.max(...map[now]));
+  const place = source.length - 1 - now, pointed = largest(map[now]);
   const last = right[now - 1], lied = letters.find((one) => one !== last && one !== right[now]);
   const hidden = { nothing: -1, pointed, neighbour: place + 1, right: place }[hide], told = lie ? lied : last;
   const likely = (chances) => [...chances.keys()].sort((a, b) => chances[b] - chances[a]);

@@ -72,7 +72,6 @@ function toldBy(order, { words, deeds, read }) {
   const [told, other] = [order.slice(0, at), order.slice(at + 1)].map((side) => deeds.indexOf(side.map((tile) => words[tile]).join(" ")));
   return other < 0 ? -1 : told;
 }
-const best = (chances) => chances.indexOf(Math.max(...chances));
 
 const controls = ({ read }) => [
   ...Object.entries(KINDS).map(([kind, name]) => button(name, () => ({ kind }), (s) => s.kind === kind)),
@@ -114,7 +113,7 @@ const tint = (v) => ({ class: v < 0 ? "order-less" : "order-more", fill_opacity:
 const strip = (row, x) => row.map((v, e) => svg("rect", { x, y: TOP + e * CELL, width: STRIP, height: CELL - 0.6, ...tint(v) }));
 
 function show({ kind, order, weights, outputs, before, moved, chances }, { page, data }) {
-  const { words, deeds, read } = data, told = toldBy(order, data), obeyed = told === best(chances);
+  const { words, deeds, read } = data, told = toldBy(order, data), obeyed = told === largest(chances);
   const changed = moved.filter((by) => by > SAME).length;
   const ranked = [...chances.keys()].sort((a, b) => chances[b] - chances[a]);
   say(page.big, order.every((tile, p) => tile === p) ? "Move a tile" : changed ? `${changed} of ${words.length} outputs have changed` : "Not one output has changed");
@@ -138,7 +137,7 @@ function show({ kind, order, weights, outputs, before, moved, chances }, { page,
 }
 
 const tell = ({ order, chances }, data) => {
-  const told = toldBy(order, data), done = best(chances);
+  const told = toldBy(order, data), done = largest(chances);
   return `${told < 0 ? "" : ` Told to: ${data.deeds[told]}.`} It does: ${data.deeds[done]}, ${fixed(chances[done], 2)}.`;
 };
 

@@ -23,7 +23,7 @@ function compute(data, { query, turned, steps, hard }) {
     const pull = pullOf(data, hard, keys, asked);
     keys = keys.map((key, j) => key.map((v, d) => clamp(v + pull[j][d], -EDGE, EDGE)));
   }
-  const scores = keys.map((key) => scale * dot(asked, key)), best = scores.indexOf(Math.max(...scores));
+  const scores = keys.map((key) => scale * dot(asked, key)), best = largest(scores);
   const weights = hard ? scores.map((_, j) => Number(j === best)) : softmax(scores);
   return { asked, keys, scores, weights, output: values[0].map((_, d) => dot(weights, columnOf(values, d))),
     pull: pullOf(data, hard, keys, asked) };
@@ -115,7 +115,7 @@ function show(now, { page, data }) {
   place(labels.at(-1), x, (y < MIDDLE ? y > 42 : y > SIZE - 42) ? y - 27 : y + 29);
   say(labels.at(-1), turned ? "query × W" : "query");
   [...page.top.children].forEach((item, j) => showBar(item, names[j], weights[j]));
-  const best = weights.indexOf(Math.max(...weights));
+  const best = largest(weights);
   say(page.big, `output ${written(output)}${target === null ? "" : `, wanted ${fixed(target, 0)}`}`);
   const tied = scores.lastIndexOf(scores[best]) > scores.indexOf(scores[best]);
   say(page.score, `${asks(now)}; ${tied ? "all fit alike" : `best key ${names[best]}, score ${fixed(scores[best], 2)}`}` +
