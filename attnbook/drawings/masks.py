@@ -26,28 +26,30 @@ OFFSETS = {"upper left": 0, "lower right": 3}
 
 def corners(narrow: bool) -> Sheet:
     """The same two queries and five keys, the triangle in one corner and in the other."""
-    sheet = Sheet(NARROW, 294, 13.5)
-    size, left = 38, 84
+    sheet = Sheet(NARROW, 124, 13.5)
+    size, first, top = 24, 62, 46
     for place, (corner, offset) in enumerate(OFFSETS.items()):
-        y = place * 156
-        sheet.text(left, y + 10, f"{corner}: offset {offset}", anchor="start", style="d-bold")
+        left = first + place * (KEYS * size + 34)
+        middle = left + KEYS * size / 2
+        sheet.text(middle, 10, corner, style="d-bold")
         for key in range(KEYS):
-            sheet.text(left + key * size + size / 2, y + 34, f"k{'₁₂₃₄₅'[key]}", "key")
-        for query in range(QUERIES):
-            level = y + 46 + query * size + size / 2
-            sheet.text(left - 10, level, f"query {query + 1}", "query", anchor="end")
-        grid(sheet, left, y + 46, size, QUERIES, KEYS, lambda i, j, k=offset: j <= i + k)
+            sheet.text(left + (key + 0.5) * size, 34, str(key), "key")
+        grid(sheet, left, top, size, QUERIES, KEYS, lambda i, j, k=offset: j <= i + k)
+        sheet.text(middle, top + QUERIES * size + 16, f"offset {offset}", style="d-muted")
+    for query in range(QUERIES):
+        level = top + (query + 0.5) * size
+        sheet.text(first - 10, level, f"word {KEYS - QUERIES + query}", "query", anchor="end")
     return sheet
 
 
 CORNERS = Drawing(
     name="causal-corners",
-    title="With more keys than queries, a causal mask can start in either of two corners.",
+    title="The last two of five words ask: a causal mask can start in either of two corners.",
     description=(
-        "Two masks of two queries and five keys. From the upper left, offset 0, query 1 may see "
-        "key 1 and query 2 keys 1 and 2. From the lower right, offset 3, query 1 may see keys 1 "
-        "to 4 and query 2 all five. With a cache the queries are the last words, and only the "
-        "second is right."
+        "Two masks for the last two of five words, words 3 and 4. From the upper left, offset 0, "
+        "word 3 may see word 0 alone and word 4 words 0 and 1. From the lower right, offset 3, "
+        "word 3 may see words 0 to 3 and word 4 all five. Only the second is what a causal model "
+        "needs."
     ),
     draw=corners,
 )

@@ -173,32 +173,31 @@ def one_cell() -> None:
 
 
 def two_ways() -> None:
-    """Draw whom one causal mask lets look at whom in PyTorch's function and in its module."""
-    may = masks.causal(6)
-    ways = {
-        "function: True may look": _sdpa(may),
-        "module: True may not": _mha(may),
-    }
+    """Draw one causal mask, and the weights that PyTorch's function and its module make of it."""
+    may = masks.causal(len(WORDS))
+    panels = {"the mask": may.double(), "weights, function": _sdpa(may),
+              "weights, module": _mha(may)}  # fmt: skip
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 2, figsize=(5.6, 2.8), layout="constrained")
-        for ax, (name, picture) in zip(axes, ways.items(), strict=True):
-            ax.imshow(picture.nan_to_num().numpy(), vmin=0, vmax=1, cmap="Blues")
-            for i in range(6):
-                for j in range(6):
-                    v = picture[i, j].item()
-                    if v:
-                        words = (
-                            "?" if np.isnan(v) else f"{v:.2f}".lstrip("0").rstrip("0").rstrip(".")
-                        )
-                        ax.text(j, i, words, ha="center", va="center", fontsize=10,
-                                color="white" if v > 0.6 else "black")  # fmt: skip
+        figure, axes = plt.subplots(1, 3, figsize=(6.1, 2.7), sharey=True, layout="constrained")
+        for ax, (name, picture) in zip(axes, panels.items(), strict=True):
+            handed = name == "the mask"
+            ax.imshow(picture.numpy() * (0.25 if handed else 1), vmin=0, vmax=1, cmap="Blues")
+            for i, j in np.ndindex(*may.shape):
+                v = picture[i, j].item()
+                said = str(bool(v)) if handed else f"{v:.2f}" if v else "0"
+                colour = "white" if v > 0.6 and not handed else "black" if v else "dimgrey"
+                ax.text(j, i, said, ha="center", va="center", fontsize=9, color=colour)
             ax.set_title(name, fontsize=11)
-            ax.set_xticks(range(6))
-            ax.set_yticks(range(6))
-            ax.set_xlabel("key")
-        axes[0].set_ylabel("query")
-        figure.suptitle("One mask, one library, two opposite meanings", y=1.06)
+            ax.set_xticks(range(len(WORDS)), WORDS)
+            ax.set_yticks(range(len(WORDS)), WORDS)
+            ax.tick_params(length=0)
+            ax.set_xlabel("looked at")
+        axes[0].set_ylabel("who looks")
+        figure.suptitle("One mask: the function shows the past, the module the future")
         plt.show()
+
+
+WORDS = ("the", "cat", "sat", "down")
 
 
 def _sdpa(mask: Tensor) -> Tensor:
@@ -208,10 +207,14 @@ def _sdpa(mask: Tensor) -> Tensor:
 
 
 def _mha(mask: Tensor) -> Tensor:
-    """The same; a row that sees nothing is NaN."""
-    layer = nn.MultiheadAttention(len(mask), 1, batch_first=True)
-    zeros = torch.zeros(1, *mask.shape)
-    return layer(zeros, zeros, zeros, attn_mask=mask)[1][0].detach().double()
+    """The same, as its output for values that are rows of the identity matrix."""
+    eye = torch.eye(len(mask))
+    layer = nn.MultiheadAttention(len(mask), 1, bias=False, batch_first=True)
+    with torch.no_grad():  # nothing is projected
+        layer.in_proj_weight.copy_(eye.repeat(3, 1))
+        layer.out_proj.weight.copy_(eye)
+        zeros = torch.zeros(1, *mask.shape)
+        return layer(zeros, zeros, eye[None], attn_mask=mask, need_weights=False)[0][0].double()
 
 
 def padding_table() -> Table:
@@ -292,6 +295,6 @@ def leaking_layers() -> Table:
 LAYER_NAMES = {
     "before": "masked before the softmax",
     "after": "masked after the softmax",
-    "first": "only the first of two layers masked",
+    "first": "two layers, the first masked",
     "normed": "normed over the words",
 }

@@ -1,6 +1,6 @@
 // A layer to be found out: wiggle an input and see which outputs move; the kit and layers.js stand before it.
 
-const MOST = 10, LEAST_FLOAT = -3.4028234663852886e38, STILL = 1e-9;
+const WIGGLE = 0.8, LEAST_FLOAT = -3.4028234663852886e38, STILL = 1e-9;
 
 // ---- What is computed.
 
@@ -18,7 +18,7 @@ const ADDS = {
 
 /** Weights over the keys for a row of scores; a row that sees nothing is what the library makes of it. */
 function weigh(scores, added, library) {
-  if (added.every((v) => v === -Infinity)) return scores.map(() => ({ mha: NaN, keras: 1 / scores.length })[library] ?? 0);
+  if (added.every((v) => v === -Infinity)) return scores.map(() => (library === "keras" ? 1 / scores.length : 0));
   return softmax(scores.map((v, j) => (Math.abs(added[j]) > 1e30 && added[j] !== -Infinity ? added[j] : v + added[j])));
 }
 
@@ -42,20 +42,18 @@ const LAYER = {
   },
 };
 
-const known = (v) => (Number.isFinite(v) ? v : null);
+/** A word's numbers when it is wiggled. */
+const moved = (row) => row.map((v, e) => v + (e % 2 ? -WIGGLE : WIGGLE));
 
 function compute({ x, matrices }, settings) {
-  const { library, given, layer, word, by } = settings, n = x.length;
-  if (library === "attnkit" && !booleans(given)) return { refused: true, seen: [], weights: [], before: [], output: [], reach: [], leaks: 0, broken: 0 };
+  const { library, given, layer, word } = settings, n = x.length;
+  if (library === "attnkit" && !booleans(given)) return { refused: true, seen: [], weights: [], before: [], output: [], reach: [], leaks: 0 };
   const added = x.map((_, i) => x.map((_, j) => ADDS[library](HANDED[given](j <= i), given)));
   const run = (given) => LAYER[layer](given, matrices, added, library), plain = run(x);
-  const wiggled = (at) => x.map((row, j) => (j === at ? row.map((v, e) => v + by / MOST * (e % 2 ? -1 : 1)) : row));
-  const moved = x.map((_, at) => run(wiggled(at)).output);
-  const reach = x.map((_, i) => x.map((_, j) => known(Math.hypot(...moved[j][i].map((v, e) => v - plain.output[i][e])))));
+  const after = x.map((_, at) => run(x.map((row, j) => (j === at ? moved(row) : row))).output);
+  const reach = x.map((_, i) => x.map((_, j) => Math.hypot(...after[j][i].map((v, e) => v - plain.output[i][e]))));
   const leaks = reach.flatMap((row, i) => row.filter((v, j) => j > i && v > STILL)).length;
-  return { refused: false, seen: added.map((row) => row.map((v) => v > -1e4)), weights: plain.weights.map((row) => row.map(known)),
-    before: plain.output.map((row) => row.map(known)), output: moved[word].map((row) => row.map(known)), reach, leaks,
-    broken: plain.output.filter((row) => row.some(Number.isNaN)).length };
+  return { refused: false, seen: added.map((row) => row.map((v) => v > -1e4)), weights: plain.weights, before: plain.output, output: after[word], reach, leaks };
 }
 
 // ---- The page.
@@ -67,20 +65,24 @@ const controls = ({ names, choices: [libraries, forms, layers] }) => [
   chooser("You hand it", "given", forms),
   chooser("The layer is", "layer", layers),
   slider("Wiggle", "word", { max: names.length - 1, text: (v) => names[v] }),
-  slider("by", "by", { min: -MOST, max: MOST, text: (v) => fixed(v / MOST, 1) }),
 ];
+
+/** A finger on the picture wiggles the word that it is on. */
+function build({ page, on, take, data: { names } }) {
+  drag(on, page.words, (x) => ({ word: Math.min(Math.floor(x * names.length), names.length - 1) }), take);
+}
 
 const called = (list, name) => list.find(([one]) => one === name)[1];
 
 function show(now, { page, data: { names, x, choices } }) {
-  const { refused, reach, word, by, leaks, broken, given, library, layer } = now, n = names.length;
+  const { refused, reach, word, leaks, given, library } = now, n = names.length, pairs = n * (n - 1) / 2;
   const early = refused ? [] : names.filter((_, i) => i < word && reach[i][word] > STILL);
   say(page.big, refused ? "TypeError: mask: expected a boolean tensor" : early.length ? `${plural(early.length, "output")} before it ${early.length > 1 ? "move" : "moves"}: a leak`
-    : leaks ? "Nothing before it moves. But another word leaks" : broken ? "No leak, but a row is not a number" : by ? "Nothing before it moves, whichever word you wiggle" : "Not moved yet");
+    : leaks ? "Nothing before it moves. But another word leaks" : "Nothing before it moves, whichever word you wiggle");
   say(page.say, refused ? "attnkit takes no numbers for a mask."
-    : `You hand ${called(choices[0], library)} a causal mask (${called(choices[1], given)}). ${by ? `You moved ${quoted(names[word])}. ` : ""}${
-      early.length ? `The outputs for ${early.map(quoted).join(", ")} stand before it and must not know. ` : ""}${
-      by ? `Of ${n * (n - 1) / 2} hidden pairs, ${leaks} come through. ` : ""}${broken ? `${plural(broken, "row")} of the output ${broken > 1 ? "are" : "is"} not a number. ` : ""}`);
+    : `You hand ${called(choices[0], library)} a causal mask (${called(choices[1], given)}) and wiggle ${quoted(names[word])}. ${
+      early.length ? `It must not move ${early.map(quoted).join(", ")}, and does. ` : ""}${
+      `Of the ${pairs} pairs that the mask should hide, ${leaks || "none"} ${leaks > 1 ? "leak" : "leaks"}.`}`);
   drawWords(page.words, now, names, x);
   drawMaps(page.maps, now, names, heat(page.root));
 }
@@ -88,48 +90,49 @@ function show(now, { page, data: { names, x, choices } }) {
 const PITCH = 64, TALL = 44;
 
 /** Inputs above, outputs below: four bars each, before in grey. */
-function drawWords(picture, { refused, word, by, output, before, reach }, names, x) {
-  const parts = [text("leak-axis", 0, 12, "inputs"), text("leak-axis", 0, 124, "outputs")], wide = PITCH * names.length;
+function drawWords(picture, { refused, word, output, before, reach }, names, x) {
+  const parts = [text("leak-axis", 0, 12, "inputs: press one to wiggle it"), text("leak-axis", 0, 124, "outputs")], wide = PITCH * names.length;
   const centre = { text_anchor: "middle" }, strip = (left, top, vector, className) => vector.map((v, e) => {
     const tall = Math.min(Math.abs(v), 2.2) * 9;
     return rect(className, left + 8 + 11 * e, top + TALL / 2 - (v > 0 ? tall : 0), 7, Math.max(tall, 0.4));
   });
   names.forEach((name, i) => {
-    const left = i * PITCH, wiggled = x[i].map((v, e) => (i === word ? v + by / MOST * (e % 2 ? -1 : 1) : v));
+    const left = i * PITCH, middle = left + PITCH / 2 - 2;
     parts.push(rect(`leak-box${i === word ? " leak-wiggled" : ""}`, left + 2, 20, PITCH - 8, TALL, { rx: 4 }), ...strip(left, 20, x[i], "leak-before"),
-      ...strip(left, 20, wiggled, "leak-bar"), text("leak-name", left + PITCH / 2 - 2, 80, name, centre));
+      ...strip(left, 20, i === word ? moved(x[i]) : x[i], "leak-bar"), text("leak-name", middle, 80, name, centre));
     if (refused) return;
-    const nan = before[i].some((v) => v === null), moves = reach[i][word] > STILL, red = moves && i < word;
-    parts.push(rect(`leak-box${red ? " leak-red" : moves ? " leak-moved" : ""}`, left + 2, 132, PITCH - 8, TALL, { rx: 4 }));
-    if (nan) parts.push(text("leak-alarm", left + PITCH / 2 - 2, 158, "?", centre));
-    else parts.push(...strip(left, 132, before[i].map((v) => 2 * v), "leak-before"), ...strip(left, 132, output[i].map((v) => 2 * v), "leak-bar"));
-    parts.push(text(red ? "leak-alarm" : moves ? "leak-moves" : "leak-axis", left + PITCH / 2 - 2, 192, nan ? "no number" : red ? "leaks" : moves ? "moves" : "still", centre));
+    const moves = reach[i][word] > STILL, red = moves && i < word;
+    parts.push(rect(`leak-box${red ? " leak-red" : moves ? " leak-moved" : ""}`, left + 2, 132, PITCH - 8, TALL, { rx: 4 }),
+      ...strip(left, 132, before[i].map((v) => 2 * v), "leak-before"), ...strip(left, 132, output[i].map((v) => 2 * v), "leak-bar"),
+      text(red ? "leak-alarm" : moves ? "leak-moves" : "leak-axis", middle, 192, red ? "leaks" : moves ? "moves" : "still", centre));
   });
   picture.setAttribute("viewBox", `0 0 ${wide} 200`);
   picture.replaceChildren(...parts);
 }
 
 /** The weights, and which input moves which output, with the edge of the mask. */
-function drawMaps(picture, { refused, weights, reach }, names, shades) {
-  const n = names.length, cell = 21, parts = [], top = 34;
-  [["its weights", 0], ["what moves", n * cell + 24]].forEach(([title, left], which) => {
-    parts.push(text("leak-name", left, 12, title), text("leak-axis", left, 28, "input 0 to " + (n - 1)));
+function drawMaps(picture, { refused, weights, reach, word }, names, shades) {
+  const n = names.length, cell = 23, parts = [], top = 34, first = 26, centre = { text_anchor: "middle" };
+  names.forEach((name, i) => parts.push(text("leak-axis", first - 4, top + i * cell + 16, name, { text_anchor: "end" })));
+  [["weight on", first], ["moves with", first + n * cell + 20]].forEach(([title, left], which) => {
+    parts.push(text("leak-name", left, 12, title));
+    names.forEach((name, j) => parts.push(text(which && j === word ? "leak-picked" : "leak-axis", left + (j + 0.5) * cell, 28, name, centre)));
     for (let i = 0; i < n; i++) {
       for (let j = 0; j < n; j++) {
         const at = [left + j * cell, top + i * cell, cell, cell], v = refused ? 0 : (which ? reach : weights)[i][j];
-        if (v === null) parts.push(rect("leak-none", ...at), text("leak-axis", at[0] + 6, at[1] + 15, "?"));
-        else if (which) parts.push(v > STILL ? rect(`leak-cell ${j > i ? "leak-illegal" : "leak-legal"}`, ...at) : rect("leak-none", ...at));
+        if (which) parts.push(v > STILL ? rect(`leak-cell ${j > i ? "leak-illegal" : "leak-legal"}`, ...at) : rect("leak-none", ...at));
         else parts.push(rect("leak-cell", ...at, { fill: shades(v).background }));
       }
     }
     const steps = Array.from({ length: n }, (_, i) => `H${left + (i + 1) * cell}V${top + (i + 1) * cell}`);
     parts.push(svg("path", { class: "leak-edge", d: `M${left} ${top}${steps.join("")}` }));
+    if (which) parts.push(rect("leak-box leak-wiggled", left + word * cell, top, cell, n * cell));
   });
-  picture.setAttribute("viewBox", `0 0 ${2 * n * cell + 26} ${top + n * cell + 4}`);
+  picture.setAttribute("viewBox", `0 0 ${first + 2 * n * cell + 22} ${top + n * cell + 4}`);
   picture.replaceChildren(...parts);
 }
 
 const tell = ({ refused, reach, word }, { names }) => (refused ? "" : ` Outputs that move: ${names.filter((_, i) => reach[i][word] > STILL).join(", ") || "none"}.`);
 
 export default machine({ name: "leak", label: "A leak detector", data: ["names", "choices", "x", "matrices"],
-  settings: ["library", "given", "layer", "word", "by"], stage, controls, compute, show, tell });
+  settings: ["library", "given", "layer", "word"], stage, controls, build, compute, show, tell });

@@ -32,7 +32,10 @@ LAYERS = {
 }
 """What a reader may choose, and what the page calls it."""
 
-FEATURES, MOST, STILL = 4, 10, 1e-9
+FEATURES, STILL = 4, 1e-9
+WIGGLE = 0.8 * np.array([1, -1, 1, -1])
+"""What is added to the input that is wiggled."""
+
 NAMES = ("the", "cat", "sat", "on", "a", "mat")
 LEAST_FLOAT = float(np.finfo(np.float32).min)
 
@@ -44,18 +47,17 @@ class LeakDetector(Machine):
     library takes it for decides who sees whom. PyTorch's function, Keras and `attnkit` look where a
     mask is true, PyTorch's modules hide there; PyTorch adds floats to the scores; Keras takes
     whatever is not 0 for true; transformers adds (1 - mask) times the least float. A row that sees
-    nothing is NaN in PyTorch's module, as when it returns weights, the average of all values in
-    Keras and transformers, and zeros elsewhere.
+    nothing is the average of all values in Keras and transformers, and zeros elsewhere: PyTorch's
+    module is called with `need_weights=False`.
 
     Args:
         names: of the inputs.
-        library: "attnkit", "sdpa", "mha", "keras" or "transformers". A trait, as are the next four:
+        library: "attnkit", "sdpa", "mha", "keras" or "transformers". A trait, as are the next three:
             set them and the page follows.
         given: the mask as booleans that say "look" or "hide", as "ones" and zeros, or "added".
         layer: "before" the softmax masked, "after" it, the "first" of two layers masked, or the
             inputs "normed" over the words first.
         word: the input that is wiggled.
-        by: how far, in tenths.
         title, caption: plain text above and below.
 
     Raises:
@@ -75,7 +77,6 @@ class LeakDetector(Machine):
         "given": lambda _: list(GIVEN),
         "layer": lambda _: list(LAYERS),
         "word": lambda m: (0, len(m.names) - 1),
-        "by": lambda _: (-MOST, MOST),
     }
 
     names = t.List(t.Unicode()).tag(sync=True)
@@ -86,7 +87,6 @@ class LeakDetector(Machine):
     given = t.Unicode("look").tag(sync=True)
     layer = t.Unicode("before").tag(sync=True)
     word = t.Int(0).tag(sync=True)
-    by = t.Int(8).tag(sync=True)
 
     def __init__(self, names: Sequence[str] = NAMES, **rest):
         names, draw = arrays.strings("names", names), np.random.default_rng(6)
@@ -139,40 +139,38 @@ class LeakDetector(Machine):
             empty = np.isneginf(added).all(1, keepdims=True)
             huge = np.isfinite(added) & (np.abs(added) > 1e30)  # nothing is left of a score there
             summed = np.where(huge, added, scores + np.where(empty, 0.0, added))
-            nothing = {"mha": np.nan, "keras": 1 / len(x)}.get(self.library, 0.0)
+            nothing = 1 / len(x) if self.library == "keras" else 0.0
             weights = np.where(empty, nothing, softmax(summed))
         return weights, weights @ value
 
     def compute(self) -> dict:
         none = {"seen": [], "weights": [], "before": [], "output": [], "reach": []}
         if self.library == "attnkit" and self.handed().dtype != bool:
-            return {"refused": True, **none, "leaks": 0, "broken": 0}
+            return {"refused": True, **none, "leaks": 0}
         x, n = np.array(self.x), len(self.names)
         weights, before = self.run(x)
         moved = []
         for place in range(n):
             wiggled = x.copy()
-            wiggled[place] += self.by / MOST * np.array([1, -1, 1, -1])
+            wiggled[place] += WIGGLE
             moved.append(self.run(wiggled)[1])
         reach = np.linalg.norm(np.stack(moved, 1) - before[:, None], axis=-1)  # (L, S)
         above = ~np.tri(n, dtype=bool)
         return {
             "refused": False,
             "seen": (self.added() > -1e4).tolist(),
-            "weights": _known(weights),
-            "before": _known(before),
-            "output": _known(moved[self.word]),
-            "reach": _known(reach),
+            "weights": weights.tolist(),
+            "before": before.tolist(),
+            "output": moved[self.word].tolist(),
+            "reach": reach.tolist(),
             "leaks": int((reach[above] > STILL).sum()),
-            "broken": int(np.isnan(before).any(1).sum()),
         }
 
     def figure(self) -> Figure:
         n = len(self.names)
         reach = self.compute()["reach"] or [[0.0] * n] * n
-        values = np.array([[np.nan if v is None else v for v in row] for row in reach])
         return heatmap(
-            values,
+            np.array(reach),
             query_tokens=self.names,
             key_tokens=self.names,
             title=self.title or "Which input moves which output",
@@ -183,7 +181,3 @@ class LeakDetector(Machine):
             "Six inputs of a small causal attention; one of them is wiggled, and the outputs that "
             "move are marked, those before it as leaks."
         )
-
-
-def _known(array: np.ndarray) -> list:
-    return [[float(v) if np.isfinite(v) else None for v in row] for row in array]

@@ -658,11 +658,13 @@ def test_causal_corners_are_those_of_the_chapter(capsys):
     assert [rule.shape for rule in rules] == [(2, 5), (2, 5)]
     (sheet,) = DRAWINGS["causal-corners"].layouts["narrow"]
     full = _full(sheet)
-    xs, ys = (sorted({cell[axis] for cell in full}) for axis in (1, 0))
-    placed = [[ys.index(y), xs.index(x)] for y, x in full]
-    assert placed == np.argwhere(np.concatenate(rules)).tolist()
-    drawn = words(DRAWINGS["causal-corners"])
-    assert {f"{corner}: offset {offset}" for corner, offset, _ in shown} <= set(drawn)
+    for rule in rules:
+        cells_of, full = full[: rule.sum()], full[rule.sum() :]
+        xs, ys = (sorted({cell[axis] for cell in cells_of}) for axis in (1, 0))
+        assert [[ys.index(y), xs.index(x)] for y, x in cells_of] == np.argwhere(rule).tolist()
+    assert not full
+    drawn = set(words(DRAWINGS["causal-corners"]))
+    assert {word for corner, offset, _ in shown for word in (corner, f"offset {offset}")} <= drawn
 
 
 def test_every_answer_but_the_last_is_copied():

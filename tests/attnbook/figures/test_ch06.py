@@ -37,9 +37,10 @@ def test_the_recorded_writers_are_torchs():
 
 def test_one_mask_means_two_opposite_things(shown):
     ch06.two_ways()
-    function, module = (ax.images[0].get_array() > 0 for ax in shown[0].axes)
-    assert (function == masks.causal(6).numpy()).all()
-    assert (module == ~function).all()  # the last row, NaN, is drawn as nothing
+    mask, function, module = (ax.images[0].get_array() > 0 for ax in shown[0].axes)
+    assert (mask == masks.causal(4).numpy()).all()
+    assert (function == mask).all()
+    assert (module == ~mask).all()
 
 
 def test_the_tables_say_what_masks_promise():

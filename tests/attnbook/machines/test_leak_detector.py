@@ -21,9 +21,9 @@ def make(*, text: str = "the", **settings) -> LeakDetector:
 
 SETTINGS = [
     {"library": "mha", "given": "look", "word": 5},
-    {"library": "sdpa", "given": "ones", "word": 3, "by": -10},
+    {"library": "sdpa", "given": "ones", "word": 3},
     {"library": "attnkit", "given": "added"},
-    {"library": "transformers", "given": "hide", "by": 3, "layer": "first"},
+    {"library": "transformers", "given": "hide", "layer": "first"},
     {"library": "keras", "given": "added", "word": 2, "layer": "normed"},
     {"layer": "after", "word": 4},
 ]
@@ -34,7 +34,7 @@ def with_mha(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
     with torch.no_grad():  # nothing is projected
         layer.in_proj_weight.copy_(torch.eye(4).repeat(3, 1))
         layer.out_proj.weight.copy_(torch.eye(4))
-        return layer(query, key, value, attn_mask=mask)[0]
+        return layer(query, key, value, attn_mask=mask, need_weights=False)[0]
 
 
 def with_keras(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
@@ -74,7 +74,7 @@ def test_a_librarys_output_is_what_the_library_gives(library, given):
         return
     expected = CALLS[library](*given_to)[0]
     _, output = machine.run(np.array(machine.x))
-    assert output == pytest.approx(expected.numpy(), abs=1e-6, nan_ok=True)
+    assert output == pytest.approx(expected.numpy(), abs=1e-6)
 
 
 @pytest.mark.parametrize("settings", SETTINGS)
@@ -105,11 +105,9 @@ def test_an_output_moves_just_where_its_gradient_is(settings):
 
     slopes = torch.autograd.functional.jacobian(layer, torch.tensor(machine.x).double())
     reached = slopes.abs().sum((1, 3)) > 1e-12  # (L, S)
-    kept = [i for i, row in enumerate(now["before"]) if None not in row]
-    shown = [[v > 1e-9 for v in now["reach"][i]] for i in kept]
-    assert shown == reached[kept].tolist()
+    assert [[v > 1e-9 for v in row] for row in now["reach"]] == reached.tolist()
     above = reached & ~torch.ones(6, 6).tril().bool()
-    assert now["leaks"] == int(above[kept].sum())
+    assert now["leaks"] == int(above.sum())
 
 
 @pytest.mark.parametrize("layer", LAYERS)
@@ -118,7 +116,3 @@ def test_one_layer_of_four_is_causal_and_three_look_it(layer):
     assert (now["leaks"] == 0) == (layer == "before")
     weights = np.array(now["weights"])
     assert (weights[~np.tri(6, dtype=bool)] == 0).all()
-
-
-def test_without_a_wiggle_nothing_moves():
-    assert make(by=0, library="mha").compute()["leaks"] == 0
