@@ -52,8 +52,8 @@ class LeakDetector(Machine):
 
     Args:
         names: of the inputs.
-        library: "attnkit", "sdpa", "mha", "keras" or "transformers". A trait, as are the next three:
-            set them and the page follows.
+        library: "attnkit", "sdpa", "mha", "keras" or "transformers". A trait, as are the
+            next three: set them and the page follows.
         given: the mask as booleans that say "look" or "hide", as "ones" and zeros, or "added".
         layer: "before" the softmax masked, "after" it, the "first" of two layers masked, or the
             inputs "normed" over the words first.
