@@ -3,51 +3,78 @@
 import math
 
 from attnbook.drawings.drawing import Drawing
-from attnbook.drawings.sheet import NARROW, Sheet
+from attnbook.drawings.sheet import NARROW, Sheet, number
 
-PLACES = 3
+QUERY, KEYS, SHIFT = 2, (0, 1, 2), 100
+"""Positions in the upper row of clocks; in the lower row all are later by SHIFT."""
 
 
-def weights() -> list[list[float]]:
-    """Of the chapter's example: three equal words, their scores the cosine of the distance."""
-    shares = [[math.exp(math.cos(i - j)) for j in range(PLACES)] for i in range(PLACES)]
-    return [[share / sum(row) for share in row] for row in shares]
+def scores() -> list[float]:
+    """Of the query and each key, all of them the same hand before it is turned."""
+    return [math.cos(QUERY - key) for key in KEYS]
+
+
+def weights() -> list[float]:
+    """What the softmax makes of these scores."""
+    shares = [math.exp(score) for score in scores()]
+    return [share / sum(shares) for share in shares]
+
+
+def clock(sheet: Sheet, x: float, y: float, query: int, key: int) -> None:
+    """A query's hand, with a round tip, a key's, with a square one, and the angle between them."""
+    radius = 36
+    sheet.circle(x, y, radius, "d-frame")
+    bow = [key + (query - key) * n / 24 for n in range(25)]
+    if query != key:
+        sheet.line([(x + 15 * math.cos(a), y - 15 * math.sin(a)) for a in bow], style="d-thin")
+    for place, role, far in ((key, "key", radius - 12), (query, "query", radius - 4)):
+        tip = (x + far * math.cos(place), y - far * math.sin(place))
+        sheet.line([(x, y), tip], role, style="d-hand")
+        if role == "query":
+            sheet.circle(*tip, 5, f"d-{role} d-solid")
+        else:
+            sheet.rect(tip[0] - 4, tip[1] - 4, 8, 8, f"d-{role} d-solid")
 
 
 def clocks(narrow: bool) -> Sheet:
-    """Three hands, turned by their place, and the weights that follow from the angles."""
-    sheet = Sheet(NARROW, 330, 13.5)
-    left, slot, radius = 66, 92, 34
-    for place in range(PLACES):
-        x = left + place * slot + slot / 2
-        sheet.circle(x, 42, radius, "d-frame")
-        sheet.line([(x, 42), (x + radius - 6, 42)], style="d-muted d-dashed")
-        tip = (x + radius * math.cos(place), 42 - radius * math.sin(place))
-        sheet.arrow([(x, 42), tip], "query", style="d-hand")
-        sheet.text(x, 94, f"position {place}")
-        turn = f"{place} rad = {round(math.degrees(place))}°" if place else "not turned"
-        sheet.text(x, 113, turn, style="d-muted", size=12)
-    size = 52
-    top = 158
-    x0 = left + (PLACES * slot - PLACES * size * 1.4) / 2
-    sheet.text(x0 + PLACES * size * 0.7, top - 15, "weight on key 0, 1, 2", "weight", size=12.5)
-    for i, row in enumerate(weights()):
-        y = top + i * size
-        sheet.text(x0 - 12, y + size / 2, f"query {i}", "query", anchor="end")
-        for j, weight in enumerate(row):
-            sheet.cell(x0 + j * size * 1.4, y, size * 1.4, size, weight, f"{weight:.2f}")
+    """The same three distances at two places of a text, and the scores and weights they give."""
+    sheet = Sheet(NARROW, 366, 13.5)
+    left, slot, margin = 88, 83, 80
+    middles = [left + slot * (n + 0.5) for n in range(len(KEYS))]
+    for top, shift in ((0, 0), (136, SHIFT)):
+        y = top + 64
+        sheet.text(margin, y - 9, "query at", "query", anchor="end")
+        sheet.text(margin, y + 9, str(QUERY + shift), "query", anchor="end")
+        for x, key in zip(middles, KEYS, strict=True):
+            sheet.text(x, top + 14, f"key at {key + shift}", "key")
+            clock(sheet, x, y, QUERY + shift, key + shift)
+        if not shift:
+            sheet.text(NARROW / 2, 120, f"{SHIFT} later: other hands, same angles", style="d-bold")
+    rows = (
+        ("angle", [f"{QUERY - key} rad" for key in KEYS], 258),
+        ("score", [number(score) for score in scores()], 288),
+    )
+    for name, cells, y in rows:
+        sheet.text(margin, y, name, anchor="end")
+        for x, words in zip(middles, cells, strict=True):
+            sheet.text(x, y, words)
+    sheet.text(margin, 305, "= cosine", anchor="end", style="d-muted", size=12)
+    sheet.text(margin, 342, "weight", "weight", anchor="end")
+    for x, weight in zip(middles, weights(), strict=True):
+        sheet.cell(x - slot / 2, 324, slot, 36, weight, f"{weight:.2f}")
     return sheet
 
 
 CLOCKS = Drawing(
     name="clock-hands",
-    title="Each position turns its hand further; the angle between two hands is the distance, in "
-    "radians.",
+    title="Round tip: the query's hand; square tip: the key's. Only the angle between them counts, "
+    "and so only their distance.",
     description=(
-        "Three clocks for positions 0, 1 and 2. The hand, the same at the start, is turned by 0, 1 "
-        "and 2 radians. Below, the weights that follow: query 0 puts 0.53, 0.34 and 0.13 on keys "
-        "0, 1 and 2, query 1 puts 0.28, 0.44 and 0.28, query 2 puts 0.13, 0.34 and 0.53. A word "
-        "looks most at itself and less at what is further away."
+        "Six clocks, each with a hand for a query and one for a key. Every position turns a hand "
+        "by one radian. Above, the query is at 2 and the keys at 0, 1 and 2, so the angles "
+        "between the hands are 2, 1 and 0 radians. Below, all of them come 100 positions later: "
+        "the hands point elsewhere, and the angles are the same. The scores are the cosines of the "
+        "angles, \u22120.42, 0.54 and 1, and the weights are 0.13, 0.34 and 0.53."
     ),
     draw=clocks,
 )

@@ -1,19 +1,18 @@
-"""The figures of page 07b: texts longer than any of training, and how ALiBi can count to three."""
+"""The figure of page 07b: texts longer than any of training."""
 
 import matplotlib.pyplot as plt
-import numpy as np
 
 from attnbook import recorded
-from attnbook.figures.colours import BLACK, BLUE, GREEN, ORANGE, SKY, VERMILION, YELLOW
+from attnbook.figures.colours import BLACK, BLUE, GREEN, VERMILION
 
-STYLE = {
-    "none": {"color": "#777777", "marker": "x", "linestyle": ":"},
-    "sinusoidal": {"color": BLUE, "marker": "s"},
-    "rotary": {"color": VERMILION, "marker": "o"},
-    "alibi": {"color": GREEN, "marker": "^"},
-    "clipped": {"color": BLACK, "marker": "P"},
+COLOURS = {
+    "none": "#777777",
+    "sinusoidal": BLUE,
+    "rotary": VERMILION,
+    "alibi": GREEN,
+    "clipped": BLACK,
 }
-NAMES = {name: name for name in STYLE} | {"alibi": "ALiBi"}
+NAMES = {name: name for name in COLOURS} | {"alibi": "ALiBi"}
 TASKS = {
     "latest": "latest: the nearest symbol",
     "back": "back: the symbol three back",
@@ -38,42 +37,76 @@ def budgets(run: dict) -> list[int]:
     return sorted({row["updates"] for row in run["rows"]})
 
 
+def groups(run: dict) -> list[tuple[str, list[tuple[str, str, dict]]]]:
+    """The rows of the figure by task: the name, the kind, and what is wanted of the results."""
+    shared = [
+        (
+            title,
+            [
+                (NAMES[kind], kind, {"task": task, "positions": kind, **usual(run)})
+                for kind in COLOURS
+            ],
+        )
+        for task, title in TASKS.items()
+    ]
+    same = {"task": "back", "positions": "rotary", "layers": 1, "rate": 0.003}
+    clocks = run["model"]["embed_dim"] // 2
+    sizes = [
+        (f"1 head, {clocks} clocks", "rotary", same | {"heads": 1}),
+        (f"4 heads, {clocks // 4} each", "rotary", same | {"heads": 4}),
+    ]
+    return [*shared, ("back, rotary of one layer", sizes)]
+
+
 def beyond() -> None:
-    """Accuracy by length after the longest training, and at four times the length by updates."""
+    """Accuracy at the trained length and at four times it, and the latter by updates."""
     run = recorded.results("positions")
-    lengths, counts = run["tested"], budgets(run)
+    counts = budgets(run)
+    first = ", ".join(f"{count:,}" for count in counts[:-1])
+    near, far = str(run["trained"]), str(run["tested"][-1])
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(2, 3, figsize=(6.5, 5.4), sharey=True, layout="constrained")
-        for column, (task, title) in enumerate(TASKS.items()):
-            top, bottom = axes[:, column]
-            for kind, style in STYLE.items():
-                same = {"task": task, "positions": kind, **usual(run)}
-                found = {count: accuracy(run, **same, updates=count) for count in counts}
-                by_length = [found[counts[-1]][str(n)] for n in lengths]
-                far = [found[count][str(lengths[-1])] for count in counts]
-                for ax, x, points in ((top, lengths, by_length), (bottom, counts, far)):
-                    middle, low, high = (
-                        np.array([point[part] for point in points])
-                        for part in ("median", "low", "high")
-                    )
-                    bars = [middle - low, high - middle]
-                    ax.errorbar(x, middle, yerr=bars, markersize=4, label=NAMES[kind], **style)
-            top.axvspan(lengths[0], run["trained"], color=YELLOW, alpha=0.25, linewidth=0)
-            for ax in (top, bottom):
-                ax.axhline(1 / run["symbols"], color="grey", linewidth=0.8)
-                ax.set(xscale="log", ylim=(0, 1.05))
-                ax.minorticks_off()
-                ax.grid(alpha=0.3)
-            top.set_xticks([8, 16, 32, 64], ["8", "16", "32", "64"])
-            bottom.set_xticks(counts, [f"{count:,}" for count in counts])
-            top.set_title(title, fontsize=9.5, loc="left")
-            top.set_xlabel("length (trained: shaded)", fontsize=10)
-            bottom.set_xlabel("updates", fontsize=10)
-        axes[0, 0].set_ylabel(f"share right, {counts[-1]:,} updates", fontsize=10)
-        axes[1, 0].set_ylabel(f"share right at length {lengths[-1]}", fontsize=10)
-        figure.suptitle("Which kind carries furthest depends on what is asked")
-        figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center",
-                      ncols=5, fontsize=10)  # fmt: skip
+        figure, (left, right) = plt.subplots(
+            1, 2, figsize=(5.3, 5.0), sharey=True, sharex=True, layout="constrained"
+        )
+        names, height = {}, 0.0
+        for title, rows in groups(run):
+            head = left.text(-0.75, height, title, fontweight="bold", va="center",
+                             transform=left.get_yaxis_transform())  # fmt: skip
+            head.set_in_layout(False)
+            height += 1
+            for name, kind, wanted in rows:
+                found = [accuracy(run, **wanted, updates=count) for count in counts]
+                color, ends = COLOURS[kind], (found[-1][near], found[-1][far])
+                left.plot([end["median"] for end in ends], [height] * 2, color=color, alpha=0.45)
+                left.plot(ends[0]["median"], height, "o", color=color, markerfacecolor="none")
+                grown = [one[far]["median"] for one in found]
+                right.plot(grown, [height] * len(grown), color=color, alpha=0.45)
+                sizes = (14, 24, 44)
+                right.scatter(grown, [height] * len(grown), sizes, color=color, zorder=3)
+                low, middle, high = (ends[1][part] for part in ("low", "median", "high"))
+                left.errorbar(middle, height, xerr=[[middle - low], [high - middle]],
+                              color=color, marker="o", capsize=2)  # fmt: skip
+                names[height] = name
+                height += 1
+            for ax in (left, right):
+                ends = (height - len(rows) - 0.5, height - 0.5)
+                ax.vlines([0, 0.5, 1], *ends, color="grey", alpha=0.35, linewidth=0.8)
+                ax.vlines(1 / run["symbols"], *ends, color="grey", linewidth=0.9)
+            height += 0.3
+        titles = (
+            f"{counts[-1]:,} updates: length\n{near} (ring), {far} (dot)",
+            f"length {far}: {first},\n{counts[-1]:,} updates (largest)",
+        )
+        for ax, title in zip((left, right), titles, strict=True):
+            ax.set(xlim=(-0.03, 1.04), ylim=(height - 0.5, -0.7), xlabel="share right")
+            ax.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
+            ax.set_title(title, fontsize=11)
+            ax.spines["left"].set_visible(False)
+        right.text(1 / run["symbols"] + 0.03, 0, "a guess", color="#57606a", va="center")
+        right.tick_params(axis="y", length=0)
+        left.set_yticks(list(names), list(names.values()))
+        left.tick_params(axis="y", length=0)
+        figure.suptitle("The kind that carries furthest depends on the task", fontsize=12)
         plt.show()
 
 
@@ -85,7 +118,7 @@ def beyond_table() -> None:
     for task in TASKS:
         for count in budgets(run):
             print(f"\n{task}, {count:,} updates")
-            for kind in STYLE:
+            for kind in COLOURS:
                 found = accuracy(run, task=task, positions=kind, updates=count, **usual(run))
                 print(f"  {NAMES[kind]:11}{_line(found)}")
     for layers, heads in _sizes(run):
@@ -117,66 +150,3 @@ def _size(layers: int, heads: int) -> str:
 def _line(found: dict) -> str:
     cells = ("{median:.2f} ({low:.2f}-{high:.2f})".format(**found[n]) for n in ("16", "32", "64"))
     return "  ".join(f"{cell:17}" for cell in cells).rstrip()
-
-
-def sizes() -> None:
-    """Rotary models of three sizes at `back`, after the longest training."""
-    run = recorded.results("positions")
-    lengths, most = run["tested"], budgets(run)[-1]
-    looks = dict(zip(_sizes(run), ((VERMILION, "o"), (ORANGE, "s"), ("#7a3b00", "^")), strict=True))
-    with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(6.1, 3.4), layout="constrained")
-        for (layers, heads), (color, marker) in looks.items():
-            same = {"task": "back", "positions": "rotary", "layers": layers, "heads": heads}
-            found = accuracy(run, **same, updates=most, rate=0.003)
-            middle, low, high = (
-                np.array([found[str(n)][part] for n in lengths])
-                for part in ("median", "low", "high")
-            )
-            clocks = run["model"]["embed_dim"] // heads // 2
-            name = f"{_size(layers, heads)}: {clocks} clocks each"
-            ax.errorbar(lengths, middle, yerr=[middle - low, high - middle], color=color,
-                        marker=marker, label=name)  # fmt: skip
-        ax.axvspan(lengths[0], run["trained"], color=YELLOW, alpha=0.25, linewidth=0)
-        ax.set(xscale="log", ylim=(0, 1.05), xlabel="length (trained: shaded)")
-        ax.set_xticks([8, 16, 32, 64], ["8", "16", "32", "64"])
-        ax.minorticks_off()
-        ax.grid(alpha=0.3)
-        ax.set_ylabel(f"share right, {most:,} updates")
-        ax.legend(loc="lower left", frameon=False, fontsize=10)
-        figure.suptitle("One wide head carries further than four narrow ones")
-        plt.show()
-
-
-def peak(steep: float = 1 / 4, flat: float = 1 / 16, aim: int = 3) -> np.ndarray:
-    """What a key at each distance from 0 to 15 gets from a flat head less a share of a steep one.
-
-    The share is the one that puts the peak at `aim`: there both slopes fall alike.
-    """
-    share = flat / steep * np.exp((steep - flat) * aim)
-    distance = np.arange(16)
-    return np.exp(-flat * distance) - share * np.exp(-steep * distance)
-
-
-def count_to_three() -> None:
-    """Two of ALiBi's heads alone, and the one less a share of the other."""
-    distance = np.arange(16)
-    with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(6.1, 3.2), layout="constrained")
-        for slope, color in ((1 / 16, GREEN), (1 / 4, SKY)):
-            ax.plot(distance, np.exp(-slope * distance), color=color, marker=".",
-                    label=f"one head, slope 1/{1 / slope:.0f}")  # fmt: skip
-        mixed = peak()
-        ax.plot(
-            distance,
-            mixed,
-            color=BLACK,
-            marker="o",
-            label="the flat one − 0.44 × the steep one",
-        )
-        ax.plot(mixed.argmax(), mixed.max(), "o", color="#b3261e", markersize=10, zorder=3)
-        ax.set(xlabel="distance of the key", ylabel="share, before scaling", ylim=(0, 1.05))
-        ax.grid(alpha=0.3)
-        ax.legend(frameon=False, fontsize=10)
-        figure.suptitle("One slope prefers the nearest, two can prefer three")
-        plt.show()

@@ -5,9 +5,9 @@ const BASES = [100, 1000, 10000, 100000, 500000], SQUEEZES = [1, 2, 4, 8];
 
 // ---- What is computed.
 
-function compute(_, { query, key, shift, base, squeeze, forget }) {
+function compute(_, { query, key, shift, base, squeeze }) {
   const learned = Array.from({ length: CLOCKS }, (_, i) => base ** (-i / CLOCKS)), speeds = learned.map((v) => v / squeeze);
-  const asks = speeds.map((v) => (query + shift) * v), stands = speeds.map((v) => (forget ? 0 : (key + shift) * v));
+  const asks = speeds.map((v) => (query + shift) * v), stands = speeds.map((v) => (key + shift) * v);
   const met = learned.map((v) => (TRAINED - 1) * v), gaps = asks.map((v, i) => v - stands[i]);
   const isNew = gaps.map((v) => Math.abs(v) % ROUND).map((v, i) => v > met[i] + SLACK && v < ROUND - SLACK);
   const parts = gaps.map(Math.cos), sum = (list) => list.reduce((a, b) => a + b, 0);
@@ -19,8 +19,9 @@ function compute(_, { query, key, shift, base, squeeze, forget }) {
 
 const PITCH = 90, LINE = 96, RADIUS = 34, WIDE = 4 * PITCH, HIGH = 110, LEFT = 26;
 
-const stage = `<div class="hands-whole"><svg class="hands-clocks" viewBox="0 0 ${WIDE} ${2 * LINE + 4}" aria-hidden="true"></svg>
-<div><p class="machine-head">the score at each distance (shaded: distances met in training)</p>
+const stage = `<div class="hands-whole"><div><p class="machine-head">eight clocks, fastest first, each with its cosine (shaded: angles met in training)</p>
+<svg class="hands-clocks" viewBox="0 0 ${WIDE} ${2 * LINE + 4}" aria-hidden="true"></svg></div>
+<div><p class="machine-head">their sum, the score, at each distance (shaded: distances met in training)</p>
 <svg class="hands-curve" viewBox="0 0 ${WIDE} ${HIGH + 20}" aria-hidden="true"></svg></div></div>`;
 
 const controls = () => [
@@ -29,7 +30,6 @@ const controls = () => [
   slider("Move both", "shift", { max: MOST, text: whole }),
   slider("rope_theta", "base", { values: BASES, text: whole }),
   slider("Squeeze by", "squeeze", { values: SQUEEZES }),
-  toggle("Forget to turn the key", "forget"),
 ];
 
 /** A tip `far` from the middle of clock i, at an angle; counted as in mathematics, against the clock. */
@@ -53,9 +53,9 @@ function clock(i, { query_angles: asks, key_angles: stands, met, new: isNew, par
 }
 
 function show(now, { page }) {
-  const { query, key, shift, base, squeeze, forget, score, curve } = now, far = query - key, count = now.new.filter(Boolean).length;
+  const { query, key, shift, base, squeeze, score, curve } = now, far = query - key, count = now.new.filter(Boolean).length;
   say(page.big, `Score ${fixed(score, 2)}, ${Math.abs(far)} apart`);
-  say(page.say, `Query at ${whole(query + shift)}, key at ${whole(key + shift)}${forget ? ", which is not turned" : ""}. ${
+  say(page.say, `Query at ${whole(query + shift)}, key at ${whole(key + shift)}. ${
     count ? `${count} of ${CLOCKS} clocks ${count > 1 ? "are" : "is"} more than ${SLACK} radians beyond all that a text of ${TRAINED} tokens shows` : `No clock is far from what a text of ${TRAINED} tokens shows`}. ` +
     `The slowest takes ${whole(+significantly(ROUND * squeeze * base ** ((CLOCKS - 1) / CLOCKS)))} positions to go round.`);
   page.clocks.replaceChildren(...Array.from({ length: CLOCKS }, (_, i) => clock(i, now)).flat());
@@ -70,5 +70,5 @@ function show(now, { page }) {
 /** Three significant digits, as a number. */
 const significantly = (v) => v.toPrecision(3);
 
-export default machine({ name: "hands", label: "Hands to turn", data: [], settings: ["query", "key", "shift", "base", "squeeze", "forget"],
+export default machine({ name: "hands", label: "Hands to turn", data: [], settings: ["query", "key", "shift", "base", "squeeze"],
   stage, controls, compute, show });

@@ -34,7 +34,6 @@ class HandsMachine(Machine):
         shift: by how much both are moved, up to 1,000.
         base: one of 100, 1,000, 10,000, 100,000 and 500,000.
         squeeze: what positions are divided by: 1, 2, 4 or 8.
-        forget: whether the key is left unturned, a bug.
         title, caption: plain text above and below.
 
     Raises:
@@ -55,7 +54,6 @@ class HandsMachine(Machine):
         "shift": lambda _: (0, MOST_SHIFT),
         "base": lambda _: BASES,
         "squeeze": lambda _: SQUEEZES,
-        "forget": None,
     }
 
     query = t.Int(3).tag(sync=True)
@@ -63,7 +61,6 @@ class HandsMachine(Machine):
     shift = t.Int(0).tag(sync=True)
     base = t.Int(10_000).tag(sync=True)
     squeeze = t.Int(1).tag(sync=True)
-    forget = t.Bool(False).tag(sync=True)
 
     def __init__(
         self,
@@ -73,18 +70,15 @@ class HandsMachine(Machine):
         shift: int = 0,
         base: int = 10_000,
         squeeze: int = 1,
-        forget: bool = False,
         **texts: str,
     ):
-        super().__init__(
-            query=query, key=key, shift=shift, base=base, squeeze=squeeze, forget=forget, **texts
-        )
+        super().__init__(query=query, key=key, shift=shift, base=base, squeeze=squeeze, **texts)
 
     def compute(self) -> dict:
         learned = self.base ** (-np.arange(CLOCKS) / CLOCKS)
         speeds, met = learned / self.squeeze, (TRAINED - 1) * learned
         query = (self.query + self.shift) * speeds
-        key = (self.key + self.shift) * speeds * (not self.forget)
+        key = (self.key + self.shift) * speeds
         gap = np.abs(query - key) % (2 * np.pi)
         new = (gap > met + SLACK) & (gap < 2 * np.pi - SLACK)
         parts = np.cos(query - key)

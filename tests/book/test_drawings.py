@@ -760,13 +760,19 @@ def test_two_places_on_every_hand_of_the_waves_has_made_the_same_turn():
     assert {"0 \u2192 2", "10 \u2192 12", "500 \u2192 502", "0.32 radian a place"} <= set(drawn)
 
 
-def test_clock_hands_show_the_example():
-    run = cells("07b", "by-hand")
-    for found, row in zip(places.weights(), run["weights"], strict=True):
-        assert found == pytest.approx(row, abs=1e-5)
-    shown = [f"{weight:.2f}" for row in run["weights"] for weight in row]
-    assert [word for word in words(DRAWINGS["clock-hands"]) if "0." in word] == shown
-    assert set(shown) <= set(re.findall(r"0\.\d\d", DRAWINGS["clock-hands"].description))
+def test_clock_hands_show_what_rotary_scores_and_their_softmax_give():
+    hand = torch.tensor([[1.0, 0.0]], dtype=torch.float64).expand(3, 2)
+    for first in (0, places.SHIFT):
+        turned = positions.rotary(hand, first)
+        scores = turned[places.QUERY] @ turned.T
+        assert places.scores() == pytest.approx(scores.tolist())
+        assert places.weights() == pytest.approx(scores.softmax(-1).tolist())
+    shown = [f"{weight:.2f}" for weight in places.weights()]
+    drawn = words(DRAWINGS["clock-hands"])
+    assert drawn[-3:] == shown
+    assert {number(score) for score in places.scores()} <= set(drawn)
+    told = DRAWINGS["clock-hands"].description
+    assert set(shown) <= set(re.findall(r"0\.\d\d", told))
 
 
 def test_three_cuts_are_what_the_functions_of_the_chapter_give(capsys):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib.collections import PathCollection
 
 from attnbook import recorded
 from attnbook.figures import ch07, ch07b
@@ -25,40 +26,26 @@ def test_the_table_holds_the_recorded_numbers():
         assert passive == ("all tie" if ties == run["events"] else f"{own} of 100")
 
 
-@pytest.mark.parametrize("column, task", list(enumerate(ch07b.TASKS)))
-def test_the_lines_are_the_recorded_ones(shown, column, task):
+def test_the_dots_are_the_recorded_shares(shown):
     ch07b.beyond()
+    left, right = shown[0].axes
     run = recorded.results("positions")
-    rows = [row for row in run["rows"] if row["task"] == task and row["rate"] == 0.003]
-    rows = [row for row in rows if (row["layers"], row["heads"]) == (2, 4)]
-    top, bottom = shown[0].axes[column], shown[0].axes[3 + column]
-    for kind, above, below in zip(ch07b.STYLE, top.containers, bottom.containers, strict=True):
-        mine = {row["updates"]: row["accuracy"] for row in rows if row["positions"] == kind}
-        most = mine[max(mine)]
-        assert list(above[0].get_ydata()) == [most[str(n)]["median"] for n in run["tested"]]
-        far = [mine[count]["64"]["median"] for count in sorted(mine)]
-        assert list(below[0].get_ydata()) == far
-
-
-def test_sizes_are_told_apart_by_their_clocks(shown):
-    ch07b.sizes()
-    labels = [text.get_text() for text in shown[0].axes[0].get_legend().get_texts()]
-    assert labels == [
-        "1 layer, 1 head: 32 clocks each",
-        "1 layer, 4 heads: 8 clocks each",
-        "2 layers, 4 heads: 8 clocks each",
-    ]
-
-
-def test_two_slopes_peak_at_three_and_one_at_nothing():
-    assert ch07b.peak().argmax() == 3
-    for aim in (1, 2, 5):
-        assert ch07b.peak(aim=aim).argmax() == aim
-    wide = np.arange(0, 15, 0.001)
-    flat, steep = np.exp(-wide / 16), np.exp(-wide / 4)
-    share = 0.25 * np.exp(3 / 4 - 3 / 16)
-    assert wide[(flat - share * steep).argmax()] == pytest.approx(3, abs=0.002)
-    assert share == pytest.approx(0.44, abs=0.005)
+    wanted = [one for _, rows in ch07b.groups(run) for _, _, one in rows]
+    asked = {(one["task"], one["positions"], one["layers"], one["heads"]) for one in wanted}
+    assert len(asked) == len(wanted) == 3 * len(ch07b.COLOURS) + 2
+    names = [label.get_text() for label in left.get_yticklabels()]
+    assert names[-2:] == ["1 head, 32 clocks", "4 heads, 8 each"]
+    dots = [drawn for drawn in right.collections if isinstance(drawn, PathCollection)]
+    for one, far, grown in zip(wanted, left.containers, dots, strict=True):
+        rows = [row for row in run["rows"] if all(row[key] == one[key] for key in one)]
+        rows.sort(key=lambda row: row["updates"])
+        shares = [row["accuracy"]["64"]["median"] for row in rows]
+        assert grown.get_offsets()[:, 0].tolist() == shares
+        assert far[0].get_xdata().tolist() == shares[-1:]
+    rings = [line for line in left.lines if line.get_markerfacecolor() == "none"]
+    for one, ring in zip(wanted, rings, strict=True):
+        found = ch07b.accuracy(run, **one, updates=2400)
+        assert list(ring.get_xdata()) == [found["16"]["median"]]
 
 
 @pytest.mark.parametrize("keys, peak", [(16, 3), (64, 5)])
