@@ -184,9 +184,9 @@ def two_ways() -> None:
             ax.imshow(picture.numpy() * (0.25 if handed else 1), vmin=0, vmax=1, cmap="Blues")
             for i, j in np.ndindex(*may.shape):
                 v = picture[i, j].item()
-                said = str(bool(v)) if handed else f"{v:.2f}" if v else "0"
+                said = str(bool(v)) if handed else f"{v:.2g}".removeprefix("0") if v else "0"
                 colour = "white" if v > 0.6 and not handed else "black" if v else "dimgrey"
-                ax.text(j, i, said, ha="center", va="center", fontsize=9, color=colour)
+                ax.text(j, i, said, ha="center", va="center", fontsize=10.5, color=colour)
             ax.set_title(name, fontsize=11)
             ax.set_xticks(range(len(WORDS)), WORDS)
             ax.set_yticks(range(len(WORDS)), WORDS)
@@ -277,7 +277,7 @@ def empty_rows() -> Table:
         weights = way(scores).reshape(3, 3)
         (weights @ values)[1:].pow(2).sum().backward()  # the loss leaves row 0 out
         finite = all(bool(x.grad.isfinite().all()) for x in (scores, values))
-        shown = " ".join(f"{w:.2f}" for w in weights[0].tolist())
+        shown = " ".join(f"{w:.2f}" for w in weights[0].tolist()).replace("nan", "NaN")
         rows.append([name, shown, "finite" if finite else "NaN"])
     return Table(["a row that sees nothing", "its weights", "gradient of the rest"], rows)
 
@@ -289,12 +289,12 @@ def leaking_layers() -> Table:
         now = LeakDetector(library="attnkit", layer=layer).compute()
         most = np.array(now["weights"])[hidden].max()
         rows.append([LAYER_NAMES[layer], f"{most:.2f}", f"{now['leaks']} of {hidden.sum()}"])
-    return Table(["layer", "largest weight on a hidden key", "hidden pairs that leak"], rows)
+    return Table(["layer", "largest hidden weight", "pairs that leak"], rows)
 
 
 LAYER_NAMES = {
     "before": "masked before the softmax",
     "after": "masked after the softmax",
-    "first": "two layers, the first masked",
+    "first": "only the first of two masked",
     "normed": "normed over the words",
 }

@@ -56,7 +56,7 @@ def test_the_tables_say_what_masks_promise():
         padding["the same, positions run on", "causal & blocks"],
     ]
     empty = {row[0][0]: (row[1][0], row[2][0]) for row in ch06.empty_rows().rows}
-    assert empty["fill with -inf"] == ("nan nan nan", "NaN")
+    assert empty["fill with -inf"] == ("NaN NaN NaN", "NaN")
     for name in ("attnkit", "F.scaled_dot_product_attention"):
         assert empty[name] == ("0.00 0.00 0.00", "finite")
     leaks = [row[2][0] for row in ch06.leaking_layers().rows]
