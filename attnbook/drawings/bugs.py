@@ -57,7 +57,10 @@ def mask_axes(narrow: bool) -> Sheet:
     """Two tables of weights, side by side or one below the other."""
     sheet = Sheet(NARROW, 390, 13.5) if narrow else Sheet(WIDE, 190, 13.5)
     size = 48
-    panels = (("over the keys: (B, 1, S)", True), ("over the queries: (B, L, 1)", False))
+    panels = (
+        ("over the keys: [:, None, :]", True),
+        ("over the queries: [:, :, None]", False),
+    )
     for place, (name, over_keys) in enumerate(panels):
         left, y = (84, place * 200) if narrow else (84 + place * 350, 0)
         sheet.text(left, y + 10, name, anchor="start", style="d-bold")
@@ -73,7 +76,9 @@ def mask_axes(narrow: bool) -> Sheet:
                 else:
                     sheet.cell(*place_, share, f"{share:.2f}", size=12.5)
         says = "padding hidden" if over_keys else "padding seen"
-        sheet.text(left + LENGTH * size + 12, y + 44 + 1.5 * size, says, anchor="start", size=12.5)
+        for line, words in enumerate((says, "rows sum to 1")):
+            at = y + 44 + 1.5 * size + 18 * line
+            sheet.text(left + LENGTH * size + 12, at, words, anchor="start", size=12.5)
     return sheet
 
 
@@ -82,8 +87,8 @@ MASK_AXES = Drawing(
     title="The same padding mask over the keys, which is right, and over the queries.",
     description=(
         "Two tables of weights for two words and one place of padding, all scores 0. With the "
-        "mask over the keys, shape (B, 1, S), each row gives 0.50 to each word and nothing to the "
-        "padding. With the mask over the queries, shape (B, L, 1), each row gives 0.33 to each of "
+        "mask over the keys, [:, None, :], each row gives 0.50 to each word and nothing to the "
+        "padding. With the mask over the queries, [:, :, None], each row gives 0.33 to each of "
         "the three: the padding is seen, and only the padding's own row was masked, which made it "
         "uniform."
     ),

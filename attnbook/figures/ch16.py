@@ -203,7 +203,7 @@ def leak() -> None:
         "mended": (losses(museum.right), BLUE),
     }
     with plt.style.context("attnbook.style"):
-        _, ax = plt.subplots(figsize=(5.8, 2.8))
+        _, ax = plt.subplots(figsize=(5.8, 2.1))
         for name, (found, colour) in curves.items():
             ax.plot(found, color=colour, label=name)
             ax.text(252, found[-1], name, color=colour, va="center")
@@ -230,7 +230,7 @@ def tests() -> None:
     """A bar for each test: how many of the exhibits it catches."""
     found, total = caught(), len(museum.exhibits())
     with plt.style.context("attnbook.style"):
-        _, ax = plt.subplots(figsize=(4.85, 2.6))
+        _, ax = plt.subplots(figsize=(4.85, 2.05))
         colours = [VERMILION] * len(museum.USUAL) + [BLUE] * 2
         ax.barh(list(found), list(found.values()), color=colours)
         for place, number in enumerate(found.values()):
@@ -238,7 +238,7 @@ def tests() -> None:
         ax.set(xlabel=f"bugs caught, of {total}", xlim=(0, total + 4))
         ax.invert_yaxis()
         ax.grid(axis="y", visible=False)
-        ax.set_title("Shapes and sums see\nalmost none of the bugs")
+        ax.set_title("Shapes and sums see almost no bug")
         plt.show()
 
 

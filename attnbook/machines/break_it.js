@@ -38,7 +38,7 @@ function compute(data, { first, second }) {
 
 // ---- The page.
 
-const stage = `<div class="break-whole"><svg class="break-maps" aria-hidden="true"></svg><ul class="break-lamps"></ul></div>`;
+const stage = `<div class="break-whole"><svg class="break-maps" aria-hidden="true"></svg><p class="break-legend">Each row shows where one word looks: the darker, the more. Inside the heavy line it may look. A red dot is weight where it may not. Σ marks a row with a wrong sum.</p><ul class="break-lamps"></ul></div>`;
 
 /** A line of the code that a box breaks; a third one mends the oldest. */
 function breakable([right, wrong, name, exhibit]) {
@@ -71,15 +71,19 @@ function show(now, { page, data }) {
   const usual = red.filter((n) => n < 3).length, changed = weights.length < 2 || weights.some((head, h) => head.some((row, i) => row.some((w, j) => Math.abs(w - right[h][i][j]) > 5e-4)));
   say(page.big, broken.length ? `${usual} of 3 usual tests and ${red.length - usual} of 9 checks fail` : "All tests and all checks pass");
   const places = moved ? moved.filter((v) => v > 5e-4).length : 0;
-  say(page.say, !broken.length ? "Nothing is broken. Tick a line to break it: one, or two." : `Broken: ${broken.map((line) => line[3]).join(", ")}. The map${changed ? " changes" : " stays as it was"}; ${
+  say(page.say, !broken.length ? "Nothing is broken. Tick a line to break it: one, or two." : `The map${changed ? " changes" : " stays as it was"}; ${
     moved ? places ? `the output changes at ${places} of ${moved.length} places` : "the output stays as it was" : "the output is another at each call"}.`);
   drawMaps(page.maps, now, data, heat(page.root));
-  fill(page.lamps, data.lamps, () => make("li", {}, svg("svg", { viewBox: "0 0 20 20", aria_hidden: "true" }, svg("circle", { cx: 10, cy: 10, r: 8 })), make("span"), make("span", { className: "break-said" })),
+  const first = red.find((n) => n >= 3);
+  fill(page.lamps, data.lamps, () => make("li", {}, svg("svg", { viewBox: "0 0 20 20", aria_hidden: "true" }, svg("circle", { cx: 10, cy: 10, r: 8 })), make("span")),
     (item, name, n) => {
-      const words = data.words[said[n]], state = red.includes(n) ? "red" : words ? "grey" : "green";
+      const words = data.words[said[n]], state = red.includes(n) ? "red" : words ? "grey" : "green", key = `${said[n]} ${n === first}`;
+      if (item.dataset.key === key) return;
+      item.dataset.key = key;
       item.className = `break-${state}`;
-      say(item.children[1], `${name} ${{ red: "fails", grey: "cannot tell", green: "passes" }[state]}`);
-      say(item.children[2], n < 3 ? "" : words.replace(`${name}: `, "").replace(CANNOT, ""));
+      const label = `${name} ${{ red: "fails", grey: "cannot tell", green: "passes" }[state]}`;
+      item.lastChild.replaceWith(n < 3 || !words ? make("span", { textContent: label })
+        : make("details", { open: n === first }, make("summary", { textContent: label }), make("span", { className: "break-said", textContent: words.replace(`${name}: `, "").replace(CANNOT, "") })));
     });
 }
 

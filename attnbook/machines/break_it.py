@@ -40,10 +40,7 @@ class BreakIt(Machine):
     """
 
     _kits = (*Machine._kits, "layers")
-    _about = (
-        "Your browser computes the maps. What tests and checks say was recorded from the code on "
-        "show, for each line and each pair of lines."
-    )
+    _about = "Your browser computes the maps. The lamps were recorded from the code on show."
     _limits: ClassVar = {
         name: lambda _: ["", *(line.name for line in BREAKABLE)] for name in ("first", "second")
     }
