@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 from sphinx.errors import ExtensionError
 
-from booktools import early, icons, maths, pictures, weigh, wide_boxes
+from booktools import early, icons, maths, pictures, unused_styles, weigh, wide_boxes
 
 
 def test_a_formula_is_drawn_and_can_be_heard():
@@ -104,14 +104,48 @@ def test_the_sheets_of_all_pages_are_one_in_their_order(tmp_path):
     own = "".join(map(link.format, ("attnkit-widgets.css", "book.css")))
     preload = '<link rel="preload" as="script" href="../_static/scripts/bootstrap.js" />'
     head = "".join(map(link.format, ("styles/theme.css", "c.css"))) + own + preload
-    found = early.styles(tmp_path, head)
+    whole = tmp_path / "styles"
+    found = early.styles(tmp_path, whole, head)
     first, *rest = re.findall(r'_static/([^"?]*)', found)
     assert (tmp_path / first).read_text() == "b{}a{}\nc{}"
     assert rest == ["attnkit-widgets.css", "book.css"]
-    assert early.styles(tmp_path, head) == found
-    assert early.styles(tmp_path, own) == own
+    assert early.styles(tmp_path, whole, head) == found
+    assert early.styles(tmp_path, whole, own) == own
     (tmp_path / "c.css").write_text("c{background:url(../a.png)}")  # would lead elsewhere
-    assert "_static/c.css" in early.styles(tmp_path, head)
+    assert "_static/c.css" in early.styles(tmp_path, whole, head)
+
+
+def test_a_rule_that_no_page_can_use_is_left_out():
+    pages = ['<p class="a b"></p><script>let x = "made";</script>', "<i class=c></i>"]
+    used = unused_styles.names(pages, ['item.classList.add("late-one")'])
+    assert {"a", "b", "c", "made", "late-one"} <= used
+    sheet = """
+        .a, .gone { x: 1 } .a .gone { x: 2 } .b:not(.gone) > p { x: 3 } p:is(.gone, .c) { x: 4 }
+        [data-z=".gone"] { x: 5 } .late-one::before { content: ".gone" } .gone.a { x: 6 }
+        @media (width < 9px) { .gone { x: 7 } } @media print { .made { x: 8 } .gone { x: 9 } }
+        @font-face { font-family: gone } @keyframes gone { from { x: 10 } }
+    """
+    left = re.sub(r"\s+", "", unused_styles.without(sheet, used))
+    assert left == (
+        ".a{x:1}.b:not(.gone)>p{x:3}p:is(.gone,.c){x:4}"
+        '[data-z=".gone"]{x:5}.late-one::before{content:".gone"}@mediaprint{.made{x:8}}'
+        "@font-face{font-family:gone}@keyframesgone{from{x:10}}"
+    )
+
+
+def test_a_class_that_comes_with_the_next_build_finds_its_rule(tmp_path):
+    """A build after one change writes one page, and the sheet stands as the last one left it."""
+    whole, styles = tmp_path / "whole", tmp_path / "site" / "_static" / "styles"
+    for folder in (whole, styles):
+        folder.mkdir(parents=True)
+    (whole / "all-1.css").write_text(".a { x: 1 } .b { x: 2 }")
+    (styles / "all-0.css").write_text("of an earlier build")
+    link = '<link href="_static/styles/all-1.css"><p class="{}"></p>'
+    for name in ("a", "b"):
+        (tmp_path / "site" / "page.html").write_text(link.format(name))
+        unused_styles.write(whole, tmp_path / "site", "_static/styles")
+        assert [file.name for file in styles.iterdir()] == ["all-1.css"]
+        assert (styles / "all-1.css").read_text().startswith(f".{name}{{")
 
 
 def test_code_has_the_colours_of_both_modes(tmp_path):
@@ -121,7 +155,7 @@ def test_code_has_the_colours_of_both_modes(tmp_path):
     options = {"pygments_light_style": "a11y-high-contrast-light"}
     text = early.colours_of_code({**options, "pygments_dark_style": "a11y-high-contrast-dark"})
     head = f'<link rel="stylesheet" href="_static/{early.CODE}?v=1" />'
-    found = early.styles(tmp_path, head, late={early.CODE: text})
+    found = early.styles(tmp_path, tmp_path / "styles", head, late={early.CODE: text})
     sheet = (tmp_path / re.search(r'_static/([^"]*)', found)[1]).read_text()
     assert "06287E" not in sheet
     for mode in ("light", "dark"):
