@@ -17,7 +17,8 @@ SIGNS = ("< ?",)
 def asks(narrow: bool) -> Sheet:
     """Monday asks: its vector times each day's, the seven scores, and their softmax."""
     sheet = Sheet(NARROW, 254, 13.5)
-    found = Canteen(days=RING).compute()
+    shown = [[round(x, 2) for x in day] for day in RING]  # what is printed is what is multiplied
+    found = Canteen(days=shown).compute()
     keys, scores, weights = found["keys"], found["scores"][0], found["weights"][0]
     sheet.text(0, 16, "Mon asks. Its query:", anchor="start", style="d-bold")
     sheet.item("query", 170, 3, 80, 26, vector(keys[0]))

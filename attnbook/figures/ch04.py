@@ -1,4 +1,4 @@
-"""The figure of chapter 04: five models on one grid of learning rates."""
+"""The figures of chapter 04: five models on one grid of learning rates, and what a score costs."""
 
 import matplotlib.pyplot as plt
 
@@ -51,7 +51,7 @@ def rates() -> None:
     """Exact answers against the learning rate, a line a model."""
     found = by_rate()
     with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(6.1, 3.3), layout="constrained")
+        figure, ax = plt.subplots(figsize=(6.1, 2.7), layout="constrained")
         for place, (model, high) in enumerate(SIDES.items()):
             across = [rate * 1.03 ** (place - 1.5) for rate in found[model]]  # beside each other
             middle, *ends = zip(*map(median_interval, found[model].values()), strict=True)
@@ -65,6 +65,44 @@ def rates() -> None:
         ax.set_xticks(ticks, [f"{rate:g}" for rate in ticks])
         ax.minorticks_off()
         figure.suptitle("The learning rate moves more than the score does")
+        plt.show()
+
+
+PRICES = {
+    "dot": BLUE,
+    "general": GREEN,
+    "concat": PINK,
+    "additive": VERMILION,
+    "additive, broadcast": VERMILION,
+}
+"""The layers whose times are drawn, in the colours of their lines."""
+
+
+def prices() -> dict[str, float]:
+    """The time of each layer forward, 256 words on 256, divided by that of dot.
+
+    Example:
+        >>> found = prices()
+        >>> list(found)[:2], found["dot"]
+        (['dot', 'general'], 1.0)
+    """
+    rows = recorded.results("score_cost")["rows"]
+    (row,) = (row for row in rows if row["shape"] == "256 tokens" and not row["backward"])
+    return {"dot": 1.0} | {name: found["ratio"] for name, found in row["ratios"].items()}
+
+
+def price() -> None:
+    """A bar a layer: how many times as long as dot it takes."""
+    found = prices()
+    with plt.style.context("attnbook.style"):
+        figure, ax = plt.subplots(figsize=(6.1, 1.9), layout="constrained")
+        bars = ax.barh(range(len(found)), list(found.values()), color=list(PRICES.values()))
+        ax.bar_label(bars, [f"{x:.0f}" if x > 9.5 else f"{x:.2g}" for x in found.values()], padding=3)
+        names = ["additive, as in chapter 03" if "broadcast" in name else name for name in found]
+        ax.set_yticks(range(len(found)), names)
+        ax.invert_yaxis()
+        ax.set(xlim=(0, 142), xlabel="time of a layer, dot = 1")
+        figure.suptitle("A network for every pair costs many times a product")
         plt.show()
 
 

@@ -1,6 +1,6 @@
 // Seven days to drag, each of which should look at the next; the kit and layers.js stand before it.
 
-const SIZE = 340, MIDDLE = 170, REACH = 2.25, EDGE = 2, STEP = 0.1, MOST = 60, RATE = 0.5, DIAL = 0.1;
+const SIZE = 340, MIDDLE = 170, REACH = 2.6, EDGE = 2, STEP = 0.1, MOST = 60, RATE = 0.5, DIAL = 0.1;
 const SCORES = { dot: "One table", general: "One matrix", two: "Two tables" };
 
 // ---- What is computed.
@@ -48,7 +48,8 @@ const stage = `<div class="canteen-whole"><div><p class="machine-head">The days 
 <p class="machine-head">Weights: dashed boxes are tomorrow</p>
 <svg class="canteen-week" viewBox="0 0 ${LEFT + 7 * CELL + 14} ${TOP + 7 * CELL}" aria-hidden="true"></svg></div></div>`;
 
-const round = (v) => Math.round(v * 100) / 100;
+/** Finer than is shown, so that a perfect ring stays perfect. */
+const round = (v) => Math.round(v * 1e4) / 1e4;
 /** Where everything is now, as settings: what was learned becomes the start. */
 const placed = ({ keys, own, turned }) => ({ days: keys.map((key) => key.map(round)), asking: own.map((one) => one.map(round)), turn: Math.round(turned), learned: 0 });
 
@@ -59,10 +60,16 @@ function dial() {
   return { ...made, show: (s) => { show(s); input.value = angle(s); }, read: (s) => ({ ...placed(s), score: "general", turn: Number(input.value) }) };
 }
 
+/** Another score for the arrows as they are; a matrix that does nothing yet begins with a seventh of a circle. */
+const scored = (s, score) => {
+  const all = placed(s);
+  return { ...all, score, turn: score === "general" && all.turn === 0 ? 51 : all.turn };
+};
+
 const controls = ({ six }) => [
   dial(),
   slider("Training", "learned", { max: MOST, text: (n) => plural(n, "update") }),
-  ...Object.entries(SCORES).map(([score, name]) => button(name, (s) => (s.score === score ? {} : { ...placed(s), score }), (s) => s.score === score)),
+  ...Object.entries(SCORES).map(([score, name]) => button(name, (s) => (s.score === score ? {} : scored(s, score)), (s) => s.score === score)),
   button("Show six", () => ({ score: "dot", days: six, learned: 0 })),
 ];
 
@@ -71,6 +78,22 @@ const isWeek = (v) => Array.isArray(v) && v.length === 7 && v.every((one) => Arr
 const fits = { score: (v) => Object.keys(SCORES).includes(v), days: isWeek, asking: isWeek };
 
 const at = ([x, y]) => [MIDDLE + x / REACH * MIDDLE, MIDDLE - y / REACH * MIDDLE];
+
+/** Where a label may stand: ahead of its tip first, then ever further round it, in radians. */
+const ROUND = [0, 0.7, -0.7, 1.4, -1.4, 2.2, -2.2, Math.PI];
+
+/** The place of a label beside its tip that covers least of what is `taken`, boxes [x, y, half a width, half a height]. */
+function place({ tip: [x, y], words, inward }, taken) {
+  const ahead = Math.atan2(y - MIDDLE, x - MIDDLE) + (inward ? Math.PI : 0), half = 4.5 * words.length;
+  const tried = ROUND.map((by, rank) => {
+    const dx = Math.cos(ahead + by), dy = Math.sin(ahead + by), far = 13 + Math.abs(dx) * half + Math.abs(dy) * 7;
+    const box = [x + far * dx, y + far * dy, half, 8];
+    const covers = taken.map((other) => [0, 1].reduce((area, d) => area * Math.max(box[d + 2] + other[d + 2] - Math.abs(box[d] - other[d]), 0), 1));
+    const beyond = [0, 1].map((d) => Math.max(box[d + 2] + Math.abs(box[d] - MIDDLE) - MIDDLE, 0));
+    return { box, cost: 4 * rank + covers.reduce((a, b) => a + b, 0) + 50 * (beyond[0] + beyond[1]) };
+  });
+  return tried.reduce((best, one) => (one.cost < best.cost ? one : best)).box;
+}
 
 function build({ page, data: { names }, on, take, now }) {
   const hand = (role, day) => svg("circle", { class: `canteen-hand canteen-${role}`, r: 11, tabindex: 0, role: "slider", "aria-valuemin": -180, "aria-valuemax": 180,
@@ -97,15 +120,19 @@ function build({ page, data: { names }, on, take, now }) {
 function show({ score, keys, own, weights, served, loss, turned, learned }, { page, data: { names } }) {
   const two = score === "two", shades = heat(page.root), centre = { text_anchor: "middle" }, tips = keys.map(at), origin = [MIDDLE, MIDDLE];
   const asks = two ? own : score === "general" ? keys.map((key) => spin(key, turned * Math.PI / 180)) : [];
-  const outside = ([x, y], by) => {
-    const far = Math.hypot(x - MIDDLE, y - MIDDLE) || 1;
-    return [x + (x - MIDDLE) / far * (by + 9), y + (y - MIDDLE) / far * by + 4];
+  const ends = asks.map(at), taken = [...tips, ...(two ? ends : [])].map(([x, y]) => [x, y, 9, 9]);
+  const near = ([x, y]) => tips.some((tip) => Math.hypot(x - tip[0], y - tip[1]) < 24);
+  // A day's name stands outside its tip; a question whose tip lies on a day's goes inside.
+  const label = (className, tip, words, inward) => {
+    const box = place({ tip, words, inward }, taken);
+    taken.push(box);
+    return text(className, box[0], box[1] + 4, words, centre);
   };
   page.arrows.replaceChildren(svg("circle", { class: "canteen-edge", cx: MIDDLE, cy: MIDDLE, r: EDGE / REACH * MIDDLE }),
-    ...asks.flatMap((one) => arrow("canteen-asks", origin, at(one), 1.5)),
     ...tips.flatMap((tip) => arrow("canteen-key", origin, tip, 3)),
-    ...tips.map((tip, i) => text("canteen-key", ...outside(tip, 22), names[i], centre)),
-    ...asks.map((one, i) => text("canteen-asks", ...outside(at(one), two ? 20 : 10), `${names[i]}?`, centre)));
+    ...ends.flatMap((end) => arrow("canteen-asks", origin, end, 2)),
+    ...tips.map((tip, i) => label("canteen-key", tip, names[i], false)),
+    ...ends.map((end, i) => label("canteen-asks", end, `${names[i]}?`, near(end))));
   [...page.hands.children].forEach((node, n) => {
     const vector = (n < 7 ? own : keys)[n % 7], [cx, cy] = at(vector);
     put(node, { cx, cy, visibility: n < 7 && !two ? "hidden" : "visible", "aria-valuenow": Math.round(Math.atan2(vector[1], vector[0]) * 180 / Math.PI),
@@ -124,7 +151,8 @@ function show({ score, keys, own, weights, served, loss, turned, learned }, { pa
   const right = served.filter(Boolean).length, hungry = names.filter((_, i) => !served[i]);
   say(page.big, `Days served: ${right} of 7`);
   const how = { dot: "the same arrows ask and are asked", general: `each arrow is turned by ${fixed(turned, 0)}° before it asks`, two: "each day has a second arrow, which asks" }[score];
-  say(page.say, `${SCORES[score]}: ${how}. Loss ${fixed(loss, 2)} after ${plural(learned, "update")}. ` +
+  const moved = learned && score !== "dot" ? (score === "two" ? "; training moves both" : "; training moves the arrows and the angle") : "";
+  say(page.say, `${SCORES[score]}: ${how}${moved}. Loss ${fixed(loss, 2)} after ${plural(learned, "update")}. ` +
     (right === 7 ? "Everybody gets tomorrow's dish." : right ? `Still wrong: ${hungry.join(", ")}.` : "Nobody gets the right dish."));
 }
 

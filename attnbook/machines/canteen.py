@@ -33,7 +33,7 @@ def around(lengths: Sequence[float], degrees: float, first: float = 90.0) -> lis
     """
     angles = np.radians(first - degrees * np.arange(7))
     arrows = np.array(lengths)[:, None] * np.stack([np.cos(angles), np.sin(angles)], -1)
-    return (arrows.round(2) + 0.0).tolist()
+    return (arrows.round(4) + 0.0).tolist()
 
 
 RING = around([1.27] * 7, 360 / 7)

@@ -36,6 +36,17 @@ def test_the_lines_are_the_recorded_shares(shown):
         assert line.get_xdata() == pytest.approx(score_rates.RATES, rel=0.07)
 
 
+def test_the_bars_are_the_recorded_times(shown):
+    ch04.price()
+    (bars,) = shown[0].axes[0].containers
+    row = recorded.results("score_cost")["rows"][4]
+    assert (row["queries"], row["keys"], row["backward"]) == (256, 256, False)
+    assert list(row["ratios"]) == list(ch04.PRICES)[1:]
+    lengths = [1.0, *(found["ratio"] for found in row["ratios"].values())]
+    assert [bar.get_width() for bar in bars] == pytest.approx(lengths)
+    assert [one.get_text() for one in shown[0].axes[0].texts] == ["1", "1.5", "14", "15", "128"]
+
+
 def test_each_order_is_drawn_at_its_best_rate_of_one_grid(shown):
     ch04b.orders()
     rows = recorded.results("when_to_look")["rows"]

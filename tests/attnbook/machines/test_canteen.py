@@ -108,6 +108,12 @@ def test_from_anywhere_training_leaves_one_table_with_the_regular_heptagon(seed)
     assert found["loss"] == pytest.approx(1.508, abs=0.001)
 
 
+def test_the_ring_is_perfect_so_that_all_days_change_at_half_a_seventh_of_a_circle():
+    assert [served(score="general", turn=turn) for turn in (25, 26, 77, 78)] == [0, 7, 7, 0]
+    shown = np.round(Canteen().compute()["weights"], 2)
+    assert all((np.roll(row, -day) == shown[0]).all() for day, row in enumerate(shown))
+
+
 def test_a_matrix_or_a_second_table_serves_all_seven():
     assert served(score="general", turn=51) == 7
     assert served(score="two", asking=RING[1:] + RING[:1]) == 7
