@@ -33,6 +33,7 @@ MODULE_LIMITS = {
     "LiveTranslator": 41_000,
     "AskModel": 12_500,
     "BeamTree": 8_100,
+    "Canteen": 9_100,
     "DecodeRace": 8_600,
     "DecoderSteps": 9_000,
     "HeadBench": 9_500,

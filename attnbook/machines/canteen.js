@@ -83,14 +83,14 @@ const at = ([x, y]) => [MIDDLE + x / REACH * MIDDLE, MIDDLE - y / REACH * MIDDLE
 const ROUND = [0, 0.7, -0.7, 1.4, -1.4, 2.2, -2.2, Math.PI];
 
 /** The place of a label beside its tip that covers least of what is `taken`, boxes [x, y, half a width, half a height]. */
-function place({ tip: [x, y], words, inward }, taken) {
+function place([x, y], words, inward, taken) {
   const ahead = Math.atan2(y - MIDDLE, x - MIDDLE) + (inward ? Math.PI : 0), half = 4.5 * words.length;
+  const sum = (values) => values.reduce((all, v) => all + v, 0), over = (v) => Math.max(v, 0);
   const tried = ROUND.map((by, rank) => {
     const dx = Math.cos(ahead + by), dy = Math.sin(ahead + by), far = 13 + Math.abs(dx) * half + Math.abs(dy) * 7;
-    const box = [x + far * dx, y + far * dy, half, 8];
-    const covers = taken.map((other) => [0, 1].reduce((area, d) => area * Math.max(box[d + 2] + other[d + 2] - Math.abs(box[d] - other[d]), 0), 1));
-    const beyond = [0, 1].map((d) => Math.max(box[d + 2] + Math.abs(box[d] - MIDDLE) - MIDDLE, 0));
-    return { box, cost: 4 * rank + covers.reduce((a, b) => a + b, 0) + 50 * (beyond[0] + beyond[1]) };
+    const box = [x + far * dx, y + far * dy, half, 8], wide = (d, other) => over(box[d + 2] + other[d + 2] - Math.abs(box[d] - other[d]));
+    const beyond = [0, 1].map((d) => over(box[d + 2] + Math.abs(box[d] - MIDDLE) - MIDDLE));
+    return { box, cost: 4 * rank + sum(taken.map((other) => wide(0, other) * wide(1, other))) + 50 * sum(beyond) };
   });
   return tried.reduce((best, one) => (one.cost < best.cost ? one : best)).box;
 }
@@ -124,7 +124,7 @@ function show({ score, keys, own, weights, served, loss, turned, learned }, { pa
   const near = ([x, y]) => tips.some((tip) => Math.hypot(x - tip[0], y - tip[1]) < 24);
   // A day's name stands outside its tip; a question whose tip lies on a day's goes inside.
   const label = (className, tip, words, inward) => {
-    const box = place({ tip, words, inward }, taken);
+    const box = place(tip, words, inward, taken);
     taken.push(box);
     return text(className, box[0], box[1] + 4, words, centre);
   };
@@ -151,7 +151,7 @@ function show({ score, keys, own, weights, served, loss, turned, learned }, { pa
   const right = served.filter(Boolean).length, hungry = names.filter((_, i) => !served[i]);
   say(page.big, `Days served: ${right} of 7`);
   const how = { dot: "the same arrows ask and are asked", general: `each arrow is turned by ${fixed(turned, 0)}° before it asks`, two: "each day has a second arrow, which asks" }[score];
-  const moved = learned && score !== "dot" ? (score === "two" ? "; training moves both" : "; training moves the arrows and the angle") : "";
+  const moved = learned ? { dot: "", general: "; training moves arrows and angle", two: "; training moves both" }[score] : "";
   say(page.say, `${SCORES[score]}: ${how}${moved}. Loss ${fixed(loss, 2)} after ${plural(learned, "update")}. ` +
     (right === 7 ? "Everybody gets tomorrow's dish." : right ? `Still wrong: ${hungry.join(", ")}.` : "Nobody gets the right dish."));
 }
