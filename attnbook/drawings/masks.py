@@ -258,9 +258,17 @@ ONE_PASS = Drawing(
 )
 
 
+def _looks_back(sheet: Sheet, start: float, end: float, y: float) -> None:
+    """A line under the words, from the one that looks to the one that it looks at."""
+    sheet.arrow([(start, y), (start, y + 29), (end, y + 29), (end, y)], "query")
+
+
 def copying(narrow: bool) -> Sheet:
-    """The same four questions with the answers in view, and then one word that has none."""
-    sheet = Sheet(NARROW, 320, 14) if narrow else Sheet(WIDE, 154, 14)
+    """The same four questions with the answers in view, and then one word that has none.
+
+    A row with nothing to copy looks back at the start.
+    """
+    sheet = Sheet(NARROW, 384, 14) if narrow else Sheet(WIDE, 186, 14)
     w, gap = 76, 12
     xs = [place * (w + gap) + w / 2 for place in range(len(READ))]
     sheet.text(0, 8, "in training: the answer is in view", anchor="start", style="d-bold")
@@ -272,7 +280,10 @@ def copying(narrow: bool) -> Sheet:
         sheet.text((x + answer) / 2 - 22, 100, "copy", "weight", style="d-halo", size=12.5)
     sheet.text(xs[-1], 78, "nothing", size=12.5)
     sheet.text(xs[-1], 94, "after it", size=12.5)
-    left, y = (0, 168) if narrow else (WIDE - NARROW, 0)
+    back = f"nothing to copy: {WEIGHTS['no mask'][-1][0]:.2f} on start"
+    _looks_back(sheet, xs[-1], xs[0], 153)
+    sheet.text(sum(xs) / len(xs), 168, back, "query", size=12.5)
+    left, y = (0, 200) if narrow else (WIDE - NARROW, 0)
     xs = [x + left for x in xs]
     sheet.text(left, y + 8, "when it writes: nothing is", anchor="start", style="d-bold")
     sheet.item("state", xs[0] - w / 2, y + 118, w, 32, READ[0])
@@ -282,6 +293,9 @@ def copying(narrow: bool) -> Sheet:
     for x in xs[1:]:
         sheet.rect(x - w / 2, y + 118, w, 32, "d-ghost", 3)
     sheet.text(xs[2], y + 86, "so the sentence is over", size=13)
+    _looks_back(sheet, xs[0] + 16, xs[0] - 16, y + 153)
+    says = "start is all there is to look at"
+    sheet.text(xs[0] + 28, y + 168, says, "query", anchor="start", size=12.5)
     return sheet
 
 
@@ -292,8 +306,9 @@ COPYING = Drawing(
         "Two panels. In training, four words are read, start, le, chat, noir, and four are to be "
         "named, le, chat, noir, end. Thick arrows marked copy lead from le, chat and noir to the "
         "same words among the answers. The last answer, end, has no arrow: nothing comes after "
-        "noir. When it writes, it has read start alone, and nothing comes after that either. Its "
-        "answer is end."
+        "noir, which looks back at start, with a weight of 0.97. When it writes, it has "
+        "read start alone; nothing comes after that either, and start is all there is to look at. "
+        "Its answer is end."
     ),
     draw=copying,
     two_layouts=True,

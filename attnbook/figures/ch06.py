@@ -13,7 +13,7 @@ from attnbook import recorded
 from attnbook.figures.colours import BLUE, GREEN, VERMILION
 from attnbook.machines import LeakDetector, MaskPainter
 from attnbook.machines.leak_detector import LAYERS
-from attnbook.machines.mask_painter import PAD, PLACES, START, look
+from attnbook.machines.mask_painter import END, PAD, PLACES, RULES, START, look
 from attnbook.tables import Table
 from attnkit import masks
 from attnlab import tasks
@@ -66,7 +66,7 @@ def two_scores() -> None:
     run, rows = _rows()
     budgets = _budgets(run)
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 2, figsize=(6.1, 2.8), sharey=True, layout="constrained")
+        figure, axes = plt.subplots(1, 2, figsize=(6.1, 2.6), sharey=True, layout="constrained")
         for ax, score in zip(axes, ("usual", "honest"), strict=True):
             for (name, colour), marker in zip(NAMES.items(), "so^", strict=True):
                 found = [rows[name, steps][score] for steps in budgets]
@@ -85,6 +85,7 @@ def two_scores() -> None:
         axes[1].set_title("without peeking: word by word", fontsize=10)
         axes[0].set_ylabel("held-out loss, nats per word")
         axes[1].legend(loc="lower center", fontsize=9)
+        figure.get_layout_engine().set(wspace=0.06)
         figure.suptitle(
             "A leak wins the usual test;\nwithout peeking, a guess is as good or better"
         )
@@ -170,6 +171,55 @@ def one_cell() -> None:
         shown = painter(writer="none", rule="shifted", painted=painted).compute()
         word, share = shown["best"][place][0]
         print(f"  its answer {name}: after “sont” {word} {share:.2f}")
+
+
+def start_cells(count: int = 300) -> None:
+    """Print what hiding the start, or a first word from itself, does to the writer without a mask.
+
+    The sentences are those that it was tested on, as `experiments.masked_writers` draws them.
+    """
+    said = [list(pair.target) for pair in tasks.toy_french(2 * count, max_words=PLACES)]
+    said = [list(words) for words in dict.fromkeys(map(tuple, said)) if len(words) < PLACES]
+    writers, words = _writers()
+    shown = MaskPainter(writers, words=words, sentences=said[:count], writer="none")
+    last, first, cases = [], [], {}
+    for shown.sentence, sentence in enumerate(said[:count]):
+        n = len(sentence)
+        last.append(_hiding(shown, "none", n, 0))
+        cases.setdefault(sentence[0], _hiding(shown, "causal", 1, 1))
+        first.append(cases[sentence[0]])
+    most = sum(row["most"] == 0 for row, _ in last)
+    fell = sum(after["end"] < before["end"] / 10 for before, after in last)
+    print(f"no mask, the last row of {len(last)} sentences: start looked at most in {most};")
+    print(f"  start hidden: <end> falls to less than a tenth in {fell} of {len(last)}")
+    repeats = sum(row["says"] == sentence[0]
+                  for (row, _), sentence in zip(first, said, strict=False))  # fmt: skip
+    ends = sum(after["says"] == "<end>" for _, after in first)
+    print(f"cut after the first word: repeats itself in {repeats}, {len(cases)} first words;")
+    print(f"  that word hidden from itself: says <end> in {ends} of {len(first)}")
+    shown = painter(writer="none")
+    for name, row in (("sont", 3), ("venus", 5)):
+        before, after = _hiding(shown, "causal", row, 0)
+        weight = before["weights"][0]
+        print(f"after “{name}”, causal: {weight:.2f} on start, <end> {before['end']:.2f};", end=" ")
+        print(f"start hidden: {after['says']}, <end> {after['end']:.2f}")
+
+
+def _hiding(shown: MaskPainter, rule: str, row: int, key: int) -> list[dict]:
+    """What a row says and looks at, first under a rule, then with one key hidden as well."""
+    net, found = shown.network(), []
+    ids = [START, *(shown.words.index(word) for word in shown.sentences[shown.sentence])]
+    mask = RULES[rule][1][: len(ids), : len(ids)].copy()
+    for _ in range(2):
+        weights, chances = (each[row] for each in look(net, ids, mask))
+        found.append({
+            "weights": weights,
+            "most": int(weights.argmax()),
+            "says": shown.words[chances.argmax()],
+            "end": chances[END],
+        })  # fmt: skip
+        mask[row, key] = False
+    return found
 
 
 def two_ways() -> None:

@@ -57,7 +57,7 @@ const stage = `<div class="machine-body"><svg class="painter-picture" viewBox="0
 <rect class="painter-grid" x="${LEFT}" y="${TOP}" width="${SIDE}" height="${SIDE}" fill="transparent" tabindex="0" role="slider"
 aria-label="Cells of the mask: arrows move, space paints" aria-valuemin="0" aria-valuemax="${PLACES ** 2 - 1}"/></svg>
 <div class="machine-side"><p class="painter-asked machine-head"></p><ol class="machine-top"></ol>
-<p class="machine-head">It writes, by itself</p><p class="painter-writes"></p></div></div>`;
+<p class="painter-try machine-head"></p><p class="painter-writes"></p></div></div>`;
 
 /** Another mask or sentence is not the one that was painted. */
 const unpainted = (one) => ({ ...one, read: (now) => ({ ...one.read(now), painted: [] }) });
@@ -109,9 +109,9 @@ const readOf = ({ sentences }, { sentence }) => ["<start>", ...sentences[sentenc
 
 function show(now, { page, data }) {
   const { lamps, inView, usual, peekless, at, best, chance } = now, read = readOf(data, now), n = read.length, [row, column] = cursor(at, n);
-  const later = lamps.filter((lamp) => lamp === 1).length;
+  const later = lamps.filter((lamp) => lamp === 1).length, empty = read.filter((_, i) => !now.mask[i].some(Boolean)).map(shown).join(", ");
   say(page.big, inView ? `${inView} of ${n} answers ${inView === 1 ? "is" : "are"} in view` : later ? `No answer is in view, but what comes later is, in ${plural(later, "row")}` : "No answer is in view");
-  say(page.say, `Loss of this sentence, all words at once under this mask: ${lossOf(usual)}. Word by word, without peeking: ${lossOf(peekless)}.`);
+  say(page.say, `Loss of this sentence, all words at once under this mask: ${lossOf(usual)}. Word by word, without peeking: ${lossOf(peekless)}.${empty ? ` Sees nothing, gets zeros: ${empty}.` : ""}`);
   draw(page.under, now, read, heat(page.root));
   const name = (place) => shown(read[place]), may = now.mask[row][column] ? "seen" : "hidden";
   page.grid.setAttribute("aria-valuenow", at);
@@ -119,6 +119,7 @@ function show(now, { page, data }) {
   say(page.asked, `After ${quoted(name(row))}: ${quoted(row + 1 < n ? name(row + 1) : "(end)")} is right, chance ${fixed(chance[row], 2)}`);
   fill(page.top, best[row], bar, (item, [word, share]) => showBar(item, shown(word), share, 2));
   const words = now.written.map(shown), ended = words.at(-1) === "(end)";
+  say(page.try, `It writes, by itself (try ${now.seed + 1})`);
   say(page.writes, words.join(" ") + (ended ? "" : " …"));
 }
 
@@ -135,8 +136,8 @@ function draw(group, { mask, weights, lamps, best, at }, read, shades) {
       const left = LEFT + j * cell, weight = weights[i][j], shade = shades(0.12 + 0.88 * weight);
       parts.push(rect(mask[i][j] ? "painter-seen" : "painter-hidden", left, y(i), cell, cell, mask[i][j] ? { fill: shade.background } : {}));
       if (!mask[i][j]) parts.push(rule("painter-cross", left + 3, y(i) + cell - 3, left + cell - 3, y(i) + 3));
-      else if (weight >= 0.005) parts.push(text("painter-weight", left + cell / 2, middle(i), fixed(weight, 2), { text_anchor: "middle", style: `fill:${shade.color}` }));
-      if (mask[i][j] && j === i + 1) parts.push(rect("painter-answer", left + 1.5, y(i) + 1.5, cell - 3, cell - 3));
+      else if (weight >= 0.005) parts.push(text("painter-weight", left + cell / 2, middle(i), n > 6 ? fixed(weight, 2).replace(/^0|\.00$/, "") : fixed(weight, 2), { text_anchor: "middle", style: `fill:${shade.color}` }));
+      if (j === i + 1) parts.push(rect("painter-answer", left + 1.5, y(i) + 1.5, cell - 3, cell - 3));
     }
     const [word, share] = best[i][0], right = word === (read[i + 1] ?? "<end>");
     parts.push(svg("circle", { class: `painter-lamp ${["", "painter-later", "painter-red"][lamps[i]]}`, cx: LAMP, cy: y(i) + cell / 2, r: 6 }),

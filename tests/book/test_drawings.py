@@ -673,6 +673,7 @@ def test_every_answer_but_the_last_is_copied():
     drawn = words(DRAWINGS["copy-or-stop"])
     assert drawn.count("copy") == len(masks.ASKED) - 1
     assert drawn.count("nothing") == drawn.count(masks.ASKED[-1]) == 2
+    assert f"nothing to copy: {masks.WEIGHTS['no mask'][-1][0]:.2f} on start" in drawn
 
 
 def test_the_first_tables_are_those_of_the_writers():

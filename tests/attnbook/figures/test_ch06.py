@@ -35,6 +35,23 @@ def test_the_recorded_writers_are_torchs():
         assert torch.tensor(found).allclose(expected, atol=1e-9)
 
 
+def test_the_sentences_of_the_hidden_start_are_the_held_out_ones(capsys):
+    held_out = masked_writers.corpus(8000, 300)[2]
+    ch06.start_cells()
+    said = capsys.readouterr().out
+    firsts = len({sentence[0] for sentence in held_out})
+    assert f"of {len(held_out)} sentences: start looked at most in {len(held_out)};" in said
+    assert f"repeats itself in {len(held_out)}, {firsts} first words;" in said
+
+
+def test_a_hidden_key_gets_no_weight():
+    before, after = ch06._hiding(ch06.painter(writer="none"), "causal", 3, 0)
+    assert before["weights"][0] > 0.9
+    assert before["says"] == "<end>"
+    assert after["weights"][0] == 0
+    assert after["end"] < before["end"] / 10
+
+
 def test_one_mask_means_two_opposite_things(shown):
     ch06.two_ways()
     mask, function, module = (ax.images[0].get_array() > 0 for ax in shown[0].axes)
