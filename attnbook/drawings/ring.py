@@ -51,9 +51,12 @@ def travel(narrow: bool) -> Sheet:
             if device:
                 total, output = part(owner)
                 found = f"sum {number(total)}, output {number(output)}"
+                found = found if narrow else f"token 3: {found}"
                 sheet.text(x, top + 86 + more, found, "weight", style="d-bold")
             else:
                 nothing = "later tokens: hidden" if step else "work of its own"
+                if not narrow and step:
+                    nothing = "nothing to do: later tokens are hidden"
                 sheet.text(x, top + 86 + more, nothing, style="d-muted")
     inner = (middles[0] + wide / 2 + 3, middles[1] - wide / 2 - 3)
     for near, far in (inner, inner[::-1]):

@@ -41,10 +41,10 @@ function compute(data, { devices, tokens, link, kv_heads: groups, zigzag, causal
 // ---- The page.
 
 const stage = `<div class="ring-whole"><div><svg class="ring-devices" aria-hidden="true"></svg>
-<p class="ring-legend">${["computes now", "before", "later", "sends", "waits", "the end, if nobody waited"].map((words) => `<span><i></i> ${words}</span>`).join(" ")}</p>
-<p class="ring-memory">On a card: <span><i></i> <span class="ring-weights"></span></span> <span><i></i> <span class="ring-cache"></span></span> <span><i></i> <span class="ring-passing"></span></span></p></div>
+<p class="ring-legend">${["computes now", "before", "later", "sends", "waits", "the end, if nobody waited"].map((words) => `<span><i></i> ${words}</span>`).join(" ")}</p></div>
 <div><svg class="ring-map" viewBox="0 0 ${WIDE} ${TOP + CHUNKS * CELL + 4}" aria-hidden="true"></svg>
-<p class="ring-ends">16 by 16 chunks of the text. <span><i></i> output so far</span> <span><i></i> where it must end</span></p></div></div>`;
+<p class="ring-ends">16 by 16 chunks of the text. <span><i></i> output so far</span> <span><i></i> where it must end</span></p>
+<p class="ring-memory">On a card: <span><i></i> <span class="ring-weights"></span></span> <span><i></i> <span class="ring-cache"></span></span> <span><i></i> <span class="ring-passing"></span></span></p></div></div>`;
 
 /** A button that says what its next press does. */
 const next = () => {
@@ -59,8 +59,6 @@ const controls = ({ counts, lengths, links, groups }) => [
   slider("Devices", "devices", { values: counts }),
   slider("Tokens", "tokens", { values: lengths, text: whole }),
   chooser("Link", "link", links), chooser("KV heads", "kv_heads", groups),
-  slider("Step", "step", { max: (s) => s.devices - 1, text: (_, s) => `${s.at + 1} of ${s.devices}` }),
-  toggle("Causal", "causal"),
   button("One stretch each", () => ({ zigzag: false, step: 0 }), (s) => !s.zigzag),
   button("Zigzag", () => ({ zigzag: true, step: 0 }), (s) => s.zigzag),
   next(),
