@@ -11,46 +11,39 @@ WAYS = {True: ("zigzag", BLUE), False: ("one stretch each", VERMILION)}
 
 
 def sharing() -> None:
-    """Draw how many times as fast processes are as one, and their waiting, by how a text is cut.
+    """Draw how many times as fast four processes are as one, and their waiting, by a text's cut.
 
     A line at each bar is what the machine of the page says when nothing but arithmetic takes time.
     """
     rows = recorded.results("parallel")["rows"]
-    counts = sorted({row["processes"] for row in rows})
     (alone,) = (row["forward_seconds"]["median"] for row in rows if row["processes"] == 1)
+    four = {row["zigzag"]: row for row in rows if row["processes"] == 4}
+    mine = [four[zigzag] for zigzag in WAYS]
+    machines = [RingMachine(devices=4, zigzag=zigzag).compute() for zigzag in WAYS]
+    names, colours = zip(*WAYS.values(), strict=True)
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(2, 1, figsize=(4.4, 2.8), layout="constrained")
-        for shift, (zigzag, (name, colour)) in zip((-0.2, 0.2), WAYS.items(), strict=True):
-            mine = [row for row in rows if row["zigzag"] == zigzag and row["processes"] > 1]
-            places = [counts.index(row["processes"]) + shift for row in mine]
-            faster = [alone / row["forward_seconds"]["median"] for row in mine]
-            idle = [100 * row["forward_idle"]["median"] for row in mine]
-            machines = [RingMachine(devices=row["processes"], zigzag=zigzag).compute()
-                        for row in mine]  # fmt: skip
-            told = [now["speed"] for now in machines]
-            waits = [100 * sum(now["idle"]) / len(now["idle"]) for now in machines]
-            for ax, values, lines, digits, unit in (
-                (axes[0], faster, told, 2, ""),
-                (axes[1], idle, waits, 0, "%"),
-            ):
-                bars = ax.barh(places, values, height=0.38, color=colour, label=name)
-                for bar, v in zip(bars, values, strict=True):  # beside a bar too short for it
-                    inside = not unit or v > 10
-                    ax.annotate(
-                        f"{v:.{digits}f}{unit}", (v, bar.get_y() + 0.19), (-4 if inside else 4, 0),
-                        textcoords="offset points", ha="right" if inside else "left", va="center",
-                        color="white" if inside else INK, fontsize=9,
-                    )  # fmt: skip
-                ax.vlines(lines, [y - 0.18 for y in places], [y + 0.18 for y in places],
-                          color=INK, linewidth=2, zorder=3)  # fmt: skip
-        axes[0].set_title("times as fast as one process", fontsize=10)
-        axes[1].set_title("of the time waiting, %, mean of all processes", fontsize=10)
-        axes[1].legend(fontsize=9, loc="upper right")
-        for ax in axes:
-            ax.set_yticks(range(1, len(counts)), [f"{n} processes" for n in counts[1:]])
+        figure, axes = plt.subplots(2, 1, figsize=(4.4, 2.1), layout="constrained")
+        for ax, title, values, lines, digits, unit in (
+            (axes[0], "times as fast as one process",
+             [alone / row["forward_seconds"]["median"] for row in mine],
+             [now["speed"] for now in machines], 2, ""),
+            (axes[1], "of the time waiting, %, mean of all processes",
+             [100 * row["forward_idle"]["median"] for row in mine],
+             [100 * sum(now["idle"]) / len(now["idle"]) for now in machines], 0, "%"),
+        ):  # fmt: skip
+            bars = ax.barh(names, values, height=0.76, color=colours)
+            for bar, v in zip(bars, values, strict=True):  # beside a bar too short for it
+                inside = not unit or v > 10
+                ax.annotate(
+                    f"{v:.{digits}f}{unit}", (v, bar.get_y() + 0.38), (-4 if inside else 4, 0),
+                    textcoords="offset points", ha="right" if inside else "left", va="center",
+                    color="white" if inside else INK, fontsize=9,
+                )  # fmt: skip
+            ax.vlines(lines, [-0.36, 0.64], [0.36, 1.36], color=INK, linewidth=2, zorder=3)
+            ax.set_title(title, fontsize=10)
             ax.invert_yaxis()
-        axes[1].spines.left.set_visible(False)  # zigzag's lines are at 0
-        axes[1].set_xlim(-1, 70)
+        axes[1].spines.left.set_visible(False)  # zigzag's line is at 0
+        axes[1].set_xlim(-1, 50)
         figure.suptitle("Zigzag hardly waits, and gains more (lines: worked out)", fontsize=11)
         plt.show()
 
@@ -70,15 +63,15 @@ def ways(devices: int = 8, link: float = 12.5) -> Table:
         return [name, f"{sent / 1e9:.2f} GB", f"{waits:.2f} s", watch]
 
     return Table(
-        ["way", "each sends", "waits for it", "what to watch"],
+        ["way", "each sends", "waits", "what to watch"],
         [
             row("ring", now["sent"], now["total"] - work,
                 f"holds two parts at a time, {now['passing'] / 1e9:.2f} GB"),
             row("collect first", now["sent"], now["sent"] / link / 1e9,
                 f"holds all of them, {whole / 1e9:.2f} GB"),
             row("heads for positions", moved, moved / link / 1e9,
-                f"at most {shape['heads']} devices; KV heads copied beyond {ring.kv_heads}"),
+                f"at most {shape['heads']} devices, best up to {ring.kv_heads}"),
         ],
-        caption=f"On a 100-gigabit network, beside {work:.2f} s of work. The last two wait, since "
-        "they compute only when all is there.",
+        caption=f"100-gigabit network, {work:.2f} s of work. "
+        "The last two compute only when all is there.",
     )  # fmt: skip

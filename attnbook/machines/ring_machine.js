@@ -2,7 +2,7 @@
 
 const CHUNKS = 16, CELL = 16, LEFT = 36, TOP = 34, OUT = LEFT + CHUNKS * CELL + 12, WIDE = 390, LONG = WIDE - OUT - 4;
 const ROUND = 156, RX = 105, RY = 58, CY = 78, TAG = 34, PILL = 66; // the ring, its tags of keys and pills of queries
-const START = 66, HEAD = ROUND + 22, ROW = 25, SPAN = WIDE - START, LIMIT = START + 0.7 * SPAN, SLIDE = 700, STEP = 1600, middle = { text_anchor: "middle" };
+const START = 66, HEAD = ROUND + 22, ROW = 25, SPAN = WIDE - START, LIMIT = START + 0.7 * SPAN, SLIDE = 700, STEP = 1600, middle = { text_anchor: "middle" }, last = { text_anchor: "end" };
 const list = (n, f) => Array.from({ length: n }, (_, at) => f(at)), sum = (values) => values.reduce((a, b) => a + b, 0);
 
 // ---- What is computed.
@@ -101,9 +101,9 @@ const kind = (when, at) => (when === at ? "ring-now" : when < at ? "ring-done" :
 /** The table of scores by chunk, with the outputs so far beside it. */
 function tiles({ held, met, at, devices, causal, zigzag, outputs: found, whole: wanted }, { value }) {
   const run = CHUNKS / devices / (zigzag ? 2 : 1), side = run * CELL, blocks = list(CHUNKS / run, (b) => b * run), scale = LONG / Math.max(...value);
-  return [name(LEFT, 10, "keys of device"), name(OUT, 10, "outputs so far"),
+  return [name(LEFT, 10, "keys of device"), name(WIDE, 10, "outputs so far", last),
     name(0, 0, "queries of device", { ...middle, transform: `translate(10 ${TOP + CHUNKS * CELL / 2}) rotate(-90)` }),
-    name(OUT, 26, `${found.filter((v, q) => Math.abs(v - wanted[q]) < 1e-9).length} of 16 right`),
+    name(WIDE, 26, `${found.filter((v, q) => Math.abs(v - wanted[q]) < 1e-9).length} of 16 right`, last),
     ...met.flatMap((row, q) => row.flatMap((when, k) => (share(q, k, causal) ? [rect(kind(when, at), LEFT + k * CELL, TOP + q * CELL, CELL - 1, CELL - 1)] : []))),
     ...blocks.flatMap((q) => [text("ring-key", LEFT + q * CELL + side / 2, 28, held[q], middle), text("ring-query", 25, TOP + q * CELL + side / 2 + 4, held[q], middle),
       ...blocks.flatMap((k) => {
@@ -168,12 +168,12 @@ function timeline({ devices, at, busy, times, total, speed, send, need, kept, pa
           ...s < devices - 1 ? [grown(moves && s === at, send / long, "ring-send", when(s), y + 15, Math.max(scale * send - 1, 2), 5)] : []])];
     }).flat(),
     name(end, under + 12, seconds(total), { text_anchor: end > WIDE - 60 ? "end" : "start" }),
-    ...total > 1.01 * alone ? [rule("ring-ideal", ideal, HEAD - 4, ideal, under + 14), name(ideal - 4, under + 12, seconds(alone), { text_anchor: "end" })] : [],
+    ...total > 1.01 * alone ? [rule("ring-ideal", ideal, HEAD - 4, ideal, under + 3), name(ideal - 4, under + 12, seconds(alone), last)] : [],
     name(0, foot + 19, "memory"), rect("ring-weights", START, foot + 8, weights * bytes, 14),
     rect("ring-cache", START + weights * bytes, foot + 8, cache, 14),
     rect("ring-send", START + weights * bytes + cache, foot + 8, Math.min(passing * bytes, rest - cache), 14),
     rule("ring-true", LIMIT, foot + 4, LIMIT, foot + 26), name(LIMIT, foot + 38, size(memory), middle),
-    ...holds ? [] : [name(WIDE, foot + 38, size(need), { text_anchor: "end" })]];
+    ...holds ? [] : [name(WIDE, foot + 38, size(need), last)]];
 }
 
 export default machine({ name: "ring", label: "One text on several devices", data: ["shape", "query", "key", "value", "places", "counts", "lengths", "links", "groups"],
