@@ -103,7 +103,7 @@ function tiles({ held, met, at, devices, causal, zigzag, outputs: found, whole: 
   const run = CHUNKS / devices / (zigzag ? 2 : 1), side = run * CELL, blocks = list(CHUNKS / run, (b) => b * run), scale = LONG / Math.max(...value);
   return [name(LEFT, 10, "keys of device"), name(WIDE, 10, "outputs so far", last),
     name(0, 0, "queries of device", { ...middle, transform: `translate(10 ${TOP + CHUNKS * CELL / 2}) rotate(-90)` }),
-    name(WIDE, 26, `${found.filter((v, q) => Math.abs(v - wanted[q]) < 1e-9).length} of 16 right`, last),
+    name(WIDE, 26, `${found.filter((v, q) => Math.abs(v - wanted[q]) < 1e-9).length}/16 right`, last),
     ...met.flatMap((row, q) => row.flatMap((when, k) => (share(q, k, causal) ? [rect(kind(when, at), LEFT + k * CELL, TOP + q * CELL, CELL - 1, CELL - 1)] : []))),
     ...blocks.flatMap((q) => [text("ring-key", LEFT + q * CELL + side / 2, 28, held[q], middle), text("ring-query", 25, TOP + q * CELL + side / 2 + 4, held[q], middle),
       ...blocks.flatMap((k) => {

@@ -157,7 +157,7 @@ def test_ring_joins_two_parts_to_what_all_keys_give():
         found = raised[device].sum(), raised[device].log().softmax(0) @ values[device]
         assert ring.part(device) == pytest.approx([float(x) for x in found])
         total, output = map(number, ring.part(device))
-        assert f"sum {total}, output {output}" in shown
+        assert f"token 3: sum {total}, output {output}" in shown
         assert f"sum of {total} and an output of {output}" in drawing.description
         lists = (
             f"keys: e^score {vector(ring.RAISED[device])}",
