@@ -11,7 +11,7 @@ function prepare({ shapes, integers, factors }) {
   const take = (count) => Float64Array.from(scales.slice(from, from += count));
   return { models: shapes.map((list) => Object.fromEntries(list.map(([name, rows, columns]) => {
     const factor = take(rows);
-    return [name, columns ? Array.from(factor, (by) => Float64Array.from(ints.slice(at, at += columns), (v) => by * v)) : factor];
+    return [name, columns ? Array.from(factor, (by) => new Float64Array(ints.subarray(at, at += columns)).map((v) => by * v)) : factor];
   }))) };
 }
 

@@ -56,17 +56,16 @@ function again(it) {
   };
 }
 
-/** What a writer says by itself, and its logits over the song: one writer, until what it says is not the song. */
-function runOf(it, song, bug) {
-  const writer = () => keeper(it, song, bug), words = it.songs[song], told = writer(), written = [words[0]];
-  let alone;
-  const read = (word, n) => {
-    const logits = told(word), own = written[n];
-    if (own !== word) alone ??= written.slice(0, n).reduce((one, before) => (one(before), one), writer());
-    written.push(largest(alone ? alone(own) : logits));
-    return logits;
-  };
-  return it.runs[song + bug] ??= { logits: words.slice(0, -1).map(read), written };
+/** What a writer says by itself, and its logits over the song, for `until` words or more: one writer, until what it says is not the song. */
+function runOf(it, song, bug, until) {
+  const words = it.songs[song], run = it.runs[song + bug] ??= { logits: [], written: [words[0]], told: keeper(it, song, bug) };
+  const { logits, written, told } = run;
+  for (let n = logits.length; n < until; n++) {
+    logits.push(told(words[n]));
+    if (!run.alone && written[n] !== words[n]) written.slice(0, n).forEach(run.alone = keeper(it, song, bug));
+    written.push(largest(run.alone?.(written[n]) ?? logits[n]));
+  }
+  return run;
 }
 
 function prepare(data) {
@@ -77,7 +76,7 @@ function prepare(data) {
 }
 
 function compute(data, { song, bug, step }) {
-  const right = runOf(data, song, "none"), run = runOf(data, song, bug), spell = ({ written }) => written.slice(0, step + 1).map((id) => data.words[id]);
+  const [right, run] = ["none", bug].map((one) => runOf(data, song, one, bug === "none" ? step : data.last)), spell = ({ written }) => written.slice(0, step + 1).map((id) => data.words[id]);
   const apart = run.logits.map((row, n) => Math.max(...row.map((v, i) => Math.abs(v - right.logits[n][i]))));
   const each = data.counts.slice(0, step);
   return { written: spell(run), right: spell(right), caught: apart.findIndex((v) => v > SEEN) + 1, apart: Math.max(...apart),
@@ -143,11 +142,11 @@ function show(now, it) {
   say(page.say, caught ? `The logits are wrong from word ${caught} on. ${differs ? `A reader could notice at word ${differs}.` : "No word changes."}`
     : "Both write the same words.");
   [now.written, right].forEach((words, n) => {
-    const done = run?.going ? lists[n].length : step, counted = data.counts.slice(0, done).map((one) => one[n]);
-    const from = Math.max(0, done + 1 - SHOWN), tag = (at) => (!at ? "i" : n || !differs || at < differs ? "span" : at > differs ? "em" : "strong");
+    const done = run?.going ? lists[n].length : step, from = Math.max(0, done + 1 - SHOWN);
+    const tag = (at) => (!at ? "i" : n || !differs || at < differs ? "span" : at > differs ? "em" : "strong");
     const parts = words.slice(from, done + 1).flatMap((textContent, i) => [make(tag(from + i), { textContent }), " "]);
     page.lanes.children[n].lastChild.replaceChildren(from ? "… " : "", ...parts);
-    say(page.lanes.children[n].children[1], `${millions(sumOf(counted))} multiply-adds${run ? `, ${so[n]} ms` : ""}`);
+    say(page.lanes.children[n].children[1], `${millions(sumOf(data.counts.slice(0, done).map((of) => of[n])))} multiply-adds${run ? `, ${so[n]} ms` : ""}`);
   });
   draw(it, run, now);
 }

@@ -1,7 +1,7 @@
 // What makes a machine: an object says what is computed and shown, and `machine` does the rest. What all
 // widgets share stands before it.
 
-const significant = (v, digits = 2) => v.toLocaleString("en-US", { maximumSignificantDigits: digits });
+const significant = (v, digits = 2) => whole(Number(v.toPrecision(digits)));
 const clamp = (v, low, high) => Math.min(Math.max(v, low), high);
 
 function softmax(scores) {

@@ -19,8 +19,8 @@ function host() {
   function decode({ state: values, buffers = [] }) {
     const traits = structuredClone(values);
     for (const { path: [...path], data } of buffers) {
-      const bytes = Uint8Array.from(atob(data), (byte) => byte.charCodeAt(0)), last = path.pop();
-      path.reduce((part, at) => part[at], traits)[last] = new DataView(bytes.buffer);
+      const raw = atob(data), key = path.pop();
+      path.reduce((of, at) => of[at], traits)[key] = new DataView(new Uint8Array(raw.length).map((_, i) => raw.charCodeAt(i)).buffer);
     }
     return traits;
   }
