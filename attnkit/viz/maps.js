@@ -9,9 +9,9 @@ function bytesOf(view) {
 const floats = (view) => new Float32Array(bytesOf(view).buffer);
 
 /** A number, its thousands apart; a page's first `toLocaleString` would cost a phone 0.1 s. */
-const whole = (n) => String(n).replace(/\d+/, (digits) => digits.replace(/\B(?=(\d{3})+$)/g, ","));
-const plural = (n, word) => `${whole(n)} ${word}${n === 1 ? "" : "s"}`;
-const quoted = (token) => `“${token}”`;
+const whole = (n) => `${n}`.replace(/(?<!\..*)\B(?=(\d{3})+\b)/g, ",");
+const plural = (n, one) => `${whole(n)} ${one}${n === 1 ? "" : "s"}`;
+const quoted = (word) => `“${word}”`;
 const fixed = (v, digits = 3) => v.toFixed(digits).replace("-", "−");
 
 /** Fill a line of a list of bars: a name, a share, a number. */
