@@ -7,9 +7,9 @@ function make(tag, props = {}, ...children) {
 }
 
 /** An element of SVG: numbers are rounded, and text enters as text. */
-function svg(tag, attributes = {}, ...children) {
+function svg(tag, values = {}, ...children) {
   const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) {
+  for (const [name, value] of Object.entries(values)) {
     if (value === undefined) continue;
     node.setAttribute(name.replace("_", "-"), typeof value === "number" ? +value.toFixed(2) : value);
   }
