@@ -228,19 +228,21 @@ def two_ways() -> None:
     panels = {"the mask": may.double(), "weights, function": _sdpa(may),
               "weights, module": _mha(may)}  # fmt: skip
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 3, figsize=(6.1, 2.7), sharey=True, layout="constrained")
+        figure, axes = plt.subplots(1, 3, figsize=(6.1, 2.7), sharey=True, layout="constrained",
+                                    width_ratios=[1.2, 1, 1])  # fmt: skip
         for ax, (name, picture) in zip(axes, panels.items(), strict=True):
             handed = name == "the mask"
-            ax.imshow(picture.numpy() * (0.25 if handed else 1), vmin=0, vmax=1, cmap="Blues")
+            ax.imshow(picture.numpy() * (0.25 if handed else 1), vmin=0, vmax=1, cmap="Blues",
+                      aspect="auto")  # fmt: skip
             for i, j in np.ndindex(*may.shape):
                 v = picture[i, j].item()
                 said = str(bool(v)) if handed else f"{v:.2g}".removeprefix("0") if v else "0"
                 colour = "white" if v > 0.6 and not handed else "black" if v else "dimgrey"
-                ax.text(j, i, said, ha="center", va="center", fontsize=10.5, color=colour)
+                ax.text(j, i, said, ha="center", va="center", fontsize=12.5, color=colour)
             ax.set_title(name, fontsize=11)
             ax.set_xticks(range(len(WORDS)), WORDS)
             ax.set_yticks(range(len(WORDS)), WORDS)
-            ax.tick_params(length=0)
+            ax.tick_params(length=0, labelsize=9.5)
             ax.set_xlabel("looked at")
         axes[0].set_ylabel("who looks")
         figure.suptitle("One mask: the function shows the past, the module the future")
@@ -312,10 +314,16 @@ def empty_rows() -> Table:
     ways = {
         "fill with -1e9": lambda s: s.masked_fill(~may, -1e9).softmax(-1),
         "fill with -inf": lambda s: s.masked_fill(~may, -torch.inf).softmax(-1),
-        "nn.MultiheadAttention, with weights": lambda s: nn.MultiheadAttention(
-            3, 1, batch_first=True
-        )(s, s, s, attn_mask=~may)[1][0],
-        "F.scaled_dot_product_attention": lambda s: F.scaled_dot_product_attention(
+        "add -inf, set NaN to 0 afterwards": lambda s: (
+            (s + torch.where(may, 0.0, -torch.inf)).softmax(-1).nan_to_num(0.0)
+        ),
+        "fill with -inf, but it sees itself": lambda s: s.masked_fill(
+            ~(may | torch.eye(3, dtype=torch.bool)), -torch.inf
+        ).softmax(-1),
+        "PyTorch’s module, with weights": lambda s: nn.MultiheadAttention(3, 1, batch_first=True)(
+            s, s, s, attn_mask=~may
+        )[1][0],
+        "PyTorch’s function": lambda s: F.scaled_dot_product_attention(
             s, torch.eye(3)[None], torch.eye(3)[None], attn_mask=may, scale=1.0
         )[0],
         "attnkit": lambda s: attnkit.masked_softmax(s, may),
@@ -327,24 +335,27 @@ def empty_rows() -> Table:
         weights = way(scores).reshape(3, 3)
         (weights @ values)[1:].pow(2).sum().backward()  # the loss leaves row 0 out
         finite = all(bool(x.grad.isfinite().all()) for x in (scores, values))
-        shown = " ".join(f"{w:.2f}" for w in weights[0].tolist()).replace("nan", "NaN")
+        shown = [f"{w:.2f}".replace("nan", "NaN") for w in weights[0].tolist()]
+        shown = f"{shown[0]} each" if len({*shown}) == 1 else " ".join(shown)
         rows.append([name, shown, "finite" if finite else "NaN"])
-    return Table(["a row that sees nothing", "its weights", "gradient of the rest"], rows)
+    return Table(["a row that sees nothing", "its weights", "gradients"], rows)
 
 
 def leaking_layers() -> Table:
-    """The detector's four layers: the largest weight on a hidden key, and the pairs that leak."""
-    hidden, rows = ~masks.causal(6).numpy(), []
+    """The detector's four layers: the pairs that leak, and through what."""
+    hidden, rows, most = ~masks.causal(6).numpy(), [], 0.0
     for layer in LAYERS:
         now = LeakDetector(library="attnkit", layer=layer).compute()
-        most = np.array(now["weights"])[hidden].max()
-        rows.append([LAYER_NAMES[layer], f"{most:.2f}", f"{now['leaks']} of {hidden.sum()}"])
-    return Table(["layer", "largest hidden weight", "pairs that leak"], rows)
+        most = max(most, np.array(now["weights"])[hidden].max())
+        name, way = LAYER_NAMES[layer]
+        rows.append([name, f"{now['leaks']} of {hidden.sum()}", way])
+    said = f"The largest weight on a hidden key, in all four: {most:.2f}."
+    return Table(["layer", "pairs that leak", "the future comes in through"], rows, caption=said)
 
 
 LAYER_NAMES = {
-    "before": "masked before the softmax",
-    "after": "masked after the softmax",
-    "first": "only the first of two masked",
-    "normed": "normed over the words",
+    "before": ("masked before the softmax", "–"),
+    "after": ("masked after the softmax", "the divisor"),
+    "first": ("only the first of two masked", "the second layer"),
+    "normed": ("normed over the words", "the mean"),
 }

@@ -72,17 +72,26 @@ function build({ page, on, take, data: { names } }) {
   drag(on, page.words, (x) => ({ word: Math.min(Math.floor(x * names.length), names.length - 1) }), take);
 }
 
+/** Whether a row gives the same weight to all that it sees, at least two. */
+const even = (row) => {
+  const seen = row.filter((v) => v > 0);
+  return seen.length > 1 && Math.max(...seen) - Math.min(...seen) < 1e-12;
+};
+
 const called = (list, name) => list.find(([one]) => one === name)[1];
 
 function show(now, { page, data: { names, x, choices } }) {
-  const { refused, reach, word, leaks, given, library } = now, n = names.length, pairs = n * (n - 1) / 2;
+  const { refused, reach, weights, word, leaks, given, library } = now, n = names.length, pairs = n * (n - 1) / 2;
   const early = refused ? [] : names.filter((_, i) => i < word && reach[i][word] > STILL);
+  const lost = !leaks && weights.some(even), dead = !reach.flat().some((v) => v > STILL);
   say(page.big, refused ? "TypeError: mask: expected a boolean tensor" : early.length ? `${plural(early.length, "output")} before it ${early.length > 1 ? "move" : "moves"}: a leak`
-    : leaks ? "Nothing before it moves. But another word leaks" : "Nothing before it moves, whichever word you wiggle");
+    : leaks ? "This word does not leak, another does" : dead ? "Nothing moves at all" : lost ? "No leak, but the scores are lost"
+      : "Nothing before it moves, for any word");
   say(page.say, refused ? "attnkit takes no numbers for a mask."
     : `You hand ${called(choices[0], library)} a causal mask (${called(choices[1], given)}) and wiggle ${quoted(names[word])}. ${
-      early.length ? `It must not move ${early.map(quoted).join(", ")}, and does. ` : ""}${
-      `Of the ${pairs} pairs that the mask should hide, ${leaks || "none"} ${leaks > 1 ? "leak" : "leaks"}.`}`);
+      early.length ? `It must not move ${early.map(quoted).join(", ")}, yet it does. ` : ""}${
+      `Of the ${pairs} pairs that the mask should hide, ${leaks || "none"} ${leaks > 1 ? "leak" : "leaks"}.`}${
+      lost && !dead ? " What is added is so large that no score survives: a word weighs all that it may see alike." : ""}`);
   drawWords(page.words, now, names, x);
   drawMaps(page.maps, now, names, heat(page.root));
 }
@@ -104,7 +113,7 @@ function drawWords(picture, { refused, word, output, before, reach }, names, x) 
     const moves = reach[i][word] > STILL, red = moves && i < word;
     parts.push(rect(`leak-box${red ? " leak-red" : moves ? " leak-moved" : ""}`, left + 2, 132, PITCH - 8, TALL, { rx: 4 }),
       ...strip(left, 132, before[i].map((v) => 2 * v), "leak-before"), ...strip(left, 132, output[i].map((v) => 2 * v), "leak-bar"),
-      text(red ? "leak-alarm" : moves ? "leak-moves" : "leak-axis", middle, 192, red ? "leaks" : moves ? "moves" : "still", centre));
+      text(red ? "leak-alarm" : moves ? "leak-moves" : "leak-axis", middle, 192, red ? "leaks" : moves ? "moves" : before[i].some((v) => v) ? "still" : "zeros", centre));
   });
   picture.setAttribute("viewBox", `0 0 ${wide} 200`);
   picture.replaceChildren(...parts);

@@ -27,7 +27,7 @@ GIVEN = {
 LAYERS = {
     "before": "as it should be",
     "after": "masked after the softmax",
-    "first": "two layers, the first masked",
+    "first": "two layers, one masked",
     "normed": "normed over the words",
 }
 """What a reader may choose, and what the page calls it."""

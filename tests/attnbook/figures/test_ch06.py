@@ -73,8 +73,12 @@ def test_the_tables_say_what_masks_promise():
         padding["the same, positions run on", "causal & blocks"],
     ]
     empty = {row[0][0]: (row[1][0], row[2][0]) for row in ch06.empty_rows().rows}
-    assert empty["fill with -inf"] == ("NaN NaN NaN", "NaN")
-    for name in ("attnkit", "F.scaled_dot_product_attention"):
-        assert empty[name] == ("0.00 0.00 0.00", "finite")
-    leaks = [row[2][0] for row in ch06.leaking_layers().rows]
+    assert empty["fill with -inf"] == ("NaN each", "NaN")
+    assert empty["add -inf, set NaN to 0 afterwards"] == ("0.00 each", "NaN")
+    assert empty["fill with -inf, but it sees itself"] == ("1.00 0.00 0.00", "finite")
+    for name in ("attnkit", "PyTorch’s function"):
+        assert empty[name] == ("0.00 each", "finite")
+    table = ch06.leaking_layers()
+    leaks = [row[1][0] for row in table.rows]
+    assert table.caption.endswith("in all four: 0.00.")
     assert leaks == ["0 of 15", *["15 of 15"] * 3]

@@ -110,6 +110,19 @@ def test_an_output_moves_just_where_its_gradient_is(settings):
     assert now["leaks"] == int(above.sum())
 
 
+def test_one_state_without_a_leak_has_lost_its_scores():
+    lost = []
+    for library in LIBRARIES:
+        for given in GIVEN:
+            now = make(library=library, given=given).compute()
+            seen = [[w for w in row if w > 0] for row in now["weights"]]
+            if not now["leaks"] and any(len(row) > 1 and np.ptp(row) < 1e-12 for row in seen):
+                lost.append((library, given, seen))
+    ((library, given, seen),) = lost
+    assert (library, given) == ("transformers", "added")
+    assert seen == [pytest.approx([1 / n] * n) for n in range(1, 7)]
+
+
 @pytest.mark.parametrize("layer", LAYERS)
 def test_one_layer_of_four_is_causal_and_three_look_it(layer):
     now = make(layer=layer, library="attnkit").compute()
