@@ -26,8 +26,8 @@ def clock(sheet: Sheet, x: float, y: float, query: int, key: int) -> None:
     sheet.circle(x, y, radius, "d-frame")
     bow = [key + (query - key) * n / 24 for n in range(25)]
     if query != key:
-        sheet.line([(x + 15 * math.cos(a), y - 15 * math.sin(a)) for a in bow], style="d-thin")
-    for place, role, far in ((key, "key", radius - 12), (query, "query", radius - 4)):
+        sheet.line([(x + 12 * math.cos(a), y - 12 * math.sin(a)) for a in bow], style="d-thin")
+    for place, role, far in ((query, "query", radius - 4), (key, "key", radius - 17)):
         tip = (x + far * math.cos(place), y - far * math.sin(place))
         sheet.line([(x, y), tip], role, style="d-hand")
         if role == "query":

@@ -1,4 +1,4 @@
-"""The figure of page 07b: texts longer than any of training."""
+"""The figures of page 07b: texts longer than any of training."""
 
 import matplotlib.pyplot as plt
 
@@ -59,55 +59,72 @@ def groups(run: dict) -> list[tuple[str, list[tuple[str, str, dict]]]]:
 
 
 def beyond() -> None:
-    """Accuracy at the trained length and at four times it, and the latter by updates."""
+    """Accuracy at the trained length and at four times it."""
     run = recorded.results("positions")
-    counts = budgets(run)
-    first = ", ".join(f"{count:,}" for count in counts[:-1])
+    updates = budgets(run)[-1]
     near, far = str(run["trained"]), str(run["tested"][-1])
     with plt.style.context("attnbook.style"):
-        figure, (left, right) = plt.subplots(
-            1, 2, figsize=(5.3, 5.0), sharey=True, sharex=True, layout="constrained"
-        )
-        names, height = {}, 0.0
-        for title, rows in groups(run):
-            head = left.text(-0.75, height, title, fontweight="bold", va="center",
-                             transform=left.get_yaxis_transform())  # fmt: skip
-            head.set_in_layout(False)
-            height += 1
-            for name, kind, wanted in rows:
-                found = [accuracy(run, **wanted, updates=count) for count in counts]
-                color, ends = COLOURS[kind], (found[-1][near], found[-1][far])
-                left.plot([end["median"] for end in ends], [height] * 2, color=color, alpha=0.45)
-                left.plot(ends[0]["median"], height, "o", color=color, markerfacecolor="none")
-                grown = [one[far]["median"] for one in found]
-                right.plot(grown, [height] * len(grown), color=color, alpha=0.45)
-                sizes = (14, 24, 44)
-                right.scatter(grown, [height] * len(grown), sizes, color=color, zorder=3)
-                low, middle, high = (ends[1][part] for part in ("low", "median", "high"))
-                left.errorbar(middle, height, xerr=[[middle - low], [high - middle]],
-                              color=color, marker="o", capsize=2)  # fmt: skip
-                names[height] = name
-                height += 1
-            for ax in (left, right):
-                ends = (height - len(rows) - 0.5, height - 0.5)
-                ax.vlines([0, 0.5, 1], *ends, color="grey", alpha=0.35, linewidth=0.8)
-                ax.vlines(1 / run["symbols"], *ends, color="grey", linewidth=0.9)
-            height += 0.3
-        titles = (
-            f"{counts[-1]:,} updates: length\n{near} (ring), {far} (dot)",
-            f"length {far}: {first},\n{counts[-1]:,} updates (largest)",
-        )
-        for ax, title in zip((left, right), titles, strict=True):
-            ax.set(xlim=(-0.03, 1.04), ylim=(height - 0.5, -0.7), xlabel="share right")
-            ax.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
-            ax.set_title(title, fontsize=11)
-            ax.spines["left"].set_visible(False)
-        right.text(1 / run["symbols"] + 0.03, 0, "a guess", color="#57606a", va="center")
-        right.tick_params(axis="y", length=0)
-        left.set_yticks(list(names), list(names.values()))
-        left.tick_params(axis="y", length=0)
+        figure, ax = plt.subplots(figsize=(4.6, 5.1), layout="constrained")
+        for height, color, wanted in _rows(ax, run):
+            found = accuracy(run, **wanted, updates=updates)
+            ends = [found[length]["median"] for length in (near, far)]
+            ax.plot(ends, [height] * 2, color=color, alpha=0.45)
+            ax.plot(ends[0], height, "o", color=color, markerfacecolor="none", markersize=8)
+            low, middle, high = (found[far][part] for part in ("low", "median", "high"))
+            ax.errorbar(middle, height, xerr=[[middle - low], [high - middle]],
+                        color=color, marker="o", capsize=2)  # fmt: skip
+        kinds = [
+            ax.plot([], [], "o", color="#57606a", markerfacecolor=face, label=f"length {length}")
+            for face, length in (("none", near), ("#57606a", far))
+        ]
+        ax.legend(handles=[kind for (kind,) in kinds], ncols=2, frameon=False,
+                  loc="lower center", bbox_to_anchor=(0.5, 1), borderpad=0)  # fmt: skip
         figure.suptitle("The kind that carries furthest depends on the task", fontsize=12)
         plt.show()
+
+
+def by_updates() -> None:
+    """Accuracy at four times the trained length after each number of updates."""
+    run = recorded.results("positions")
+    counts, far = budgets(run), str(run["tested"][-1])
+    with plt.style.context("attnbook.style"):
+        figure, ax = plt.subplots(figsize=(4.6, 5.1), layout="constrained")
+        for height, color, wanted in _rows(ax, run):
+            found = [accuracy(run, **wanted, updates=count)[far]["median"] for count in counts]
+            ax.plot(found, [height] * len(found), color=color, alpha=0.45)
+            ax.scatter(found, [height] * len(found), (14, 24, 44), color=color, zorder=3)
+        first = ", ".join(f"{count:,}" for count in counts[:-1])
+        figure.suptitle(
+            f"Does more training carry further? Length {far}\n"
+            f"after {first} and {counts[-1]:,} updates (largest dot)",
+            fontsize=11,
+        )
+        plt.show()
+
+
+def _rows(ax, run: dict) -> list[tuple[float, str, dict]]:
+    """The rows of `groups` by height, with their names, grid and headings on the axes."""
+    rows, names, height = [], {}, 0.0
+    for title, group in groups(run):
+        head = ax.text(-0.32, height, title, fontweight="bold", va="center",
+                       transform=ax.get_yaxis_transform())  # fmt: skip
+        head.set_in_layout(False)
+        height += 1
+        for name, kind, wanted in group:
+            rows.append((height, COLOURS[kind], wanted))
+            names[height] = name
+            height += 1
+        ends = (height - len(group) - 0.5, height - 0.5)
+        ax.vlines([0, 0.5, 1], *ends, color="grey", alpha=0.35, linewidth=0.8)
+        ax.vlines(1 / run["symbols"], *ends, color="grey", linewidth=0.9)
+        height += 0.3
+    ax.text(1 / run["symbols"], height - 0.62, "a guess", color="#57606a", va="top", ha="left")
+    ax.set(xlim=(-0.03, 1.04), ylim=(height + 0.3, -0.7), xlabel="share right")
+    ax.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
+    ax.spines["left"].set_visible(False)
+    ax.set_yticks(list(names), list(names.values()))
+    ax.tick_params(axis="y", length=0)
+    return rows
 
 
 def beyond_table() -> None:

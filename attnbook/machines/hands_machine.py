@@ -1,4 +1,4 @@
-"""Rotary positions as clocks: turn the query's hands, the key's, and both."""
+"""Rotary positions as clocks: aim a head at a distance, turn its query's hands, or both."""
 
 from typing import ClassVar
 
@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from attnbook.machines.base import Machine
 from attnkit.viz.heatmap import plain_axes
 
-CLOCKS, FARTHEST, MOST_SHIFT = 8, 127, 1000
+CLOCKS, FARTHEST, MOST_SHIFT, FARTHEST_AIM = 8, 127, 1000, 7
 TRAINED = 16
 """The longest text of training, in tokens: so far apart, less one, two words have been."""
 
@@ -24,14 +24,15 @@ class HandsMachine(Machine):
     Pair i of the features turns by :math:`p\, b^{-2i/16} / s` at position p (Su et al. 2021), with
     base b, `rope_theta` in a `config.json`, and the squeeze s of Chen et al. (2023), which
     comes after training. All hands are
-    of length 1 and begin alike, so the score, before it is divided by the root of 16, is the sum of
-    the cosines of the angles between the hands. The angles that a text of 16 tokens shows are
-    shaded.
+    of length 1, so the score, before it is divided by the root of 16, is the sum of the cosines of
+    the angles between the hands. What training has made of the weights turns the key's hands ahead
+    by `aim` of its own, unsqueezed positions. The angles that a text of 16 tokens shows are shaded.
 
     Args:
-        query, key: their positions, from 0 to 127. Traits, as are the others: set them and the page
-            follows.
-        shift: by how much both are moved, up to 1,000.
+        distance: how far the query stands behind the key, from 0 to 127. A trait, as are the
+            others: set them and the page follows.
+        shift: the key's position, up to 1,000.
+        aim: the distance at which the trained head scores highest, from 0 to 7.
         base: one of 100, 1,000, 10,000, 100,000 and 500,000.
         squeeze: what positions are divided by: 1, 2, 4 or 8.
         title, caption: plain text above and below.
@@ -40,57 +41,64 @@ class HandsMachine(Machine):
         ValueError: a setting that is none of these.
 
     Example:
-        >>> machine = HandsMachine(query=5, key=2)
+        >>> machine = HandsMachine(distance=5, aim=3)
         >>> still = machine.compute()["score"]
         >>> machine.shift = 700
         >>> abs(machine.compute()["score"] - still) < 1e-9
         True
+        >>> machine.compute()["best"]
+        3
     """
 
     _about = "Your browser computes it: cosines and their sum."
     _limits: ClassVar = {
-        "query": lambda _: (0, FARTHEST),
-        "key": lambda _: (0, FARTHEST),
+        "distance": lambda _: (0, FARTHEST),
         "shift": lambda _: (0, MOST_SHIFT),
+        "aim": lambda _: (0, FARTHEST_AIM),
         "base": lambda _: BASES,
         "squeeze": lambda _: SQUEEZES,
     }
 
-    query = t.Int(3).tag(sync=True)
-    key = t.Int(0).tag(sync=True)
+    distance = t.Int(3).tag(sync=True)
     shift = t.Int(0).tag(sync=True)
+    aim = t.Int(0).tag(sync=True)
     base = t.Int(10_000).tag(sync=True)
     squeeze = t.Int(1).tag(sync=True)
 
     def __init__(
         self,
         *,
-        query: int = 3,
-        key: int = 0,
+        distance: int = 3,
         shift: int = 0,
+        aim: int = 0,
         base: int = 10_000,
         squeeze: int = 1,
         **texts: str,
     ):
-        super().__init__(query=query, key=key, shift=shift, base=base, squeeze=squeeze, **texts)
+        super().__init__(
+            distance=distance, shift=shift, aim=aim, base=base, squeeze=squeeze, **texts
+        )
 
     def compute(self) -> dict:
         learned = self.base ** (-np.arange(CLOCKS) / CLOCKS)
         speeds, met = learned / self.squeeze, (TRAINED - 1) * learned
-        query = (self.query + self.shift) * speeds
-        key = (self.key + self.shift) * speeds
-        gap = np.abs(query - key) % (2 * np.pi)
-        new = (gap > met + SLACK) & (gap < 2 * np.pi - SLACK)
+        start = self.shift * speeds  # of the key's hands, before they are aimed
+        key, query = start + self.aim * learned, start + self.distance * speeds
+        turned = self.distance * speeds % (2 * np.pi)
+        new = (turned > met + SLACK) & (turned < 2 * np.pi - SLACK)
         parts = np.cos(query - key)
-        far = np.cos(np.outer(np.arange(FARTHEST + 1), speeds))  # (distances, clocks)
+        far = np.outer(np.arange(FARTHEST + 1), speeds) - self.aim * learned  # (distances, clocks)
+        curve = np.cos(far).sum(-1)
         return {
             "query_angles": query.tolist(),
             "key_angles": key.tolist(),
+            "key_starts": start.tolist(),
             "met": met.tolist(),
             "new": new.tolist(),
             "parts": parts.tolist(),
             "score": float(parts.sum()),
-            "curve": far.sum(-1).tolist(),
+            "curve": curve.tolist(),
+            "best": self.aim * self.squeeze,
         }
 
     def figure(self) -> Figure:
@@ -98,8 +106,8 @@ class HandsMachine(Machine):
         figure, ax = plain_axes((4.8, 2.6), self.title or "The score by distance")
         ax.axvspan(0, TRAINED - 1, color="#F0E442", alpha=0.25, linewidth=0)
         ax.plot(now["curve"], color="#1f4fc4")
-        ax.plot(abs(self.query - self.key), now["score"], "o", color="#b34700")
-        ax.set(xlabel="distance of query and key", ylabel="score", ylim=(-CLOCKS, CLOCKS + 0.5))
+        ax.plot(self.distance, now["score"], "o", color="#b34700")
+        ax.set(xlabel="so far back is the key", ylabel="score", ylim=(-CLOCKS, CLOCKS + 0.5))
         return figure
 
     def _words(self) -> str:

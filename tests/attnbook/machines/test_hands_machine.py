@@ -6,7 +6,14 @@ import pytest
 import torch
 
 from attnbook.machines import HandsMachine
-from attnbook.machines.hands_machine import CLOCKS, FARTHEST, TRAINED
+from attnbook.machines.hands_machine import (
+    BASES,
+    CLOCKS,
+    FARTHEST,
+    FARTHEST_AIM,
+    SQUEEZES,
+    TRAINED,
+)
 from attnkit.positions import rotary
 
 
@@ -15,10 +22,10 @@ def make(**settings) -> HandsMachine:
 
 
 SETTINGS = [
-    {"query": 40, "key": 3},
-    {"query": 2, "key": 100, "shift": 777, "base": 500_000},
-    {"query": 63, "squeeze": 4, "base": 100},
-    {"query": 9, "key": 7, "shift": 20},
+    {"distance": 37, "shift": 3},
+    {"distance": 100, "shift": 777, "base": 500_000, "aim": 2},
+    {"distance": 63, "squeeze": 4, "base": 100, "aim": 7},
+    {"distance": 2, "shift": 27, "aim": 3},
 ]
 HAND = torch.tensor([1.0, 0.0] * CLOCKS, dtype=torch.float64)[None]
 
@@ -26,26 +33,41 @@ HAND = torch.tensor([1.0, 0.0] * CLOCKS, dtype=torch.float64)[None]
 @pytest.mark.parametrize("settings", SETTINGS)
 def test_the_score_is_that_of_turned_queries_and_keys(settings):
     machine = make(**settings)
-    places = [machine.query + machine.shift, machine.key + machine.shift]
-    # A position is divided by the squeeze; so is an angle at any offset.
-    query, key = (rotary(HAND, place, base=machine.base) for place in places)
-    if machine.squeeze > 1:
-        speeds = machine.base ** -(torch.arange(CLOCKS).double() / CLOCKS)
+    speeds = machine.base ** -(torch.arange(CLOCKS).double() / CLOCKS)
+    # The learned weights turn the key's hands ahead; its position comes on top, squeezed or not.
+    ahead = torch.stack([(machine.aim * speeds).cos(), (machine.aim * speeds).sin()], -1).flatten()
+    places = [(machine.distance + machine.shift), machine.shift]
+    if machine.squeeze == 1:
+        query, key = (
+            rotary(hand, place, base=machine.base)
+            for hand, place in zip((HAND, ahead[None]), places, strict=True)
+        )
+    else:
         angles = [place * speeds / machine.squeeze for place in places]
+        angles[1] = angles[1] + machine.aim * speeds
         query, key = (torch.stack((a.cos(), a.sin()), -1).flatten()[None] for a in angles)
     assert machine.compute()["score"] == pytest.approx((query @ key.T).item(), abs=1e-9)
 
 
 def test_moving_both_changes_nothing():
-    scores = [make(query=9, key=4, shift=by).compute()["score"] for by in (0, 1, 1000)]
+    scores = [make(distance=5, shift=by, aim=3).compute()["score"] for by in (0, 1, 1000)]
     assert scores == pytest.approx([scores[0]] * 3, abs=1e-9)
-    curve = make(query=9, key=4).compute()["curve"]
-    assert curve[5] == pytest.approx(make(query=5).compute()["score"])
+    curve = make(distance=9).compute()["curve"]
+    assert curve[5] == pytest.approx(make(distance=5).compute()["score"])
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("squeeze", SQUEEZES)
+def test_a_head_scores_highest_where_it_aims_and_squeezed_so_many_times_farther(base, squeeze):
+    for aim in range(FARTHEST_AIM + 1):
+        now = make(aim=aim, base=base, squeeze=squeeze).compute()
+        assert max(range(FARTHEST + 1), key=now["curve"].__getitem__) == now["best"]
+        assert now["best"] == aim * squeeze
 
 
 def test_an_angle_is_new_where_no_distance_of_training_comes_near():
     for far in range(FARTHEST + 1):
-        now = make(query=far).compute()
+        now = make(distance=far).compute()
         if far < TRAINED:
             assert not any(now["new"])
         for clock in range(CLOCKS):
@@ -57,5 +79,5 @@ def test_an_angle_is_new_where_no_distance_of_training_comes_near():
 
 
 def test_squeezed_by_four_a_text_of_four_times_the_length_shows_nothing_new():
-    assert any(make(query=60).compute()["new"])
-    assert not any(any(make(query=far, squeeze=4).compute()["new"]) for far in range(61))
+    assert any(make(distance=60).compute()["new"])
+    assert not any(any(make(distance=far, squeeze=4).compute()["new"]) for far in range(61))
