@@ -24,12 +24,14 @@ HEADS, SIZE = 2, 4
 
 
 class Line(NamedTuple):
-    """A line of the layer; without a `name` it cannot be broken. `exhibit` is the museum's name."""
+    """A line of the layer; without a `name` it cannot be broken. `exhibit` is the museum's name,
+    and `slip` what to say of the line where that name is wrong once another line is broken too."""
 
     right: str
     wrong: str = ""
     name: str = ""
     exhibit: str = ""
+    slip: str = ""
 
 
 LINES = (
@@ -65,6 +67,7 @@ LINES = (
         "    scores.masked_fill(~seen, low)",
         "kept",
         "mask after the softmax",
+        "result not kept",
     ),
     Line(
         "    weights = scores.softmax(-1)",

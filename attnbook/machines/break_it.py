@@ -46,7 +46,7 @@ class BreakIt(Machine):
     }
 
     names = t.List(t.Unicode()).tag(sync=True)
-    lines = t.List().tag(sync=True)  # of the code: right, wrong, the setting, the exhibit
+    lines = t.List().tag(sync=True)  # right, wrong, the setting, the exhibit, the slip
     qkv = t.List().tag(sync=True)  # (L, 3 E)
     mix = t.List().tag(sync=True)  # the last projection, (E, E)
     lamps = t.List(t.Unicode()).tag(sync=True)  # usual tests, then checks

@@ -196,11 +196,11 @@ def _one_padding(attention: Adapted, length: int, extra: int, side: str) -> None
         wrong = "" if expected.shape != padded.shape else _largest(padded, expected)
         raise AssertionError(
             f"assert_padding_invariant: {extra} padded key{'s' * (extra > 1)} on the {side} "
-            f"change the output of a sequence of length {length}{wrong} ({attention.name}, batch "
-            f"of {batch}).\n    Likely bug: "
+            f"change{'s' * (extra == 1)} the output of a sequence of length {length}{wrong} "
+            f"({attention.name}, batch of {batch}).\n    Likely bug: "
             + (
-                "positions are counted from the first place, padding included: count them from "
-                "the first real token."
+                "the mask is broadcast over queries in place of keys, or positions are counted "
+                "from the first place, padding included: count them from the first real token."
                 if side == "left" and attention.self_attention
                 else "the mask is ignored, flipped, applied after the softmax, broadcast over "
                 "queries in place of keys, or a state is read at the end of the padding."
@@ -435,10 +435,13 @@ def likely(expected: Tensor, found: Tensor, mask_given: bool) -> str:
         )
     if found.all():
         if not mask_given:
-            return "nothing is masked: the causal mask is missing, or never reached the scores."
+            return (
+                "every key moves every query: the causal mask is missing, never reached the "
+                "scores, or is applied after the softmax."
+            )
         return (
-            "the mask has no effect: it is accepted and ignored, not passed on, or applied where "
-            "it cannot be felt."
+            "every key moves every query: the mask is accepted and ignored, not passed on, or "
+            "applied after the softmax."
         )
     own = torch.eye(queries, keys, dtype=torch.bool)
     partly = ~expected.all(-1)  # the rows in which something is hidden

@@ -180,7 +180,7 @@ class Drops(nn.Module):
 BUGS = [
     ("assert_causal", flipped, "polarity"),
     ("assert_causal", ignores_mask, "accepted and ignored"),
-    ("assert_causal", lambda q, k, v: core(q, k, v), "missing"),
+    ("assert_causal", lambda q, k, v: core(q, k, v), "missing, .* after the softmax"),
     ("assert_causal", lambda q, k, v: core(q, k, v, masks.causal(q.shape[-2], offset=1)),
      "diagonal is shifted by 1"),
     ("assert_causal", over_queries, "query 0 sees key 1"),
@@ -188,7 +188,7 @@ BUGS = [
     ("assert_combines_masks", transposed_mask, "transposed"),
     ("assert_combines_masks", flipped, "Likely bug"),
     ("assert_combines_masks", lambda: ViewAlone(8, 2), "view or transpose"),
-    ("assert_padding_invariant", ignores_mask, "on the right change the output"),
+    ("assert_padding_invariant", ignores_mask, "1 padded key on the right changes the output"),
     ("assert_padding_invariant", transposed_mask, "of a sequence of length"),
     ("assert_padding_invariant", after_softmax, "after the softmax"),
     ("assert_masked_values_ignored", ignores_mask, "in a hidden key"),
