@@ -57,7 +57,7 @@ const placed = ({ keys, own, turned }) => ({ days: keys.map((key) => key.map(rou
 function dial() {
   const angle = ({ score, turned, turn }) => Math.round(score === "general" ? turned : turn);
   const made = slider("Matrix turns", "turn", { min: -180, max: 180, text: (_, s) => `${angle(s)}°` }), { show, input } = made;
-  return { ...made, show: (s) => { show(s); input.value = angle(s); }, read: (s) => ({ ...placed(s), score: "general", turn: Number(input.value) }) };
+  return { ...made, show: (s) => { show(s); input.value = angle(s); input.disabled = s.score === "two"; }, read: (s) => ({ ...placed(s), score: "general", turn: Number(input.value) }) };
 }
 
 /** Another score for the arrows as they are; a matrix that does nothing yet begins with a seventh of a circle. */
@@ -87,7 +87,7 @@ function place([x, y], words, inward, taken) {
   const ahead = Math.atan2(y - MIDDLE, x - MIDDLE) + (inward ? Math.PI : 0), half = 4.5 * words.length;
   const sum = (values) => values.reduce((all, v) => all + v, 0), over = (v) => Math.max(v, 0);
   const tried = ROUND.map((by, rank) => {
-    const dx = Math.cos(ahead + by), dy = Math.sin(ahead + by), far = 13 + Math.abs(dx) * half + Math.abs(dy) * 7;
+    const dx = Math.cos(ahead + by), dy = Math.sin(ahead + by), far = 16 + Math.abs(dx) * half + Math.abs(dy) * 7;
     const box = [x + far * dx, y + far * dy, half, 8], wide = (d, other) => over(box[d + 2] + other[d + 2] - Math.abs(box[d] - other[d]));
     const beyond = [0, 1].map((d) => over(box[d + 2] + Math.abs(box[d] - MIDDLE) - MIDDLE));
     return { box, cost: 4 * rank + sum(taken.map((other) => wide(0, other) * wide(1, other))) + 50 * sum(beyond) };
@@ -153,7 +153,7 @@ function show({ score, keys, own, weights, served, loss, turned, learned }, { pa
   const how = { dot: "the same arrows ask and are asked", general: `each arrow is turned by ${fixed(turned, 0)}° before it asks`, two: "each day has a second arrow, which asks" }[score];
   const moved = learned ? { dot: "", general: "; training moves arrows and angle", two: "; training moves both" }[score] : "";
   say(page.say, `${SCORES[score]}: ${how}${moved}. Loss ${fixed(loss, 2)} after ${plural(learned, "update")}. ` +
-    (right === 7 ? "Everybody gets tomorrow's dish." : right ? `Still wrong: ${hungry.join(", ")}.` : "Nobody gets the right dish."));
+    (right === 7 ? "All are served." : right ? `Still wrong: ${hungry.join(", ")}.` : "Nobody is served."));
 }
 
 export default machine({ name: "canteen", label: "The canteen", data: ["names", "six"], settings: ["score", "days", "asking", "turn", "learned"],

@@ -42,7 +42,8 @@ RING = around([1.27] * 7, 360 / 7)
 SIX = around([EDGE * 1.3 ** (day - 6) for day in range(7)], 36)
 """A spiral with which six days are served: each arrow is a little longer than the one before."""
 
-ASKING = around([1.0] * 7, 360 / 7, 70)
+ASKING = around([1.0] * 7, 360 / 7, 110)
+"""Each leans a little towards yesterday, so that training has all the work to do."""
 
 
 class Canteen(Machine):
