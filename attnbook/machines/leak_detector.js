@@ -4,15 +4,18 @@ const WIGGLE = 0.8, LEAST_FLOAT = -3.4028234663852886e38, STILL = 1e-9;
 
 // ---- What is computed.
 
-const HANDED = { look: (may) => Number(may), hide: (may) => Number(!may), ones: (may) => Number(may), added: (may) => (may ? 0 : -Infinity) };
+/** Added to a score: nothing where a word may look. */
+const hidden = (may) => (may ? 0 : -Infinity);
+
+const HANDED = { look: Number, hide: (may) => Number(!may), ones: Number, added: hidden };
 const booleans = (given) => given === "look" || given === "hide";
 
 /** What a library adds to a score where it is given v. */
 const ADDS = {
-  attnkit: (v) => (v ? 0 : -Infinity),
-  sdpa: (v, given) => (booleans(given) ? (v ? 0 : -Infinity) : v),
-  mha: (v, given) => (booleans(given) ? (v ? -Infinity : 0) : v),
-  keras: (v) => (v ? 0 : -Infinity),
+  attnkit: hidden,
+  sdpa: (v, given) => (booleans(given) ? hidden(v) : v),
+  mha: (v, given) => (booleans(given) ? hidden(!v) : v),
+  keras: hidden,
   transformers: (v) => Math.fround((1 - v) * LEAST_FLOAT),
 };
 
@@ -29,8 +32,8 @@ function attend(x, [query, key, value], added, library, after) {
 }
 
 const LAYER = {
-  before: (x, [first], added, library) => attend(x, first, added, library),
-  after: (x, [first], added, library) => attend(x, first, added, library, true),
+  before: (x, [first], ...mask) => attend(x, first, ...mask),
+  after: (x, [first], ...mask) => attend(x, first, ...mask, true),
   first: (x, [first, second], added, library) => {
     const { weights, output } = attend(x, first, added, library);
     return { weights, output: attend(output, second, x.map(() => x.map(() => 0)), library).output };
@@ -46,7 +49,7 @@ const LAYER = {
 const moved = (row) => row.map((v, e) => v + (e % 2 ? -WIGGLE : WIGGLE));
 
 function compute({ x, matrices }, settings) {
-  const { library, given, layer, word } = settings, n = x.length;
+  const { library, given, layer, word } = settings;
   if (library === "attnkit" && !booleans(given)) return { refused: true, seen: [], weights: [], before: [], output: [], reach: [], leaks: 0 };
   const added = x.map((_, i) => x.map((_, j) => ADDS[library](HANDED[given](j <= i), given)));
   const run = (given) => LAYER[layer](given, matrices, added, library), plain = run(x);
@@ -74,7 +77,7 @@ function build({ page, on, take, data: { names } }) {
 
 /** Whether a row gives the same weight to all that it sees, at least two. */
 const even = (row) => {
-  const seen = row.filter((v) => v > 0);
+  const seen = row.filter(Boolean);
   return seen.length > 1 && Math.max(...seen) - Math.min(...seen) < 1e-12;
 };
 
@@ -82,7 +85,7 @@ const called = (list, name) => list.find(([one]) => one === name)[1];
 
 function show(now, { page, data: { names, x, choices } }) {
   const { refused, reach, weights, word, leaks, given, library } = now, n = names.length, pairs = n * (n - 1) / 2;
-  const early = refused ? [] : names.filter((_, i) => i < word && reach[i][word] > STILL);
+  const early = names.filter((_, i) => i < word && reach[i]?.[word] > STILL);
   const lost = !leaks && weights.some(even), dead = !reach.flat().some((v) => v > STILL);
   say(page.big, refused ? "TypeError: mask: expected a boolean tensor" : early.length ? `${plural(early.length, "output")} before it ${early.length > 1 ? "move" : "moves"}: a leak`
     : leaks ? "This word does not leak, another does" : dead ? "Nothing moves at all" : lost ? "No leak, but the scores are lost"
@@ -96,24 +99,24 @@ function show(now, { page, data: { names, x, choices } }) {
   drawMaps(page.maps, now, names, heat(page.root));
 }
 
-const PITCH = 64, TALL = 44;
+const PITCH = 64, TALL = 44, CENTRE = { text_anchor: "middle" };
 
 /** Inputs above, outputs below: four bars each, before in grey. */
 function drawWords(picture, { refused, word, output, before, reach }, names, x) {
   const parts = [text("leak-axis", 0, 12, "inputs: press one to wiggle it"), text("leak-axis", 0, 124, "outputs")], wide = PITCH * names.length;
-  const centre = { text_anchor: "middle" }, strip = (left, top, vector, className) => vector.map((v, e) => {
+  const strip = (left, top, vector, className) => vector.map((v, e) => {
     const tall = Math.min(Math.abs(v), 2.2) * 9;
     return rect(className, left + 8 + 11 * e, top + TALL / 2 - (v > 0 ? tall : 0), 7, Math.max(tall, 0.4));
   });
   names.forEach((name, i) => {
     const left = i * PITCH, middle = left + PITCH / 2 - 2;
     parts.push(rect(`leak-box${i === word ? " leak-wiggled" : ""}`, left + 2, 20, PITCH - 8, TALL, { rx: 4 }), ...strip(left, 20, x[i], "leak-before"),
-      ...strip(left, 20, i === word ? moved(x[i]) : x[i], "leak-bar"), text("leak-name", middle, 80, name, centre));
+      ...strip(left, 20, i === word ? moved(x[i]) : x[i], "leak-bar"), text("leak-name", middle, 80, name, CENTRE));
     if (refused) return;
     const moves = reach[i][word] > STILL, red = moves && i < word;
     parts.push(rect(`leak-box${red ? " leak-red" : moves ? " leak-moved" : ""}`, left + 2, 132, PITCH - 8, TALL, { rx: 4 }),
       ...strip(left, 132, before[i].map((v) => 2 * v), "leak-before"), ...strip(left, 132, output[i].map((v) => 2 * v), "leak-bar"),
-      text(red ? "leak-alarm" : moves ? "leak-moves" : "leak-axis", middle, 192, red ? "leaks" : moves ? "moves" : before[i].some((v) => v) ? "still" : "zeros", centre));
+      text(red ? "leak-alarm" : moves ? "leak-moves" : "leak-axis", middle, 192, red ? "leaks" : moves ? "moves" : before[i].some((v) => v) ? "still" : "zeros", CENTRE));
   });
   picture.setAttribute("viewBox", `0 0 ${wide} 200`);
   picture.replaceChildren(...parts);
@@ -121,11 +124,11 @@ function drawWords(picture, { refused, word, output, before, reach }, names, x) 
 
 /** The weights, and which input moves which output, with the edge of the mask. */
 function drawMaps(picture, { refused, weights, reach, word }, names, shades) {
-  const n = names.length, cell = 23, parts = [], top = 34, first = 26, centre = { text_anchor: "middle" };
+  const n = names.length, cell = 23, parts = [], top = 34, first = 26;
   names.forEach((name, i) => parts.push(text("leak-axis", first - 4, top + i * cell + 16, name, { text_anchor: "end" })));
   [["weight on", first], ["moves with", first + n * cell + 20]].forEach(([title, left], which) => {
     parts.push(text("leak-name", left, 12, title));
-    names.forEach((name, j) => parts.push(text(which && j === word ? "leak-picked" : "leak-axis", left + (j + 0.5) * cell, 28, name, centre)));
+    names.forEach((name, j) => parts.push(text(which && j === word ? "leak-picked" : "leak-axis", left + (j + 0.5) * cell, 28, name, CENTRE)));
     for (let i = 0; i < n; i++) {
       for (let j = 0; j < n; j++) {
         const at = [left + j * cell, top + i * cell, cell, cell], v = refused ? 0 : (which ? reach : weights)[i][j];
@@ -133,7 +136,7 @@ function drawMaps(picture, { refused, weights, reach, word }, names, shades) {
         else parts.push(rect("leak-cell", ...at, { fill: shades(v).background }));
       }
     }
-    const steps = Array.from({ length: n }, (_, i) => `H${left + (i + 1) * cell}V${top + (i + 1) * cell}`);
+    const steps = names.map((_, i) => `H${left + (i + 1) * cell}V${top + (i + 1) * cell}`);
     parts.push(svg("path", { class: "leak-edge", d: `M${left} ${top}${steps.join("")}` }));
     if (which) parts.push(rect("leak-box leak-wiggled", left + word * cell, top, cell, n * cell));
   });
