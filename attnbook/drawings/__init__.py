@@ -104,6 +104,7 @@ DRAWINGS: dict[str, Drawing] = {
         porter.DRAWING,
         state_steps.REACH,
         ring.DRAWING,
+        ring.HALVES,
         surprises.DRAWING,
         reading.FAMOUS,
         bugs.BUG_MAP,

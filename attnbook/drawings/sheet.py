@@ -5,6 +5,7 @@ and the style sheet gives it the colour of `attnkit.viz.palette`, on a light pag
 """
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -74,9 +75,10 @@ class Sheet:
         style: str = "",
     ) -> None:
         """Words around (x, y); `anchor` is start, middle or end, `style` the names of classes:
-        d-bold, d-italic, d-muted, d-on (words on a shape filled with a role's ink), d-off."""
+        d-bold, d-italic, d-muted, d-on (words on a shape filled with a role's ink), d-off. What
+        stands in `^{...}` is raised."""
         classes = " ".join(filter(None, [_role(role), style]))
-        self._line(x, y, escape(words), size, anchor, classes)
+        self._line(x, y, _RAISED.sub(_raise, escape(words)), size, anchor, classes)
 
     def words(
         self,
@@ -224,6 +226,15 @@ class Sheet:
         muted = "d-muted" if "d-muted" in style else ""
         classes = " ".join(filter(None, [_role(role), "d-head", muted]))
         self.parts.append(f'<path d="{_path(points)}Z"{_class(classes)}/>')
+
+
+_RAISED = re.compile(r"\^\{(.+?)\}(.*)")
+
+
+def _raise(found: re.Match) -> str:
+    exponent, rest = found.groups()
+    after = f'<tspan dy=".35em">{rest}</tspan>' if rest else ""
+    return f'<tspan dy="-.5em" font-size=".7em">{exponent}</tspan>{after}'
 
 
 def _role(role: str | None) -> str:

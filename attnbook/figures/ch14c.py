@@ -60,7 +60,12 @@ def ways(devices: int = 8, link: float = 12.5) -> Table:
     work = sum(map(max, now["busy"]))
 
     def row(name: str, sent: float, waits: float, watch: str) -> list[str]:
-        return [name, f"{sent / 1e9:.2f} GB", f"{waits:.2f} s", watch]
+        return [
+            name,
+            f"{sent / 1e9:.2f}\N{NO-BREAK SPACE}GB",
+            f"{waits:.2f}\N{NO-BREAK SPACE}s",
+            watch,
+        ]
 
     return Table(
         ["way", "each sends", "waits", "what to watch"],
@@ -70,7 +75,7 @@ def ways(devices: int = 8, link: float = 12.5) -> Table:
             row("collect first", now["sent"], now["sent"] / link / 1e9,
                 f"holds all of them, {whole / 1e9:.2f} GB"),
             row("heads for positions", moved, moved / link / 1e9,
-                f"at most {shape['heads']} devices, best up to {ring.kv_heads}"),
+                f"at most {shape['heads']} devices; beyond {ring.kv_heads}, KV heads are copied"),
         ],
         caption=f"100-gigabit network, {work:.2f} s of work. "
         "The last two compute only when all is there.",

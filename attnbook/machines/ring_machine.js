@@ -1,7 +1,7 @@
 // One text on several devices: who computes which tiles when, and who waits; the kit and layers.js stand before it.
 
 const CHUNKS = 16, CELL = 16, LEFT = 36, TOP = 34, OUT = LEFT + CHUNKS * CELL + 12, WIDE = 390, LONG = WIDE - OUT - 4;
-const ROUND = 156, RX = 105, RY = 58, CY = 78, TAG = 34, PILL = 66; // the ring, its tags of keys and pills of queries
+const ROUND = 156, RX = 99, RY = 58, CY = 78, TAG = 34, PILL = 74; // the ring, its tags of keys and pills of queries
 const START = 66, HEAD = ROUND + 22, ROW = 25, SPAN = WIDE - START, LIMIT = START + 0.7 * SPAN, SLIDE = 700, STEP = 1600, middle = { text_anchor: "middle" }, last = { text_anchor: "end" };
 const list = (n, f) => Array.from({ length: n }, (_, at) => f(at)), sum = (values) => values.reduce((a, b) => a + b, 0);
 
@@ -41,7 +41,7 @@ function compute(data, { devices, tokens, link, kv_heads: groups, zigzag, causal
 // ---- The page.
 
 const stage = `<div class="ring-whole"><div><svg class="ring-devices" aria-hidden="true"></svg>
-<p class="ring-legend">${["computes now", "before", "later", "sends", "waits", "the end, if nobody waited"].map((words) => `<span><i></i> ${words}</span>`).join(" ")}</p></div>
+<p class="ring-legend">${["computes now", "before", "later", "sends", "waits", "the end, if nobody waited"].map((words) => `<span><i></i> <span${words === "sends" ? ' class="ring-sends"' : ""}>${words}</span></span>`).join(" ")}</p></div>
 <div><svg class="ring-map" viewBox="0 0 ${WIDE} ${TOP + CHUNKS * CELL + 4}" aria-hidden="true"></svg>
 <p class="ring-ends">16 by 16 chunks of the text. <span><i></i> output so far</span> <span><i></i> where it must end</span></p>
 <p class="ring-memory">On a card: <span><i></i> <span class="ring-weights"></span></span> <span><i></i> <span class="ring-cache"></span></span> <span><i></i> <span class="ring-passing"></span></span></p></div></div>`;
@@ -85,6 +85,7 @@ function show(now, { page, data }) {
   say(page.say, now.fits ? why(now) : `With more memory it would be ${many ? pace : `${seconds(total)} a layer`}.`);
   say(page.weights, `weights ${size(weights)}`);
   say(page.cache, `cache ${size(kept)}`);
+  say(page.sends, many ? `sends a part in ${seconds(now.send)}` : "sends");
   say(page.passing, `passing ${many ? size(passing) : "nothing"}`);
   page.map.replaceChildren(...tiles(now, data));
   const moves = follows(now, page.before) && !matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -141,7 +142,7 @@ function round({ devices, at, busy, times }, moves) {
     return [pill, tag];
   });
   const heads = many ? list(devices, (d) => arrow("ring-go", place(d, devices, 0.51), place(d, devices, 0.42), 1)).flat() : [];
-  const says = times[at] > 1.000001 * Math.max(...busy[at]) ? "all wait for the link" : idle.length ? `${idle.length > 1 ? "devices" : "device"} ${idle.join(", ")} waiting` : "everyone computes";
+  const says = times[at] > 1.000001 * Math.max(...busy[at]) ? "all wait for the link" : idle.length ? idle.length > 2 ? `devices ${idle[0]} to ${idle.at(-1)} wait` : idle.length > 1 ? `devices ${idle.join(", ")} wait` : `device ${idle[0]} waits` : "everyone computes";
   return [...many ? [svg("ellipse", { class: "ring-path", cx: inner[0], cy: CY, rx: RX, ry: RY })] : [], ...heads,
     ...many ? [name(inner[0], CY - 3, `step ${at + 1} of ${devices}`, middle), name(inner[0], CY + 14, says, middle)] : [],
     ...parts.map(([pill]) => pill), ...parts.map(([, tag]) => tag)];

@@ -7,6 +7,7 @@ import torch
 from torch import distributed
 from torch.nn.functional import scaled_dot_product_attention
 
+from attnbook.drawings import ring
 from tests.attnlab.parallel import processes
 
 PAGE = Path(__file__).parents[2] / "chapters/14c_longer_than_one_machine.ipynb"
@@ -31,5 +32,18 @@ def one_process(source: str) -> None:
     torch.testing.assert_close(names["ring_process"](*whole[:, mine]), expected)
 
 
+def launched(source: str) -> None:
+    names = {"print": lambda *_: None}
+    exec(source, names)
+    names["compare"]()
+
+
 def test_the_processes_of_the_page_share_a_text():
     processes.run(3, one_process, lines_to_copy())
+    processes.run(4, launched, lines_to_copy())
+
+
+def test_in_zigzag_every_device_computes_half_of_each_part():
+    for own in ring.PIECES:
+        for other in ring.PIECES:
+            assert sum(ring.computed(query, key) for query in own for key in other) == 2

@@ -25,6 +25,7 @@ def unmasked(**step):
 # takes its time.
 RING = {zigzag: RingMachine(zigzag=zigzag).compute() for zigzag in (False, True)}
 NETWORK = RingMachine(devices=8, link=12.5, zigzag=True).compute()
+SHORT = RingMachine(devices=8, link=12.5, zigzag=True, tokens=131072).compute()
 SHARED = {
     row["zigzag"]: row["forward_seconds"]["median"]
     for row in recorded.results("parallel")["rows"]
@@ -94,7 +95,12 @@ ARITHMETIC = {
         "80": SHAPE["memory"] / 1e9,
         "2.29": RING[False]["speed"],
         "86": 100 * RING[False]["idle"][0],
+        "57": 100 * RING[False]["idle"][1],
         "43": 1000 * NETWORK["send"],
+        "5.4": 1000 * SHORT["send"],
+        "2.2": 1000 * max(SHORT["busy"][-1]),
+        "0.54": NETWORK["passing"] / 2 / 1e9,
+        "2.68": 2**20 / 8 * 2 * 128 * 2 * (32 + 8) / 1e9,  # queries, outputs, keys, values
         "2.79": ALONE / SHARED[True],
         "1.75": RING[False]["total"] / RING[True]["total"],
         "142": 1000 * max(NETWORK["busy"][-1]),
