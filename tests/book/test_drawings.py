@@ -653,7 +653,7 @@ def _full(sheet: Sheet) -> list[tuple[float, float]]:
 
 
 def test_causal_corners_are_those_of_the_chapter(capsys):
-    cells("06b", "leaks-code", "leaks-try-code", "align-code")
+    cells("06b", "leaks-code", "leaks-try-code", "align-cache", "align-code")
     shown = re.findall(r"^(.+\S) +offset=(\d) +(\[\[.*\]\])", capsys.readouterr().out, re.MULTILINE)
     rules = [np.array(json.loads(rule)) for _, _, rule in shown]
     assert [rule.shape for rule in rules] == [(2, 5), (2, 5)]
