@@ -4,7 +4,14 @@ import nbformat
 import pytest
 
 from attnkit.viz import AttentionExplorer
-from tests.browser.explorer_page import settle, snapshot, vectors, wait_for_widgets, write_page
+from tests.browser.explorer_page import (
+    settle,
+    snapshot,
+    vectors,
+    wait_for_widgets,
+    wait_until_started,
+    write_page,
+)
 from tests.browser.test_explorer_build import a_notebook, build
 
 pytestmark = pytest.mark.browser
@@ -60,7 +67,7 @@ def test_an_address_below_widgets_is_where_the_reader_lands(open_page, tmp_path,
 
 def test_who_goes_back_from_a_machine_finds_the_link(open_page, site_url):
     page, _ = open_page(site_url + "chapters/12_the_cost_of_attention.html")
-    page.wait_for_function("document.querySelector('.machine-online')?.snapshot")
+    wait_until_started(page)  # what is drawn later moves the link
     link = page.get_by_text("the largest score first")
     link.scroll_into_view_if_needed()
     page.evaluate("scrollBy(0, 300)")
