@@ -61,7 +61,8 @@ SHEET = {
 _OPEN = """() => {
     const folds = document.querySelectorAll("article details:not(.hide, [data-answer])");
     for (const fold of folds) fold.open = true;
-    const textContent = ".machine-tools, .bd-header-article { display: none !important }";
+    const away = ".machine-tools, .bd-header-article, .skip-link";  // lay on a tall machine
+    const textContent = `${away} { display: none !important }`;
     document.head.append(Object.assign(document.createElement("style"), { textContent }));
 }"""
 _SETTLED = """() => [...document.querySelectorAll(".attnkit-view")].every(
