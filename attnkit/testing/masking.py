@@ -434,15 +434,10 @@ def likely(expected: Tensor, found: Tensor, mask_given: bool) -> str:
             "F.scaled_dot_product_attention does not do that."
         )
     if found.all():
-        if not mask_given:
-            return (
-                "every key moves every query: the causal mask is missing, never reached the "
-                "scores, or is applied after the softmax."
-            )
-        return (
-            "every key moves every query: the mask is accepted and ignored, not passed on, or "
-            "applied after the softmax."
-        )
+        why = "the causal mask is missing, never reached the scores, or is"
+        if mask_given:
+            why = "the mask is accepted and ignored, not passed on, or"
+        return f"every key moves every query: {why} applied after the softmax."
     own = torch.eye(queries, keys, dtype=torch.bool)
     partly = ~expected.all(-1)  # the rows in which something is hidden
     for other in (~expected, ~expected | own):
