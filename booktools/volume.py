@@ -61,7 +61,7 @@ SHEET = {
 _OPEN = """() => {
     const folds = document.querySelectorAll("article details:not(.hide, [data-answer])");
     for (const fold of folds) fold.open = true;
-    const away = ".machine-tools, .bd-header-article, .skip-link";  // lay on a tall machine
+    const away = ".machine-tools, .bd-header-article, .skip-link";  // the last lies over tall ones
     const textContent = `${away} { display: none !important }`;
     document.head.append(Object.assign(document.createElement("style"), { textContent }));
 }"""

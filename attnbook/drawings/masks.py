@@ -306,9 +306,9 @@ COPYING = Drawing(
         "Two panels. In training, four words are read, start, le, chat, noir, and four are to be "
         "named, le, chat, noir, end. Thick arrows marked copy lead from le, chat and noir to the "
         "same words among the answers. The last answer, end, has no arrow: nothing comes after "
-        "noir, which looks back at start, with a weight of 0.97. When it writes, it has "
-        "read start alone; nothing comes after that either, and start is all there is to look at. "
-        "Its answer is end."
+        f"noir, which looks back at start, with a weight of {WEIGHTS['no mask'][-1][0]:.2f}. When "
+        "it writes, it has read start alone; nothing comes after that either, and start is all "
+        "there is to look at. Its answer is end."
     ),
     draw=copying,
     two_layouts=True,

@@ -119,7 +119,7 @@ def halves(narrow: bool) -> Sheet:
 
 DRAWING = Drawing(
     name="ring",
-    title=("Queries stay, keys and values travel. The blue lines follow the query of token 3."),
+    title="Queries stay, keys and values travel. The blue lines follow the query of token 3.",
     description=(
         "Two devices share four tokens. Device 0 has the queries, keys and values of tokens 0 and "
         "1, device 1 those of 2 and 3. For the query of the last token the exponentials of its "

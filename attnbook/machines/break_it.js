@@ -110,7 +110,7 @@ function drawMaps(picture, { right, weights }, { names }, shades) {
         parts.push(rect("break-cell", ...at, CELL, CELL, { fill: shades(w).background }));
         if ((j > i || j < PADDING) && w > 1e-6) parts.push(svg("circle", { class: "break-leak", cx: at[0] + CELL / 2, cy: at[1] + CELL / 2, r: 4 }));
       });
-      const sum = row.reduce((a, b) => a + b, 0);
+      const sum = sumOf(row);
       if (which && Math.abs(sum - (i >= PADDING)) > 1e-3) parts.push(text("break-sum", left + side + 4, top + i * CELL + 15, `Σ ${fixed(sum, 2)}`));
     });
     names.forEach((name, j) => parts.push(text("break-key", left + (j + 0.5) * CELL, top + side + 11, name, centre)));

@@ -85,12 +85,12 @@ const ROUND = [0, 0.7, -0.7, 1.4, -1.4, 2.2, -2.2, Math.PI];
 /** The place of a label beside its tip that covers least of what is `taken`, boxes [x, y, half a width, half a height]. */
 function place([x, y], words, inward, taken) {
   const ahead = Math.atan2(y - MIDDLE, x - MIDDLE) + (inward ? Math.PI : 0), half = 4.5 * words.length;
-  const sum = (values) => values.reduce((all, v) => all + v, 0), over = (v) => Math.max(v, 0);
+  const over = (v) => Math.max(v, 0);
   const tried = ROUND.map((by, rank) => {
     const dx = Math.cos(ahead + by), dy = Math.sin(ahead + by), far = 16 + Math.abs(dx) * half + Math.abs(dy) * 7;
     const box = [x + far * dx, y + far * dy, half, 8], wide = (d, other) => over(box[d + 2] + other[d + 2] - Math.abs(box[d] - other[d]));
     const beyond = [0, 1].map((d) => over(box[d + 2] + Math.abs(box[d] - MIDDLE) - MIDDLE));
-    return { box, cost: 4 * rank + sum(taken.map((other) => wide(0, other) * wide(1, other))) + 50 * sum(beyond) };
+    return { box, cost: 4 * rank + sumOf(taken.map((other) => wide(0, other) * wide(1, other))) + 50 * sumOf(beyond) };
   });
   return tried.reduce((best, one) => (one.cost < best.cost ? one : best)).box;
 }

@@ -13,13 +13,13 @@ function compute({ query_vectors: queries, key_vectors: keys }, { size, remedy, 
   const [asked, found] = [queries, keys].map(sized), by = Math.sqrt(queries[0].length);
   const raw = asked.map((q) => found.map((k) => dot(q, k) / by));
   const scores = raw.map((row) => [...(sink ? [0] : []), ...row.map((s) => (remedy === "cap" ? CAP * Math.tanh(s / CAP) : s))]);
-  const weights = scores.map(softmax), sum = (list) => list.reduce((a, b) => a + b, 0);
-  const effective = weights.map((row) => Math.exp(-sum(row.map((w) => (w > 0 ? w * Math.log(w) : 0)))));
+  const weights = scores.map(softmax);
+  const effective = weights.map((row) => Math.exp(-sumOf(row.map((w) => (w > 0 ? w * Math.log(w) : 0)))));
   // What passes back through the softmax, and through the cap: the length of all derivatives of a row.
-  const gradients = weights.map((row, i) => Math.sqrt(sum(row.map((w, a) => sum(row.map((v, b) => {
+  const gradients = weights.map((row, i) => Math.sqrt(sumOf(row.map((w, a) => sumOf(row.map((v, b) => {
     const j = b - sink, bent = remedy === "cap" && j >= 0 ? 1 - Math.tanh(raw[i][j] / CAP) ** 2 : 1;
     return (((a === b) - v) * w * bent) ** 2; }))))));
-  const mean = (list) => sum(list) / list.length;
+  const mean = (list) => sumOf(list) / list.length;
   return { scores, weights, effective, gradients, reach: Math.max(...raw.flat().map(Math.abs)), keys: mean(effective),
     gradient: mean(gradients), onehot: weights.filter((row) => Math.max(...row) > 0.99).length };
 }

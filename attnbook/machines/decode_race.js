@@ -133,8 +133,6 @@ function race(it) {
 const millions = (n) => `${n < 1e7 ? fixed(n / 1e6, 2) : whole(Math.round(n / 1e6))} M`;
 const ms = (v) => (v === undefined ? "–" : v < 10 ? fixed(v, v < 1 ? 2 : 1) : whole(Math.round(v)));
 
-const sumOf = (list) => list.reduce((a, b) => a + b, 0);
-
 function show(now, it) {
   const { page, data } = it, { step, bug, right, caught, differs, all } = now, run = it.run = it.run?.key === now.song + bug ? it.run : undefined;
   const lists = (run?.ms ?? [[], []]).map((list) => (run?.going ? list : list.slice(0, step))), so = lists.map((list) => ms(run && sumOf(list)));

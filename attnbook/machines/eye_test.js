@@ -80,7 +80,7 @@ function words({ place, marks }, { exhibits }) {
   const one = exhibits[place - 1];
   if (!one) return `The score: ${marks.filter((is) => is).length} of ${exhibits.length}.`;
   const rows = one.weights.map((row, i) => `${one.tokens[i]} looks most at ${one.tokens[row.indexOf(Math.max(...row))]}, ${
-    fixed(Math.max(...row), 2)} of a sum of ${fixed(row.reduce((a, b) => a + b, 0), 2)}`);
+    fixed(Math.max(...row), 2)} of a sum of ${fixed(sumOf(row), 2)}`);
   return `Map ${place}. ${one.told} ${rows.join("; ")}.${marks[place - 1] === null ? "" :
     ` ${marks[place - 1] ? "Right" : "No"}: ${one.broken ? "broken" : "healthy"}, ${one.name}. ${one.because}`}`;
 }

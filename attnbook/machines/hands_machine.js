@@ -10,9 +10,9 @@ function compute(_, { distance, shift, aim, base, squeeze }) {
   const starts = speeds.map((v) => shift * v), stands = starts.map((v, i) => v + aim * learned[i]);
   const turned = speeds.map((v) => distance * v), asks = starts.map((v, i) => v + turned[i]), met = learned.map((v) => (TRAINED - 1) * v);
   const isNew = turned.map((v) => v % ROUND).map((v, i) => v > met[i] + SLACK && v < ROUND - SLACK);
-  const parts = asks.map((v, i) => Math.cos(v - stands[i])), sum = (list) => list.reduce((a, b) => a + b, 0);
-  return { query_angles: asks, key_angles: stands, key_starts: starts, met, new: isNew, parts, score: sum(parts),
-    curve: Array.from({ length: FARTHEST + 1 }, (_, d) => sum(speeds.map((v, i) => Math.cos(d * v - aim * learned[i])))), best: aim * squeeze };
+  const parts = asks.map((v, i) => Math.cos(v - stands[i]));
+  return { query_angles: asks, key_angles: stands, key_starts: starts, met, new: isNew, parts, score: sumOf(parts),
+    curve: Array.from({ length: FARTHEST + 1 }, (_, d) => sumOf(speeds.map((v, i) => Math.cos(d * v - aim * learned[i])))), best: aim * squeeze };
 }
 
 // ---- The page.

@@ -170,7 +170,7 @@ function box({ layers }, context) {
 
 /** Of each kind of layer its share of what a model keeps (0), or of what a step reads (1), side by side in so much room. */
 function shares({ layers }, context, which, x, y, wide, high) {
-  const all = layers.map((layer) => ofLayers({ layers: [layer] }, context)[which]), sum = all.reduce((a, b) => a + b, 0);
+  const all = layers.map((layer) => ofLayers({ layers: [layer] }, context)[which]), sum = sumOf(all);
   let left = x;
   return layers.map(({ kind }, at) => {
     const long = all[at] / sum * wide || 0;

@@ -2,11 +2,12 @@
 // widgets share stands before it.
 
 const significant = (v, digits = 2) => whole(Number(v.toPrecision(digits)));
+const sumOf = (list) => list.reduce((a, b) => a + b, 0);
 const clamp = (v, low, high) => Math.min(Math.max(v, low), high);
 
 function softmax(scores) {
   const most = Math.max(...scores), parts = scores.map((v) => Math.exp(v - most));
-  const sum = parts.reduce((a, b) => a + b, 0);
+  const sum = sumOf(parts);
   return parts.map((v) => v / sum);
 }
 

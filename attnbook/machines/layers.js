@@ -36,7 +36,7 @@ function attention(queries, keys, values, added = () => 0, shares = softmax) {
 
 /** nn.LayerNorm of a vector. */
 function normed(x, weight, bias) {
-  const mean = x.reduce((a, b) => a + b, 0) / x.length, centred = x.map((v) => v - mean);
+  const mean = sumOf(x) / x.length, centred = x.map((v) => v - mean);
   const by = 1 / Math.sqrt(dot(centred, centred) / x.length + 1e-5);
   return centred.map((v, i) => v * by * weight[i] + bias[i]);
 }

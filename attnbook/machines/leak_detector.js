@@ -39,7 +39,7 @@ const LAYER = {
     return { weights, output: attend(output, second, x.map(() => x.map(() => 0)), library).output };
   },
   normed: (x, [first], added, library) => {
-    const columns = x[0].map((_, e) => x.map((row) => row[e])), mean = columns.map((c) => c.reduce((a, b) => a + b, 0) / c.length);
+    const columns = x[0].map((_, e) => x.map((row) => row[e])), mean = columns.map((c) => sumOf(c) / c.length);
     const spread = columns.map((c, e) => Math.sqrt(c.reduce((sum, v) => sum + (v - mean[e]) ** 2, 0) / (c.length - 1)));
     return attend(x.map((row) => row.map((v, e) => (v - mean[e]) / spread[e])), first, added, library);
   },

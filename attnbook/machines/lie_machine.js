@@ -78,7 +78,7 @@ function build({ page, on, take, settings, controls: [{ input }] }) {
 const verdict = (letter, { right, now, last }) => (letter === right[now] ? "right" : letter === last ? "again the last" : "wrong");
 
 function show(now, { page, data: { counts } }) {
-  const { right, place, pointed, hidden, last, told, lie, weighed, answer, hide, table, hundred } = now, sum = (list) => list.reduce((a, b) => a + b, 0);
+  const { right, place, pointed, hidden, last, told, lie, weighed, answer, hide, table, hundred } = now;
   const at = now.now, wanted = right[at];
   say(page.big, `It writes ${quoted(answer)}: ${{ right: "right", wrong: "wrong", "again the last": "the last letter again" }[verdict(answer, now)]}`);
   say(page.say, `It should copy ${quoted(wanted)}, and ${pointed === place ? "points there" : `points at ${quoted(right[right.length - 1 - pointed])}, ${
@@ -86,9 +86,9 @@ function show(now, { page, data: { counts } }) {
     hidden < 0 ? "" : `. Hidden: ${HIDE[hide]}`}.`);
   draw(page.picture, now, heat(page.root));
   fill(page.best, now.best, bar, (item, [name, share]) => showBar(item, name, share, 2));
-  say(page.table.caption, hundred ? `right answers in the ${whole(sum(counts[0]))} steps of 100 words that point at a wrong letter` : `this step: what it writes`);
+  say(page.table.caption, hundred ? `right answers in the ${whole(sumOf(counts[0]))} steps of 100 words that point at a wrong letter` : `this step: what it writes`);
   CASES.forEach(([lied, hid], k) => {
-    const box = page.table.tBodies[0].rows[Number(lied)].cells[1 + Number(hid)], [good, again] = counts[k], all = sum(counts[k]) || 1;
+    const box = page.table.tBodies[0].rows[Number(lied)].cells[1 + Number(hid)], [good, again] = counts[k], all = sumOf(counts[k]) || 1;
     say(box, hundred ? `${Math.round(100 * good / all)}% (last again: ${Math.round(100 * again / all)}%)` : `${table[k]}, ${verdict(table[k], now)}`);
     box.className = lied === lie && hide === (hid ? "pointed" : "nothing") ? "lie-chosen" : "";
   });

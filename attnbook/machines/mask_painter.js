@@ -41,7 +41,7 @@ function compute({ net: all, masks, words, sentences }, settings) {
   const mask = read.map((_, i) => read.map((_, j) => allows(i, j)));
   const rows = read.map((_, i) => readRow(net, read, i, mask[i]));
   const honest = read.map((_, i) => readRow(net, read, i, mask[i].map((may, j) => may && j <= i)).chances[answers[i]]);
-  const chance = read.map((_, i) => rows[i].chances[answers[i]]), mean = (list) => list.reduce((a, b) => a + b, 0) / n;
+  const chance = read.map((_, i) => rows[i].chances[answers[i]]), mean = (list) => sumOf(list) / n;
   const best = ({ chances }) => [...chances.keys()].sort((a, b) => chances[b] - chances[a] || a - b).slice(0, BEST);
   const lamps = read.map((_, i) => (i + 1 < n && mask[i][i + 1] ? 2 : Number(mask[i].some((may, j) => may && j > i))));
   return { mask, weights: rows.map((row) => row.weights), lamps, inView: lamps.filter((lamp) => lamp === 2).length,

@@ -3,7 +3,7 @@
 const CHUNKS = 16, CELL = 16, LEFT = 36, TOP = 34, OUT = LEFT + CHUNKS * CELL + 12, WIDE = 390, LONG = WIDE - OUT - 4;
 const ROUND = 156, RX = 99, RY = 58, CY = 78, TAG = 34, PILL = 74; // the ring, its tags of keys and pills of queries
 const START = 66, HEAD = ROUND + 22, ROW = 25, SPAN = WIDE - START, LIMIT = START + 0.7 * SPAN, SLIDE = 700, STEP = 1600, middle = { text_anchor: "middle" }, last = { text_anchor: "end" };
-const list = (n, f) => Array.from({ length: n }, (_, at) => f(at)), sum = (values) => values.reduce((a, b) => a + b, 0);
+const list = (n, f) => Array.from({ length: n }, (_, at) => f(at));
 
 // ---- What is computed.
 
@@ -30,9 +30,9 @@ function compute(data, { devices, tokens, link, kv_heads: groups, zigzag, causal
   const busy = list(devices, () => Array(devices).fill(0)), square = 4 * heads * head * (tokens / CHUNKS) ** 2 / flops;
   met.forEach((row, q) => row.forEach((when, k) => { busy[when][held[q]] += square * share(q, k, causal); }));
   const part = 4 * groups * head * tokens / devices, send = part / link / 1e9, slowest = busy.map((row) => Math.max(...row));
-  const times = slowest.map((v, s) => (s < devices - 1 ? Math.max(v, send) : v)), total = sum(times), alone = sum(busy.map(sum));
-  const kept = layers * part, passing = devices > 1 ? 2 * part : 0, need = weights + kept + passing, most = sum(slowest), same = 1.000001;
-  return { at, held, met, busy, times, total, speed: alone / total, idle: list(devices, (d) => 1 - sum(busy.map((row) => row[d])) / total),
+  const times = slowest.map((v, s) => (s < devices - 1 ? Math.max(v, send) : v)), total = sumOf(times), alone = sumOf(busy.map(sumOf));
+  const kept = layers * part, passing = devices > 1 ? 2 * part : 0, need = weights + kept + passing, most = sumOf(slowest), same = 1.000001;
+  return { at, held, met, busy, times, total, speed: alone / total, idle: list(devices, (d) => 1 - sumOf(busy.map((row) => row[d])) / total),
     bound: total > most * same ? "link" : most * devices > alone * same ? "uneven" : "arithmetic",
     send, sent: (devices - 1) * part, kept, passing, need, fits: need <= memory,
     outputs: outputs(data, met, causal, at + 1), whole: outputs(data, met.map((row) => row.map(() => 0)), causal, 1) };
@@ -162,7 +162,7 @@ function timeline({ devices, at, busy, times, total, speed, send, need, kept, pa
   const cache = Math.min(kept * bytes, rest);
   return [name(START, HEAD - 8, "time of one layer"),
     ...list(devices, (d) => {
-      const y = HEAD + d * ROW, when = (s) => START + scale * sum(times.slice(0, s));
+      const y = HEAD + d * ROW, when = (s) => START + scale * sumOf(times.slice(0, s));
       return [text("ring-query", 0, y + 12, `device ${d}`), rect("ring-wait", START, y, scale * total, 21),
         ...times.flatMap((long, s) => [
           grown(moves && s === at, busy[s][d] / long, kind(s, at), when(s), y, busy[s][d] && Math.max(scale * busy[s][d] - 1, 1), 14),
