@@ -21,6 +21,7 @@ from traitlets import TraitError
 from attnbook.machines import MACHINES
 from attnbook.machines.base import Machine
 from attnbook.pages.sphinx_ext import _leads_somewhere
+from attnkit.viz.widget import KITS, source
 from booktools.widget_page import state_of, write_page
 from tests.browser.conftest import Record, listen, serving
 from tests.browser.explorer_page import (
@@ -492,3 +493,24 @@ def test_with_reduced_motion_nothing_moves(all_of_them):
     )
     assert used.pop("hands") > len(CASES)
     assert used == {"started": [], "moving": 0}
+
+
+def test_numbers_are_written_as_the_browser_would_write_them(open_page):
+    """The kit spares a telephone the browser's own table of numbers."""
+    page, _ = open_page("about:blank", start=False)
+    kit = source(*KITS["kit"], *KITS["machines"])
+    unlike = page.evaluate(
+        """(kit) => {
+            const { whole, significant } = new Function(`${kit}; return { whole, significant }`)();
+            const sized = (_, i) => Math.exp(i / 110 - 10) * (i % 7 ? 1 : -1);
+            const numbers = Array.from({ length: 4000 }, sized);
+            const said = (v, digits) => [significant(v, digits),
+              v.toLocaleString("en-US", { maximumSignificantDigits: digits })];
+            const both = (v) => [whole(v), v.toLocaleString("en-US")];
+            return [...numbers.map(Math.round).map(both),
+              ...numbers.flatMap((v) => [1, 2, 3, 6].map((n) => said(v, n)))]
+              .filter(([ours, theirs]) => ours !== theirs && theirs !== "-0");
+        }""",
+        kit,
+    )
+    assert unlike == []
