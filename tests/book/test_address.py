@@ -6,7 +6,6 @@ import tomllib
 
 import pytest
 
-from booktools import colab
 from booktools.address import ROOT, Address, parse_address, read_address
 
 REPOSITORY = "https://github.com/Owner/name"
@@ -57,17 +56,3 @@ def test_it_stands_nowhere_else():
         if address.repository in path.read_text("utf8")
     ]
     assert known == []
-
-
-def test_the_set_up_cell_installs_from_it_and_never_torch():
-    source = colab.setup_source(parse_address(REPOSITORY))
-    assert f'"git+{REPOSITORY}@main"' in source
-    assert '"torch' not in source
-    compile(source, "cell", "exec")
-
-
-def test_without_it_the_set_up_cell_installs_from_no_address():
-    source = colab.setup_source(None)
-    assert "git+" not in source
-    assert "://" not in source
-    compile(source, "cell", "exec")

@@ -5,19 +5,12 @@ from __future__ import annotations
 import copy
 import json
 
-import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from attnbook.pages import notebook
 from attnbook.pages.notebook import STAND_IN, STATE_MIME
 from booktools import gates, normal_form
 from tests.book.sample import sound_notebook, view, widget
-
-
-@pytest.mark.parametrize("path", gates.notebooks(), ids=lambda path: path.stem)
-def test_every_chapter_is_in_normal_form(path):
-    nb = normal_form.read(path)
-    assert normal_form.dumps(normal_form.normalise(nb)) == path.read_text("utf8")
 
 
 def test_normalising_twice_changes_nothing():

@@ -8,7 +8,6 @@ from attnbook import recorded
 from attnbook.machines import AdditiveMachine
 from attnbook.machines.additive_machine import MOST, PLACES
 from attnbook.recorded import Recorded
-from attnkit import masks
 from attnlab.rnn import seq2seq
 from attnlab.tasks import Vocab
 from attnlab.tasks.vocab import BOS, EOS
@@ -83,19 +82,6 @@ def test_all_that_it_shows_is_torchs(settings):
         len(now["written"]) == MOST
         or decoder.run(torch.tensor([[token]]), state, memory).logits.argmax() == EOS
     )
-
-
-def test_the_mask_hides_the_padding():
-    plain, padded = make(sentence=1), make(sentence=1, padding="masked")
-    for name in ("written", "weighed", "context"):
-        expected = plain.compute()[name]
-        found = padded.compute()[name][: len(expected)]
-        assert found == (expected if name == "written" else pytest.approx(expected, abs=1e-12))
-    assert masks.padding([2], 2 + PLACES)[0, 0].tolist() == [
-        w > 0 for w in padded.compute()["weighed"]
-    ]
-    open_ = make(sentence=1, padding="unmasked").compute()
-    assert sum(open_["weighed"][2:]) > 0.1
 
 
 def test_the_models_of_the_page_say_what_the_page_says():

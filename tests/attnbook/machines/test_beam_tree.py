@@ -8,7 +8,7 @@ import torch
 
 from attnbook import translators
 from attnbook.machines import BeamTree
-from attnbook.machines.beam_tree import LONGEST, PENALTIES
+from attnbook.machines.beam_tree import LONGEST
 from attnlab import Translator
 from attnlab.tasks import detokenize, tokenize
 
@@ -58,15 +58,6 @@ def test_a_row_has_no_more_than_the_finished_leave_room_for():
             assert len(row) <= machine.width - ended
             assert {tree[node][0] for node in row} <= set(before)
             ended += sum(bool(tree[node][3]) for node in row)
-
-
-def test_a_penalty_prefers_longer_sentences():
-    machine = make()
-    lengths = []
-    for penalty in (PENALTIES[0], PENALTIES[-1]):
-        machine.penalty = penalty
-        lengths.append(machine.compute()["found"][0]["length"])
-    assert lengths[0] <= lengths[1]
 
 
 def test_a_box_is_multiplied_out_and_one_that_is_not_kept_is_not():

@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import pytest
 import torch
 from torch.func import jacrev
@@ -50,11 +49,6 @@ def test_weights_entropies_and_gradients_are_torchs(settings):
             found = jacrev(weights)(row).norm().item()
             assert now["gradients"][i] == pytest.approx(found, abs=1e-12)
     assert now["reach"] == pytest.approx(raw.abs().max().item())
-
-
-def test_with_qk_norm_the_size_changes_nothing():
-    one, eight = (make(size=size, remedy="norm").compute() for size in (1.0, 8.0))
-    assert np.allclose(one["weights"], eight["weights"])
 
 
 def test_rows_become_one_hot_as_queries_and_keys_grow_and_the_gradient_goes():

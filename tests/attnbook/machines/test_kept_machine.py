@@ -2,10 +2,7 @@
 
 import json
 
-import pytest
-
 from attnbook.machines import KeptMachine
-from attnbook.releases import CHIPS, cost
 from tests.attnbook.test_releases import CONFIGS
 
 
@@ -51,21 +48,6 @@ SETTINGS = [
       if len(json.dumps(one)) < 800),
     {"model": "kimi-k3", "chip": "v5e", "context": 1048576, "readers": 1024},
 ]  # fmt: skip
-
-
-@pytest.mark.parametrize("settings", SETTINGS)
-def test_it_shows_the_cost_and_the_cache_of_all(settings):
-    machine = make(**settings)
-    asked = {name: value for name, value in machine.settings().items() if name not in PLACES}
-    shown = machine.compute()
-    assert shown.pop("caches") == [
-        cost(model, CHIPS["h100"], context=machine.context)["cache"] for model in machine.rows()
-    ]
-    (model,) = (one for one in machine.rows() if one["id"] == machine.model)
-    assert shown == cost(model, CHIPS[machine.chip], **asked)
-
-
-PLACES = ("model", "own", "chip")
 
 
 def test_a_model_of_the_readers_own_keeps_what_its_words_say():

@@ -16,7 +16,7 @@ from attnbook.machines import LiveTranslator, QueryPlane
 from attnbook.machines.live_translator import page, shown
 from attnbook.machines.live_translator.weights import payload
 from attnlab import Translator, tasks
-from attnlab.training.quantization import pack, quantize, round_to_eight_bits, unpack
+from attnlab.training.quantization import pack, quantize, unpack
 from booktools.address import ROOT
 from tests.refusals.wrong_calls import assert_line_refused, table
 
@@ -527,13 +527,6 @@ def test_eight_bits_are_within_half_a_step_and_rounding_again_changes_nothing():
     assert values.abs().amax(1)[[0, 4]].tolist() == [127, 127]
     assert ((again - weight).abs() <= 0.53 * scales.float()[:, None]).all()
     assert torch.equal(unpack(pack({"w": again}))["w"], again)
-
-
-def test_a_model_rounded_twice_is_the_model_rounded_once():
-    model = round_to_eight_bits(a_translator("transformer").model)
-    before = {name: weight.clone() for name, weight in model.state_dict().items()}
-    after = round_to_eight_bits(model).state_dict()
-    assert all(torch.equal(after[name], weight) for name, weight in before.items())
 
 
 def test_the_page_says_what_each_way_of_looking_is_worth():

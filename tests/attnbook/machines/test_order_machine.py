@@ -97,8 +97,3 @@ def test_both_sentences_are_obeyed_where_order_is_seen_and_get_one_answer_where_
         assert (said[0] == said[1]) is (kind == "none"), kind
         if kind not in ("none", "alibi"):
             assert said == [0, 1]
-
-
-def test_equal_words_get_equal_outputs_without_positions():
-    outputs = make(kind="none", order=[2, 0, 4, 1, 5, 3]).compute()["outputs"]
-    assert outputs[1] == pytest.approx(outputs[4], abs=1e-12)

@@ -17,9 +17,7 @@ from attnbook.machines.porter import (
     WINDOW,
     WRITERS,
     key,
-    written,
 )
-from attnkit.efficient import best_keys, gated_delta_segment
 
 SAID = ", ".join(f"{name} {room}" for name, room in zip(NAMES, "161803398874", strict=False))
 
@@ -92,19 +90,6 @@ def test_a_state_is_that_of_the_papers_recurrence(rule):
     assert shown["bars"] == pytest.approx((state @ torch.tensor(key("Ann"))).numpy(), abs=1e-12)
 
 
-@torch.no_grad()
-def test_package_and_porter_write_and_choose_alike():
-    pairs = make(said=AGAIN).heard()
-    keys = torch.tensor(np.array([key(name) for name, _ in pairs]))
-    value = F.one_hot(torch.tensor([room for _, room in pairs]), ROOMS).double()
-    _, state = gated_delta_segment(keys, keys, value, torch.ones(len(pairs)).double())
-    assert written(pairs, "delta") == pytest.approx(state.mT.numpy(), abs=1e-12)
-    machine = make(said=AGAIN, memory="best", ask=2)
-    agreed = keys[2].sign() @ keys.sign().mT + torch.arange(len(pairs)) / 1000
-    kept = best_keys(agreed[None], BEST)[0]
-    assert set(np.flatnonzero(machine.compute()["shares"])) == set(kept.nonzero()[:, 0].tolist())
-
-
 def test_a_key_has_length_one_and_depends_on_its_letters_alone():
     keys = np.array([key(name) for name in NAMES])
     assert np.linalg.norm(keys, axis=1) == pytest.approx(1)
@@ -113,15 +98,6 @@ def test_a_key_has_length_one_and_depends_on_its_letters_alone():
     overlap = keys @ keys.T - np.eye(len(NAMES))
     assert overlap.max() < 0.9
     assert abs(overlap.mean()) < 0.05
-
-
-def test_the_delta_rule_says_what_was_told_last_and_a_gate_forgets_at_a_new_day():
-    pairs = [("Ann", 3), ("Ben", 7), ("Ann", 5)]
-    for rule in ("delta", "gated"):
-        said = written(pairs, rule) @ key("Ann")
-        assert said == pytest.approx(np.eye(ROOMS)[5])
-    assert (written([*pairs, None], "gated") == 0).all()
-    assert (written([*pairs, None], "delta") != 0).any()
 
 
 def test_only_states_keep_the_same_bytes_and_only_the_best_read_less_than_they_keep():
