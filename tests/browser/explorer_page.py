@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from attnbook.pages import notebook as saved
+from attnkit.viz import AttentionExplorer
 from booktools import normal_form
 from booktools.widget_page import START, state_of, write_page
 
@@ -45,6 +46,11 @@ THEMES_AND_WIDTHS = [
 def vectors(heads: int, length: int, features: int, seed: int = 0) -> torch.Tensor:
     """Random vectors (heads, length, features), the same for the same seed."""
     return torch.randn(heads, length, features, generator=torch.Generator().manual_seed(seed))
+
+
+def an_explorer(heads: int = 3, length: int = len(WORDS), **settings) -> AttentionExplorer:
+    query, key = vectors(heads, length, 16), vectors(heads, length, 16, seed=1)
+    return AttentionExplorer(query, key, **{"tokens": WORDS[:length], **settings})
 
 
 def saved_models(notebook: Path, widget: type) -> list[dict]:
@@ -97,11 +103,28 @@ def named(part: str) -> str:
 
 
 def text(root, part: str) -> str:
+    settle(root.page)
     return root.locator(named(part)).inner_text()
+
+
+def picture(root, part: str = "map") -> str:
+    settle(root.page)
+    return root.evaluate(f"e => e.querySelector('{named(part)}').toDataURL()")
 
 
 def control(explorer, label: str):
     return explorer.get_by_label(label, exact=True)
+
+
+def button(root, name: str):
+    return root.get_by_role("button", name=name, exact=True)
+
+
+def press(root, *names: str) -> None:
+    """Click the buttons of these names, and wait until what follows is drawn."""
+    for name in names:
+        button(root, name).click()
+    settle(root.page)
 
 
 def move(explorer, label: str, value) -> None:
@@ -112,6 +135,7 @@ def move(explorer, label: str, value) -> None:
         }""",
         value,
     )
+    settle(explorer.page)
 
 
 AS_TEXT = """(snapshot) => JSON.stringify(snapshot, (_, value) =>

@@ -6,24 +6,22 @@ import numpy as np
 import pytest
 import torch
 
-from attnkit import masked_softmax, masks
 from attnkit.viz import AttentionExplorer
-from attnkit.viz.explorer.settings import READER
-from tests.browser import test_explorer_compare as compare
-from tests.browser import test_explorer_guess as guess
-from tests.browser import test_explorer_hiding as hiding
-from tests.browser import test_explorer_lines as lines
+from tests.browser import test_explorer_modes as modes
 from tests.browser import test_explorer_tour as tour
 from tests.browser.explorer_page import (
     ATTACK,
     THEMES_AND_WIDTHS,
     WORDS,
+    an_explorer,
     complaints,
     control,
     move,
-    render_and_close,
+    picture,
+    press,
     settle,
     snapshot,
+    text,
     vectors,
     wait_for_theme,
     wait_for_widgets,
@@ -34,11 +32,6 @@ pytestmark = pytest.mark.browser
 
 LENGTH = len(WORDS)
 FOLDED = ["One row, taken apart", "This row as a table"]
-
-
-def an_explorer(**settings):
-    query, key = vectors(3, LENGTH, 16), vectors(3, LENGTH, 16, seed=1)
-    return AttentionExplorer(query, key, **{"tokens": WORDS, **settings})
 
 
 def test_python_and_the_page_agree_on_extreme_scores(show):
@@ -66,55 +59,59 @@ def test_cross_attention_shortens_keys_only_and_offers_fitting_masks(show):
         AttentionExplorer(query, key, query_tokens=WORDS[:5], key_tokens=list("abcdefg"))
     )
     move(root, "Keys", 3)
-    control(root, "Mask").select_option("padding")
     shown = snapshot(root)
-    assert shown["queryTokens"] == WORDS[:5]
-    assert shown["keyTokens"] == list("abcd")
-    scores = query[0] @ key[0, :4].T / 8**0.5
-    expected = masked_softmax(scores, masks.padding([2], 4)[0])
-    np.testing.assert_allclose(shown["weights"], expected, rtol=0, atol=1e-6, equal_nan=False)
+    assert (shown["queryTokens"], shown["keyTokens"]) == (WORDS[:5], list("abcd"))
     disabled = root.locator("option:disabled").all_inner_texts()
     assert len(disabled) == 3
     assert all("same tokens" in text for text in disabled)
 
 
-def test_frames_may_bring_their_own_tokens(show):
-    frames = {n: vectors(1, n + 1, n, seed=n).softmax(-1) for n in (2, 3)}
-    outputs = {2: ["le", "chat", "."], 3: ["le", "chat", "noir", "."]}
-    _, root, _ = show(
-        AttentionExplorer.from_frames(
-            frames, query_tokens=outputs, key_tokens=["the", "black", "cat"], seq_len=2
-        )
-    )
-    assert snapshot(root)["queryTokens"] == outputs[2]
-    move(root, "Length", 1)
-    assert snapshot(root)["queryTokens"] == outputs[3]
-    assert snapshot(root)["keyTokens"] == ["the", "black", "cat"]
+def test_frames_may_bring_their_own_words_which_are_never_taken_for_others(show):
+    french = {3: ["le", "chat", "noir"], 4: ["le", "petit", "chat", "noir"]}
+    english = {3: ["the", "black", "cat"], 4: ["the", "small", "black", "cat"]}
+    explorer = AttentionExplorer.from_frames(
+        {n: vectors(1, n, n, seed=n).softmax(-1) for n in (3, 4)}, query_tokens=french,
+        key_tokens=english, seq_len=3, pinned=[0, 1, 2], kept={"seq_len": 3},
+    )  # fmt: skip
+    _, root, _ = show(explorer)
+    assert text(root, "query") == "“chat”"
+    for length in (3, 4):
+        move(root, "Length", length - 3)
+        shown = snapshot(root)
+        assert (shown["queryTokens"], shown["keyTokens"]) == (french[length], english[length])
+    assert "“chat” is not on show" in text(root, "score")
+    assert text(root, "big") == "–"
+    assert "other words" in text(root, "change")
+    assert control(root, "show the difference").is_disabled()
 
 
 def test_every_stage_is_drawn_and_reset_returns_to_the_beginning(show):
-    page, root, _ = show(an_explorer(mask="causal", seq_len=8))
+    _, root, _ = show(an_explorer(mask="causal", seq_len=8))
     before, drawn = snapshot(root), set()
     for stage in ("scores", "masked scores", "weights"):
         control(root, "Show").select_option(stage)
-        settle(page)
-        drawn.add(root.evaluate("e => e.querySelector('.explorer-map').toDataURL()"))
+        drawn.add(picture(root))
         assert root.locator(".explorer-low").inner_text().startswith(stage.split()[-1].rstrip("s"))
         assert root.locator(".explorer-masked").is_visible() == (stage != "scores")
     assert len(drawn) == 3
     move(root, "Length", 4)
     control(root, "Head").select_option("all")
-    root.get_by_role("button", name="Reset").click()
+    press(root, "Reset")
     assert snapshot(root) == before
 
 
-def test_the_parameter_of_a_mask_shows_with_it(show):
+def test_the_parameter_of_a_mask_shows_with_it_and_moves_nothing(show):
     page, root, _ = show(an_explorer())
-    for mask, label in (("window", "Window"), ("prefix", "Prefix"), ("padding", "Padded")):
+    own = {"window": "Window", "prefix": "Prefix", "padding": "Padded"}
+    places = []
+    for mask in ("none", "causal", *own):
         control(root, "Mask").select_option(mask)
         settle(page)
-        shown = [n for n in ("Window", "Prefix", "Padded") if control(root, n).is_visible()]
-        assert shown == [label]
+        shown = [n for n in own.values() if control(root, n).is_visible()]
+        assert shown == [own[name] for name in own if name == mask]
+        others = ("Show", "Temperature", "scale by 1/√16")
+        places.append([control(root, name).bounding_box() for name in others])
+    assert all(place == places[0] for place in places)
     control(root, "Mask").select_option("window")
     move(root, "Window", 1)
     assert np.array(snapshot(root)["weights"]).tolist() == np.eye(LENGTH).tolist()
@@ -127,13 +124,11 @@ def hover_cell(page, root, query: int, key: int) -> tuple[float, float]:
     right, bottom = box["x"] + box["width"], box["y"] + box["height"]
     for x in np.arange(box["x"] + 40, right, 20).tolist():
         page.mouse.move(x, box["y"] + 120)  # in a row that is there at every length
-        settle(page)
-        if root.locator(".explorer-key").inner_text() == f"“{WORDS[key]}”":
+        if text(root, "key") == f"“{WORDS[key]}”":
             break
     for y in np.arange(bottom - 40, box["y"], -20).tolist():
         page.mouse.move(x, y)
-        settle(page)
-        if root.locator(".explorer-query").inner_text() == f"“{WORDS[query]}”":
+        if text(root, "query") == f"“{WORDS[query]}”":
             return x, y
     raise AssertionError(f"no place on the canvas shows query {query} and key {key}")
 
@@ -142,19 +137,20 @@ def test_hover_shows_the_cell_and_click_pins_it(show):
     page, root, _ = show(an_explorer(seq_len=4))
     weights = snapshot(root)["weights"]
     hover_cell(page, root, 1, 2)
-    assert float(root.locator(".machine-big").inner_text()) == pytest.approx(
-        weights[1][2], abs=6e-4
-    )
+    assert float(text(root, "big")) == pytest.approx(weights[1][2], abs=6e-4)
     page.mouse.click(*hover_cell(page, root, 0, 1))
     assert snapshot(root)["pinned"] == [0, 0, 1]
-    assert root.locator(".machine-live").inner_text().startswith("query “The”, key “animal”: score")
+    assert text(root, "live").startswith("query “The”, key “animal”: score")
+    assert "pinned: The → animal" in text(root, "chip")
+    page.mouse.move(5, 5)
+    framed = picture(root, "cursor")
     box = root.locator(".explorer-cursor").bounding_box()
     page.mouse.move(box["x"] + 120, box["y"] + 180)
-    settle(page)
-    assert root.locator(".explorer-query").inner_text() != "“The”"
+    assert text(root, "query") != "“The”"
+    assert picture(root, "cursor") != framed
     page.mouse.move(5, 5)  # away: the pinned cell is back
-    settle(page)
-    assert root.locator(".explorer-query").inner_text() == "“The”"
+    assert text(root, "query") == "“The”"
+    assert picture(root, "cursor") == framed
     assert snapshot(root)["pinned"] == [0, 0, 1]
 
 
@@ -172,40 +168,6 @@ def test_the_row_is_summed_up_in_numbers(show):
     ]
     numbers = root.locator(".machine-top li span:last-child").all_inner_texts()
     np.testing.assert_allclose([float(n) for n in numbers], row[best], atol=6e-4)
-
-
-LISTEN_TO_THE_PEN = """() => {
-    const write = CanvasRenderingContext2D.prototype.fillText;
-    window.written = [];
-    CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
-        window.written.push(text);
-        return write.call(this, text, ...place);
-    };
-}"""
-
-
-@pytest.mark.parametrize("width, across, named", [(1280, 12, "5·11"), (360, 6, "5·11")])
-def test_the_heads_of_a_whole_model_stand_by_layer_and_can_be_told_apart(
-    show, width, across, named
-):
-    """Chapter 15's 72 heads: one layer in one row, in two on a phone, and no name cut off."""
-    names = [f"layer {layer}, head {head}" for layer in range(6) for head in range(12)]
-    frames = {16: torch.rand(72, 16, 16).softmax(-1)}
-    explorer = AttentionExplorer.from_frames(frames, head_names=names, head=0)
-    page, root, _ = show(explorer, width=width)
-    page.evaluate(LISTEN_TO_THE_PEN)
-    move(root, "Head", "all")
-    settle(page)
-    written = page.evaluate("window.written")
-    assert named in written
-    assert [text for text in written if "…" in text] == []
-    box = root.locator(".explorer-cursor").bounding_box()
-    assert box["height"] < 1000
-    assert box["x"] + box["width"] <= width
-    # On the first row the one at the right is the last of its layer, or of its half.
-    page.mouse.move(box["x"] + box["width"] - 12, box["y"] + 75)
-    settle(page)
-    assert f"({names[across - 1]})" in root.locator(".machine-head").inner_text()
 
 
 ROWS = [
@@ -261,8 +223,12 @@ def test_the_keyboard_reaches_every_cell_and_head(show):
 KEEP = "Keep this picture to compare"
 
 
-def test_focus_is_visible_and_every_control_has_a_name(show):
-    page, _, _ = show(an_explorer(mask="window"))
+def test_focus_is_visible_and_every_control_has_a_name_and_keeps_its_keys(show):
+    """Front ends read an attribute of the element that has the focus, and leave it its keys."""
+    page, root, _ = show(an_explorer(mask="window"))
+    hands = root.locator("input, select, button, canvas[tabindex], summary")
+    kept = hands.evaluate_all("all => all.map(e => e.dataset.lmSuppressShortcuts)")
+    assert set(kept) == {"true"}
     names = []
     for _ in range(18):
         page.keyboard.press("Tab")
@@ -286,52 +252,34 @@ def test_every_form_passes_axe_and_does_not_overflow(show, theme, width):
     toured = tour.an_explorer(title="A guide")
     page, _, record = show(
         an_explorer(mask="prefix", title="A title"), an_explorer(head="all"), toured,
-        guess.an_explorer(title="Guess", anchor="explorer-99-2"), hiding.an_explorer(hidden=[1]),
-        compare.an_explorer(kept={"mask": "causal"}, difference=True, title="Two pictures"),
-        lines.an_explorer(), theme=theme, width=width,
+        modes.asking(title="Guess", anchor="explorer-99-2"), modes.hiding(hidden=[1]),
+        an_explorer(kept={"mask": "causal"}, difference=True, title="Two pictures"),
+        modes.of_lines(), theme=theme, width=width,
     )  # fmt: skip
     settle(page)
     assert complaints(page, record, width) == []
     record.console.clear()  # of what axe asked for
     root = page.locator(".attnkit-explorer").nth(2)
-    root.get_by_role("button", name="Next", exact=True).click()
+    press(root, "Next")
     tour.open_apart(root)
     page.locator(".explorer-answers").get_by_role("button", name="animal", exact=True).click()
     settle(page)
     assert complaints(page, record, width) == []
 
 
-def pixel_sum(root) -> int:
-    return root.evaluate(
-        """e => { const c = e.querySelector('.explorer-map');
-        return c.getContext('2d').getImageData(0, 0, c.width, c.height).data
-            .reduce((a, b) => a + b, 0) }"""
-    )
-
-
 def test_it_redraws_when_the_page_turns_dark(show):
     page, root, _ = show(an_explorer())
-    light, background = pixel_sum(root), "e => getComputedStyle(e).backgroundColor"
+    light, background = picture(root), "e => getComputedStyle(e).backgroundColor"
     page.emulate_media(color_scheme="dark")
     wait_for_theme(page, dark=True)
-    settle(page)
-    assert pixel_sum(root) != light
+    assert picture(root) != light
     page.emulate_media(color_scheme="light")
     wait_for_theme(page, dark=False)
-    settle(page)
-    assert pixel_sum(root) == light
+    assert picture(root) == light
     page.add_style_tag(content="[data-theme=dark]{--pst-color-background:#14181e}")
     page.evaluate("document.documentElement.dataset.theme = 'dark'")
     wait_for_theme(page, dark=True)
     assert root.evaluate(background) == "rgb(20, 24, 30)"
-
-
-def test_paper_is_white_even_when_the_page_is_dark(show):
-    page, root, _ = show(an_explorer(), theme="dark")
-    assert root.get_attribute("data-dark") is not None
-    page.emulate_media(media="print")
-    wait_for_theme(page, dark=False)
-    assert root.evaluate("e => getComputedStyle(e).backgroundColor") == "rgb(255, 255, 255)"
 
 
 def test_token_text_is_text_everywhere(show):
@@ -364,16 +312,9 @@ def test_two_views_of_one_model_stay_in_step(show):
     second = page.locator(".attnkit-explorer").nth(1)
     move(first, "Length", 4)
     control(second, "Mask").select_option("causal")
-    settle(page)
     assert snapshot(first) == snapshot(second)
     assert control(second, "Length").input_value() == "4"
     assert control(first, "Mask").input_value() == "causal"
-
-
-def test_closing_a_view_lets_go_of_everything(open_page):
-    ((listeners, heard),) = render_and_close(open_page, an_explorer())
-    assert listeners >= 12
-    assert heard == len(READER) + 1  # and the step
 
 
 def test_twelve_heads_stay_below_200_nodes(show):
@@ -383,8 +324,9 @@ def test_twelve_heads_stay_below_200_nodes(show):
 
 
 def test_it_follows_the_width_of_its_place(show):
-    page, root, _ = show(an_explorer())
-    wide = root.locator(".explorer-map").bounding_box()
+    page, root, _ = show(an_explorer(), width=1900)
+    wide, side = (root.locator(part).bounding_box() for part in (".explorer-map", ".machine-side"))
+    assert side["x"] + side["width"] - wide["x"] <= 970  # it has a largest one
     page.set_viewport_size({"width": 420, "height": 800})
     page.wait_for_function(
         "old => document.querySelector('.explorer-map').getBoundingClientRect().width < old",
@@ -394,6 +336,10 @@ def test_it_follows_the_width_of_its_place(show):
     canvas = root.locator(".explorer-map")
     ratio = canvas.evaluate("c => c.width / c.clientWidth / devicePixelRatio")
     assert ratio == pytest.approx(1, abs=0.01)
+
+
+BLANK = """e => { const c = e.querySelector('.explorer-map');
+    return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.every(v => v === 0) }"""
 
 
 def test_a_hidden_explorer_draws_when_it_is_opened(open_page, tmp_path):
@@ -406,5 +352,5 @@ def test_a_hidden_explorer_draws_when_it_is_opened(open_page, tmp_path):
     settle(page)
     settle(page)
     assert root.locator(".explorer-map").bounding_box()["height"] > 100
-    assert pixel_sum(root) > 0
+    assert not root.evaluate(BLANK)
     assert not record.console

@@ -45,11 +45,15 @@ def a_notebook(*widgets) -> nbformat.NotebookNode:
     return strip_modules(notebook)
 
 
-def build(folder, notebook, builder: str = "html") -> subprocess.CompletedProcess:
+def build(folder, notebook, builder="html", link="") -> subprocess.CompletedProcess:
     """Build a book of this notebook and of a page without widgets, with warnings as errors."""
     (folder / "conf.py").write_text(CONFIGURATION)
     (folder / "words.md").write_text("# Words only\n")
     notebook.cells[0].source = "# Trial\n\n```{toctree}\nwords\n```"
+    if link:
+        notebook.cells.insert(
+            1, nbformat.v4.new_markdown_cell(f"Two ([show me](#{link})), then on.")
+        )
     nbformat.write(notebook, folder / "index.ipynb")
     command = ["-m", "sphinx", "-W", "-q", "-b", builder, ".", builder]
     return forked.run(command, cwd=folder)
@@ -63,19 +67,21 @@ def book(tmp_path_factory):
     folder = tmp_path_factory.mktemp("book")
     query = vectors(2, 4, 8)
     explorer = AttentionExplorer(
-        query, query, tokens=["a", SWALLOW, ATTACK, "</script>"], title="T"
-    )
+        query, query, tokens=["a", SWALLOW, ATTACK, "</script>"], title="T", anchor="explorer-77-1",
+        tour=[{"say": "All."}, {"say": "Two words.", "seq_len": 2}],
+    )  # fmt: skip
     picture = base64.b64decode(explorer._repr_mimebundle_()[0]["image/png"])
     control = ipywidgets.VBox(
         [ipywidgets.IntSlider(), ipywidgets.Image(value=picture, tooltip="What was recorded")]
     )
-    done = build(folder, a_notebook(explorer, control, control))
+    notebook = a_notebook(explorer, control, control)
+    done = build(folder, notebook, link="explorer-77-1=2")
     assert done.returncode == 0, done.stderr
     return folder / "html", explorer
 
 
 @pytest.mark.browser
-def test_the_page_comes_alive_from_file_and_keeps_no_picture(book, open_page):
+def test_the_page_comes_alive_from_file_and_a_link_in_its_prose_takes_the_step(book, open_page):
     folder, explorer = book
     page, record = open_page((folder / "index.html").as_uri())
     root = wait_for_widgets(page)
@@ -83,13 +89,11 @@ def test_the_page_comes_alive_from_file_and_keeps_no_picture(book, open_page):
     assert shown["tokens"] == ["a", SWALLOW, ATTACK, "</script>"]
     assert shown["weights"] == pytest.approx(explorer.values()[0], abs=1e-6)
     assert page.locator(".attnkit-fallback").count() == 0
+    page.get_by_text("show me").click()
+    assert snapshot(root)["seqLen"] == 2
     assert record.other_hosts() == []
     assert not record.console
-
-
-@pytest.mark.browser
-def test_a_control_without_a_kernel_shows_its_recorded_picture_and_says_so(book, open_page):
-    page, _ = open_page((book[0] / "index.html").as_uri())
+    # A control without a kernel shows its recorded picture, and says so.
     boxes = page.locator(".attnkit-no-kernel").all()
     assert len(boxes) == 2
     for box in boxes:
@@ -121,14 +125,19 @@ def test_only_pages_with_a_widget_load_the_script_once_and_deferred(book):
     assert "embed-amd" not in page
 
 
-def test_a_view_without_state_stops_the_build(tmp_path):
+@pytest.mark.parametrize("link", ["", "explorer-77-1=2"])
+def test_a_view_without_state_and_a_link_to_no_step_stop_the_build(tmp_path, link):
     query = vectors(1, 3, 4)
-    explorer = AttentionExplorer(query, query)
+    explorer = AttentionExplorer(query, query, anchor="explorer-77-1", tour=[{"say": "All."}])
     notebook = a_notebook(explorer)
-    del notebook.metadata.widgets[STATE_MIME]["state"][explorer.model_id]
-    done = build(tmp_path, notebook)
+    if not link:
+        del notebook.metadata.widgets[STATE_MIME]["state"][explorer.model_id]
+    done = build(tmp_path, notebook, link=link)
     assert done.returncode != 0
-    assert f"index: widget view {explorer.model_id} has no state" in done.stderr
+    said = f"no explorer on this page has #{link}"
+    assert (
+        f"index: {said if link else f'widget view {explorer.model_id} has no state'}" in done.stderr
+    )
 
 
 def test_latex_gets_the_picture(tmp_path):

@@ -4,15 +4,16 @@ import math
 
 import numpy as np
 import pytest
-import torch
 import torch.nn.functional as F
 
 from attnkit import masks
 from attnkit.viz import AttentionExplorer
+from tests.browser import explorer_page
 from tests.browser.explorer_page import (
     WORDS,
     control,
     move,
+    press,
     settle,
     snapshot,
     text,
@@ -23,7 +24,7 @@ from tests.browser.explorer_page import (
 
 pytestmark = pytest.mark.browser
 
-LENGTH, ANCHOR = len(WORDS), "explorer-99-1"
+LENGTH = len(WORDS)
 TOUR = [
     {"say": "The whole sentence.", "pinned": [0, LENGTH - 1, 1]},
     {"say": "Only five words.", "seq_len": 5, "pinned": [0, 4, 1]},
@@ -36,11 +37,8 @@ def given():
 
 
 def an_explorer(**settings):
-    query, key, value = given()
-    return AttentionExplorer(
-        query, key, value=value,
-        **{"tokens": WORDS, "mask": "causal", "tour": TOUR, "anchor": ANCHOR, **settings},
-    )  # fmt: skip
+    own = {"value": given()[2], "mask": "causal", "tour": TOUR, "anchor": "explorer-99-1"}
+    return explorer_page.an_explorer(**own | settings)
 
 
 def holds(shown: dict, step: dict) -> bool:
@@ -49,33 +47,28 @@ def holds(shown: dict, step: dict) -> bool:
 
 
 def test_next_and_back_set_the_traits_and_mark_what_moved(show):
-    page, root, _ = show(an_explorer())
+    _, root, _ = show(an_explorer())
     assert text(root, "say") == TOUR[0]["say"]
     assert text(root, "count") == "1 of 3"
-    root.get_by_role("button", name="Next", exact=True).click()
-    settle(page)
+    press(root, "Next")
     assert holds(snapshot(root), TOUR[1])
     assert text(root, "say") == TOUR[1]["say"]
     moved = root.locator(".explorer-moved")
     assert "Length" in moved.first.inner_text()
     assert moved.count() == 2  # the length, and the pin
-    root.get_by_role("button", name="Next", exact=True).click()
-    settle(page)
+    press(root, "Next")
     assert holds(snapshot(root), TOUR[2] | {"seq_len": LENGTH, "pinned": []})
     move(root, "Temperature", 0)
-    settle(page)
     assert moved.count() == 0
-    root.get_by_role("button", name="Back").click()
-    settle(page)
+    press(root, "Back")
     assert holds(snapshot(root), TOUR[1] | {"temperature": 1.0, "mask": "causal"})
 
 
 def test_reset_takes_the_guide_back_to_its_beginning_too(show):
-    page, root, _ = show(an_explorer(**{k: v for k, v in TOUR[0].items() if k != "say"}))
+    _, root, _ = show(an_explorer(**{k: v for k, v in TOUR[0].items() if k != "say"}))
     for _ in TOUR[1:]:
-        root.get_by_role("button", name="Next", exact=True).click()
-    root.get_by_role("button", name="Reset").click()
-    settle(page)
+        press(root, "Next")
+    press(root, "Reset")
     assert text(root, "say") == TOUR[0]["say"]
     assert text(root, "count") == "1 of 3"
     assert holds(snapshot(root), TOUR[0] | {"mask": "causal", "temperature": 1.0})
@@ -87,16 +80,13 @@ def test_a_step_that_was_left_is_shown_again(show):
     again = root.get_by_role("button", name="Again", exact=True)
     assert again.count() == 0
     place = root.get_by_role("button", name="Next", exact=True).bounding_box()
-    root.get_by_role("button", name="Next", exact=True).click()
-    settle(page)
+    press(root, "Next")
     assert again.count() == 0
     move(root, "Temperature", 0.5)
-    settle(page)
     assert again.is_visible()
     assert root.get_by_role("button", name="Next", exact=True).bounding_box() == place
     again.focus()
     page.keyboard.press("Enter")
-    settle(page)
     assert holds(snapshot(root), TOUR[1] | {"temperature": 1.0, "mask": "causal"})
     assert text(root, "count") == "2 of 3"
     assert again.count() == 0
@@ -107,7 +97,6 @@ def test_a_step_that_was_left_is_shown_again(show):
     settle(page)
     assert again.is_visible()
     again.click()
-    settle(page)
     assert snapshot(root)["pinned"] == TOUR[1]["pinned"]
     assert record.console == []
 
@@ -123,22 +112,20 @@ def test_a_sentence_about_another_head_than_the_one_on_show_goes_blank(show):
         assert sentence.is_visible() == there
         assert root.locator(".explorer-tour").bounding_box()["height"] == height
     control(root, "Head").select_option("2")
-    root.get_by_role("button", name="Next", exact=True).click()
-    settle(page)
+    press(root, "Next")
     assert sentence.is_visible()
     assert text(root, "say") == "The second."
 
 
 def test_python_and_the_page_take_the_same_steps_whatever_the_reader_did_before(show):
     explorer = an_explorer()
-    page, root, _ = show(explorer)
+    _, root, _ = show(explorer)
     for step in range(len(TOUR)):
         explorer.step = step
         if step:
             control(root, "Mask").select_option("window")
             move(root, "Length", 2)
-            root.get_by_role("button", name="Next", exact=True).click()
-        settle(page)
+            press(root, "Next")
         np.testing.assert_allclose(
             snapshot(root)["weights"], explorer.values()[0], rtol=0, atol=1e-6, equal_nan=False
         )
@@ -150,17 +137,14 @@ def test_the_guide_by_keyboard_and_for_those_who_hear_it(show):
     following.focus()
     page.keyboard.press("Enter")
     page.keyboard.press("Enter")
-    settle(page)
     assert text(root, "count") == "3 of 3"
     assert root.locator(".machine-say").get_attribute("aria-live") == "polite"
     assert page.evaluate("document.activeElement.className") == "explorer-next"
     assert text(root, "next") == "Start over"
     page.keyboard.press("Enter")
-    settle(page)
     assert text(root, "count") == "1 of 3"
     assert root.locator(".explorer-back").get_attribute("aria-disabled") == "true"
     root.locator(".explorer-back").click(force=True)
-    settle(page)
     assert text(root, "count") == "1 of 3"
 
 
@@ -192,7 +176,9 @@ def wait_until_in_view(page) -> None:
 
 
 @pytest.mark.parametrize("motion", ["no-preference", "reduce"])
-def test_show_me_takes_the_step_and_brings_it_into_view(long_page, motion):
+def test_a_link_takes_the_step_or_settings_and_brings_it_into_view_and_a_wrong_one_nothing(
+    long_page, motion
+):
     page, root, record = long_page(reduced_motion=motion)
     page.get_by_text("show me").click()
     if motion == "reduce":
@@ -203,20 +189,14 @@ def test_show_me_takes_the_step_and_brings_it_into_view(long_page, motion):
     assert page.evaluate("document.activeElement.className") == "explorer-tour"
     assert page.evaluate("location.hash") == "#explorer-99-1=2"
     page.go_back()
-    root.get_by_role("button", name="Next", exact=True).click()
+    press(root, "Next")
     assert page.evaluate("location.hash") == "#explorer-99-1=3"
-    assert not record.console
-
-
-def test_a_link_may_name_settings_and_a_wrong_one_does_nothing(long_page):
-    page, root, record = long_page()
     before = snapshot(root)
     page.get_by_text("nothing").click()
-    settle(page)
     assert snapshot(root) == before
     page.get_by_text("these").click()
-    settle(page)
-    assert holds(snapshot(root), {"mask": "window", "window": 2, "pinned": [1, 3, 2], "head": 1})
+    settings = {"mask": "window", "window": 2, "pinned": [1, 3, 2], "head": 1}
+    assert holds(snapshot(root), settings)
     assert not record.console
 
 
@@ -230,13 +210,12 @@ def test_the_address_of_the_page_leads_to_the_step(long_page, address):
 def test_weights_times_values_are_torchs_output(show):
     query, key, value = given()
     explorer = an_explorer(tour=[])
-    page, root, _ = show(explorer)
+    _, root, _ = show(explorer)
     assert not root.locator(".explorer-tour").is_visible()
     for head in range(3):
         control(root, "Head").select_option(str(head))
         for length in (4, LENGTH):
             move(root, "Length", length - 1)
-            settle(page)
             expected = F.scaled_dot_product_attention(
                 query[head, :length], key[head, :length], value[head, :length],
                 attn_mask=masks.causal(length),
@@ -297,7 +276,6 @@ def test_a_pressed_line_is_the_one_spelled_out_and_a_masked_key_says_so(show):
     line = apart(root).get_by_role("button", name=WORDS[2], exact=True)
     line.focus()
     page.keyboard.press("Enter")
-    settle(page)
     assert snapshot(root)["pinned"] == [0, 5, 2]
     assert f"“{WORDS[2]}”" in apart(root).locator(".explorer-sum").inner_text()
     apart(root).get_by_role("button", name=WORDS[9], exact=True).click()
@@ -322,12 +300,3 @@ def test_scores_without_queries_and_large_ones_are_taken_apart_too(show):
     frames = {3: vectors(1, 3, 3).softmax(-1)}
     _, root, _ = show(AttentionExplorer.from_frames(frames))
     assert not apart(root).is_visible()
-
-
-def test_the_links_of_python_and_page_agree_with_torch(show):
-    """What a check cell computes at a step is what torch gives for the step's settings."""
-    query, key, _ = given()
-    explorer = an_explorer()
-    explorer.step = 2
-    scores = query.double() @ key.double().mT / 16**0.5 / 4
-    torch.testing.assert_close(torch.tensor(explorer.values()), scores.softmax(-1))

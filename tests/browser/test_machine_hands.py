@@ -4,22 +4,18 @@ import re
 
 import pytest
 
-from attnkit.viz import AttentionExplorer
 from booktools.widget_page import write_page
 from tests.attnbook.machines import test_backwards as backwards
 from tests.attnbook.machines import test_beam_tree as beam
 from tests.attnbook.machines import test_cache_tiles as cache_tiles
 from tests.attnbook.machines import test_decode_race as race
 from tests.attnbook.machines import test_lamp_machine as lamps
-from tests.attnbook.machines import test_lie_machine as lie
 from tests.attnbook.machines import test_online_tiles as online
 from tests.attnbook.machines import test_query_plane as plane
 from tests.browser.explorer_page import (
     control,
     move,
     snapshot,
-    vectors,
-    wait_for_theme,
 )
 
 pytestmark = pytest.mark.browser
@@ -214,18 +210,6 @@ def test_heads_are_dragged_and_the_lamps_follow(show):
     said = root.locator(".machine-live").inner_text()
     assert said.startswith("6 of 12 lamps are lit. The read-out for the right names ")
     assert "The head gives 1.00 to the left" in said
-
-
-def test_colours_follow_the_theme_and_paper_is_white(show):
-    page, root, _ = show(lie.make(), AttentionExplorer(vectors(2, 4, 8), vectors(2, 4, 8)))
-    cell = "e => [...e.querySelectorAll('svg rect')].map(r => getComputedStyle(r).fill).join()"
-    light = root.evaluate(cell)
-    page.emulate_media(color_scheme="dark")
-    wait_for_theme(page, dark=True)
-    assert root.evaluate(cell) != light
-    page.emulate_media(color_scheme="dark", media="print")
-    wait_for_theme(page, dark=False)
-    assert root.evaluate(cell) == light
 
 
 # ---- One row in tiles.

@@ -18,9 +18,11 @@ import pytest
 from PIL import Image, ImageChops, ImageStat
 from traitlets import TraitError
 
-from attnbook.machines import MACHINES
+from attnbook import translators
+from attnbook.machines import MACHINES, LiveTranslator
 from attnbook.machines.base import Machine
 from attnbook.pages.sphinx_ext import _leads_somewhere
+from attnkit.viz.explorer.settings import READER
 from attnkit.viz.widget import KITS, source
 from booktools.widget_page import state_of, write_page
 from tests.browser.conftest import Record, listen, serving
@@ -28,6 +30,7 @@ from tests.browser.explorer_page import (
     AS_TEXT,
     ATTACK,
     THEMES_AND_WIDTHS,
+    an_explorer,
     axe_violations,
     complaints,
     control,
@@ -408,7 +411,13 @@ def every():
 
 
 def test_closing_a_view_lets_go_of_everything(open_page, every):
-    counts = render_and_close(open_page, *every)
+    translator = LiveTranslator(translators.toy_french(), embed=True)
+    *counts, (hands, traits), (keys, own) = render_and_close(
+        open_page, *every, an_explorer(), translator
+    )
+    assert (hands >= 12, traits) == (True, len(READER) + 1)  # and the step
+    # text, hidden, forced, model, beam_size, off, full_stop, and the kernel's messages
+    assert (keys > 4, own) == (True, 8)
     for machine, (listeners, heard) in zip(every, counts, strict=True):
         assert listeners >= 5, machine
         assert heard == len(machine._limits), machine
@@ -459,10 +468,14 @@ def test_in_forced_colours_text_can_be_read_and_bars_are_seen(all_of_them):
 
 
 def test_paper_is_white_and_has_no_buttons(all_of_them):
+    page, _ = all_of_them()
+    fills = "all => all.map(e => getComputedStyle(e).fill)"
+    light = page.locator(".machine svg rect").evaluate_all(fills)
     page, _ = all_of_them(theme="dark")
-    wait_for_theme(page, dark=True)
+    assert page.locator(".machine svg rect").evaluate_all(fills) != light
     page.emulate_media(media="print")
     wait_for_theme(page, dark=False)
+    assert page.locator(".machine svg rect").evaluate_all(fills) == light
     backs = "all => all.map(e => getComputedStyle(e).backgroundColor)"
     assert set(page.locator(".machine").evaluate_all(backs)) == {"rgb(255, 255, 255)"}
     # A question's choices are buttons, too: on paper they are its list, from A.

@@ -1,4 +1,4 @@
-"""Widgets start when their reader comes near; until then their pictures keep the place."""
+"""Widgets start when their reader comes near, who lands where an address says."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ import pytest
 
 from attnkit.viz import AttentionExplorer
 from booktools.widget_page import write_page
-from tests.browser.explorer_page import settle, start_widgets, vectors, wait_for_widgets
+from tests.browser.explorer_page import (
+    settle,
+    start_widgets,
+    vectors,
+    wait_for_widgets,
+    wait_until_started,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -47,7 +53,7 @@ def wait_until_drawn(page, number: int) -> None:
     )
 
 
-def test_those_near_the_top_start_and_the_others_keep_their_pictures(long_page):
+def test_those_near_start_for_paper_all_and_nothing_in_sight_moves(long_page):
     page = long_page()
     wait_until_drawn(page, 1)
     page.wait_for_timeout(300)
@@ -57,10 +63,6 @@ def test_those_near_the_top_start_and_the_others_keep_their_pictures(long_page):
     assert page.locator(".attnkit-fallback").count() == FAR - len(there)
     heights = page.locator(".attnkit-view").evaluate_all("all => all.map(e => e.offsetHeight)")
     assert min(heights) >= 500
-
-
-def test_the_next_start_as_the_reader_comes_near_and_nothing_in_sight_moves(long_page):
-    page = long_page()
     view = page.locator(".attnkit-view").nth(7)
     view.evaluate("e => e.scrollIntoView({ behavior: 'instant' })")
     wait_until_drawn(page, 7)
@@ -69,6 +71,8 @@ def test_the_next_start_as_the_reader_comes_near_and_nothing_in_sight_moves(long
     place = view.bounding_box()["y"]
     page.wait_for_timeout(300)
     assert abs(view.bounding_box()["y"] - place) < 2
+    page.emulate_media(media="print")
+    wait_for_widgets(page, FAR)
 
 
 def test_an_address_starts_the_explorer_that_it_leads_to(long_page):
@@ -99,13 +103,6 @@ def test_the_keyboard_starts_the_explorer_that_it_reaches(long_page):
     assert page.locator("[aria-label='No. 11'][tabindex]").count() == 0
 
 
-def test_all_start_for_paper(long_page):
-    page = long_page()
-    assert len(drawn(page)) < FAR
-    page.emulate_media(media="print")
-    wait_for_widgets(page, FAR)
-
-
 def test_all_start_where_nobody_can_tell_who_is_near(browser, tmp_path):
     query = vectors(1, 4, 8)
     page = browser.new_page()
@@ -115,10 +112,43 @@ def test_all_start_where_nobody_can_tell_who_is_near(browser, tmp_path):
     page.close()
 
 
-@pytest.mark.parametrize("address", ["#%E0%A4%A", "#explorer-0=%E0%A4%A", "#100%"])
+@pytest.mark.parametrize("address", ["#100%", "#explorer-0=%E0%A4%A"])
 def test_an_address_that_is_none_keeps_no_widget_from_starting(long_page, address):
     """No percent sign in an address may end the script that starts them."""
     page = long_page(address)
     start_widgets(page)
     wait_for_widgets(page, FAR)
     assert page.locator(".attnkit-fallback").count() == 0
+
+
+# A watcher has nothing to see when all widgets were started before it looked.
+BLIND = "<script>window.IntersectionObserver = class { observe() {} unobserve() {} };</script>"
+
+
+@pytest.mark.parametrize(("width", "head"), [(1280, ""), (360, BLIND)], ids=["watched", "blind"])
+def test_an_address_below_widgets_is_where_the_reader_lands(open_page, tmp_path, width, head):
+    """The browser goes there before the widgets have drawn and grown."""
+    query = vectors(4, 12, 16)
+    widgets = [AttentionExplorer(query, query, title=str(n), head="all") for n in range(3)]
+    path = write_page(tmp_path, *widgets)
+    tail = '<h2 id="below">Below</h2><div style="height:3000px"></div></main>'
+    text = path.read_text().replace("</main>", tail)
+    path.write_text(text.replace("<style>", f"{head}<style>html{{scroll-behavior:smooth}}", 1))
+    page, _ = open_page(path.as_uri() + "#below", width=width)
+    wait_for_widgets(page, 3)
+    page.wait_for_function(
+        "(y => -2 <= y && y <= 90)(document.getElementById('below').getBoundingClientRect().y)"
+    )
+
+
+def test_who_goes_back_from_a_machine_finds_the_link(open_page, site_url):
+    page, _ = open_page(site_url + "chapters/12_the_cost_of_attention.html")
+    wait_until_started(page)  # what is drawn later moves the link
+    link = page.get_by_text("the largest score first")
+    link.scroll_into_view_if_needed()
+    page.evaluate("scrollBy(0, 300)")
+    before = page.evaluate("scrollY")
+    link.evaluate("node => node.click()")  # a click of Playwright's would scroll first
+    page.wait_for_function("y => scrollY < y - 200", arg=before)
+    page.go_back()
+    page.wait_for_function("y => Math.abs(scrollY - y) < 5", arg=before)

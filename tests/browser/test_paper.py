@@ -1,15 +1,13 @@
 """Pages on paper, looked at as printed: what a style sheet says of print shows only there."""
 
-import re
-
 import pytest
 
 from attnbook import translators
-from attnbook.machines.live_translator import page as book_page
 from attnkit.viz import AttentionExplorer
 from booktools import maths
-from tests.browser.explorer_page import WORDS, settle, vectors, wait_for_theme, write_page
+from tests.browser.explorer_page import WORDS, settle, vectors, wait_for_theme
 from tests.browser.paper import coloured, dark, printed, words
+from tests.browser.translator_page import by_directive
 
 pytestmark = pytest.mark.browser
 
@@ -20,43 +18,32 @@ def explorers() -> list[AttentionExplorer]:
     return [one, AttentionExplorer(query, key, tokens=WORDS, head="all", title="All heads")]
 
 
-def test_the_map_of_an_explorer_prints(show):
-    """Its cells, not just the frame around the one in hand."""
-    page, _, _ = show(*explorers())
+def test_explorers_print_as_they_are_and_a_dark_page_as_a_light_one(show):
+    """Their cells, the frame around the one in hand, and not what was saved for paper besides."""
+    page, root, _ = show(*explorers())
     settle(page)
-    whole = printed(page)
-    page.add_style_tag(content=".explorer-map{visibility:hidden}")
-    assert coloured(whole) > 3 * coloured(printed(page))
-
-
-def test_the_frame_around_the_cell_in_hand_prints_too(show):
-    page, _, _ = show(*explorers())
-    settle(page)
-    whole = printed(page)
-    page.add_style_tag(content=".explorer-cursor{visibility:hidden}")
-    assert coloured(whole) > coloured(printed(page)) + 500
-
-
-def test_a_dark_page_prints_as_a_light_one(show):
-    page, _, _ = show(*explorers())
-    settle(page)
+    look = "root => [...root.querySelectorAll('canvas')].map((canvas) => canvas.toDataURL())"
+    before = root.evaluate(look)
     light = printed(page)
+    settle(page)
+    assert root.evaluate(look) == before  # it is itself again
+    hidden = [page.add_style_tag(content=".explorer-cursor{visibility:hidden}")]
+    frameless = coloured(printed(page))
+    assert coloured(light) > frameless + 500
+    hidden.append(page.add_style_tag(content=".explorer-map{visibility:hidden}"))
+    assert frameless > 3 * coloured(printed(page))
+    for style in hidden:
+        style.evaluate("style => style.remove()")
     page.emulate_media(color_scheme="dark")
     wait_for_theme(page, dark=True)
     settle(page)
     night = printed(page)
     assert coloured(night) == pytest.approx(coloured(light), rel=0.02)
     assert dark(night) == pytest.approx(dark(light), rel=0.02)
-
-
-def test_a_page_is_itself_again_after_printing(show):
-    page, root, _ = show(*explorers())
-    settle(page)
-    look = "root => [...root.querySelectorAll('canvas')].map((canvas) => canvas.toDataURL())"
-    before = root.evaluate(look)
-    printed(page)
-    settle(page)
-    assert root.evaluate(look) == before
+    for medium in ("print", "screen"):
+        page.emulate_media(media=medium)
+        assert page.locator(".attnkit-view img:visible").count() == 0
+        assert root.is_visible()
 
 
 def test_formulas_are_as_thick_as_on_the_screen(open_page):
@@ -69,22 +56,10 @@ def test_formulas_are_as_thick_as_on_the_screen(open_page):
     assert as_it_is == dark(printed(page))
 
 
-def page_of(folder, widget, *, scripts: bool = True) -> str:
-    """The address of a page with a widget in no notebook, as its directive writes it."""
-    path = write_page(folder, widget)
-    text = path.read_text("utf-8")
-    start, end = text.index('<div class="attnkit-view">'), text.index("</main>")
-    text = text[:start] + "".join(book_page.view(widget)) + text[end:]
-    if not scripts:
-        text = re.sub("<script defer[^>]*></script>", "", text)
-    path.write_text(text, "utf-8")
-    return path.as_uri()
-
-
 @pytest.mark.parametrize("started", [True, False], ids=["started", "not started"])
 def test_a_translator_without_its_model_prints_its_picture(open_page, tmp_path, started):
     asked = translators.real_translator(title="Translate a sentence")
-    page, _ = open_page(page_of(tmp_path, asked, scripts=started), start=started)
+    page, _ = open_page(by_directive(tmp_path, asked, scripts=started), start=started)
     if started:
         page.locator(".machine-translator[data-asking]").wait_for()
     assert not page.locator(".attnkit-view img").is_visible()
@@ -92,27 +67,6 @@ def test_a_translator_without_its_model_prints_its_picture(open_page, tmp_path, 
     assert "button" not in words(page)
     page.add_style_tag(content=".attnkit-view img{visibility:hidden}")
     assert coloured(with_it) > coloured(printed(page)) + 5_000
-
-
-def test_a_translator_at_work_prints_its_own_lines_and_no_picture(open_page, tmp_path):
-    book_page.write_models(tmp_path, {"toy-french": "attnbook.translators:toy_french"})
-    made = book_page.LiveTranslator(
-        translators.toy_french(), sentences=translators.SENTENCES, files="toy-french"
-    )
-    page, _ = open_page(page_of(tmp_path, made))
-    page.wait_for_function("document.querySelector('.machine-translator')?.snapshot?.() != null")
-    page.emulate_media(media="print")
-    assert page.locator(".translator-lines path").count() > 4
-    assert not page.locator(".attnkit-view img").is_visible()
-
-
-def test_what_a_widget_saved_stands_by_for_paper(show):
-    """Its picture goes from the screen, and is not printed beside the widget."""
-    page, root, _ = show(*explorers())
-    assert page.locator(".attnkit-view img:visible").count() == 0
-    page.emulate_media(media="print")
-    assert page.locator(".attnkit-view img:visible").count() == 0
-    assert root.is_visible()
 
 
 @pytest.mark.build

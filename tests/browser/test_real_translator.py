@@ -12,15 +12,14 @@ from attnbook.machines.live_translator.familiar import count_sentences
 from attnlab import tasks
 from tests.browser.conftest import Record, listen, serving
 from tests.browser.explorer_page import (
-    AS_TEXT,
     ATTACK,
     THEMES_AND_WIDTHS,
     complaints,
-    from_text,
     settle,
     start_widgets,
     write_page,
 )
+from tests.browser.translator_page import bring_back, ready, snapshot, source, target, write
 
 pytestmark = pytest.mark.browser
 
@@ -32,75 +31,54 @@ LENGTH_PAGE, SECTION = "chapters/10_machine_translation.html", "#what-still-goes
 
 @pytest.fixture(scope="module")
 def widget():
+    return widgets.translate()
+
+
+@pytest.fixture(scope="module")
+def on_demand():
     return translators.real_translator(title="Translate a sentence")
 
 
 @pytest.fixture(scope="module")
-def book(tmp_path_factory, widget):
-    """A folder as a book has it: a page in `chapters`, the files beside the script."""
+def book(tmp_path_factory, widget, on_demand):
+    """A folder as a book has it: pages in `chapters`, the files beside the script."""
     folder = tmp_path_factory.mktemp("book")
     (folder / "_static").mkdir()
     book_page.write_models(folder / "_static", ORIGIN)
-    path = write_page(folder / "_static", widget)
     (folder / "chapters").mkdir()
-    text = re.sub(r'(src|href)="attnkit-', r'\1="../_static/attnkit-', path.read_text("utf-8"))
-    (folder / "chapters" / "10.html").write_text(text, "utf-8")
+    for name, one in (("10", widget), ("asking", on_demand)):
+        text = write_page(folder / "_static", one).read_text("utf-8")
+        text = re.sub(r'(src|href)="attnkit-', r'\1="../_static/attnkit-', text)
+        (folder / "chapters" / f"{name}.html").write_text(text, "utf-8")
     return folder
 
 
 @pytest.fixture(scope="module")
 def only(browser, book):
-    """One such page for all tests that do no more than write sentences, and hide words of them."""
+    """One page for all tests that do no more than write sentences, hide words, switch off heads."""
     page, record = browser.new_page(viewport={"width": 1280, "height": 900}), Record()
     listen(page, record)
     page.on("dialog", lambda _: pytest.fail("the text ran as a script"))
     page.goto((book / "chapters" / "10.html").as_uri(), wait_until="load")
     start_widgets(page)
-    root = page.locator(".machine-translator")
-    ask(root)
-    yield page, root, record
+    ready(page, TRANSFORMER)
+    yield page, page.locator(".machine-translator"), record
     page.close()
 
 
 @pytest.fixture
-def asked(only, widget):
-    """The same, back at its first sentence, and as it opens."""
-    _, root, record = only
-    root.get_by_label("Search").select_option("1")
-    root.get_by_role("tab", name="Lines").click()
-    select(root, TRANSFORMER)
-    write(root, "")
-    agree(write(root, FIRST), want(widget, FIRST))
-    assert not root.locator(".translator-flag").is_visible()
+def asked(only):
+    """The same as it opens, at its first sentence."""
+    page, root, record = only
+    bring_back(page, "translator", record)
+    assert snapshot(root)["text"] == FIRST
     yield only
     assert record.console == []
 
 
-def ask(root) -> None:
-    root.get_by_role("button", name="Load the model").click()
-    loaded(root.page, TRANSFORMER)
-
-
 def select(root, name: str) -> None:
     root.get_by_label("Model").select_option(name)
-    loaded(root.page, name)
-
-
-def loaded(page, name: str) -> None:
-    page.wait_for_function(
-        "name => document.querySelector('.machine-translator')?.snapshot?.()?.model === name",
-        arg=name,
-        timeout=60_000,
-    )
-
-
-def snapshot(root) -> dict:
-    return from_text(root.evaluate(f"root => ({AS_TEXT})(root.snapshot())"))
-
-
-def write(root, text: str) -> dict:
-    root.get_by_role("textbox").fill(text)
-    return snapshot(root)
+    ready(root.page, name)
 
 
 def want(
@@ -125,36 +103,27 @@ def agree(found: dict, torch: shown.Shown) -> None:
         assert row == pytest.approx(expected, abs=1e-4)
 
 
-def test_on_paper_a_translator_that_nobody_asked_shows_its_picture(open_page, book):
-    page, _ = open_page((book / "chapters" / "10.html").as_uri())
-    root, picture = page.locator(".machine-translator"), page.get_by_alt_text("the picture")
-    page.locator("[data-asking]").wait_for()
-    for medium in ("print", "screen"):
-        page.emulate_media(media=medium)
-        paper = medium == "print"
-        assert picture.is_visible() == paper
-        assert root.locator(".translator-ask").is_visible() != paper
-
-
-def test_nothing_is_loaded_before_it_is_asked_for(open_page, book, widget):
+def test_nothing_is_loaded_before_it_is_asked_for(open_page, book, on_demand):
     with serving(book) as url:
-        page, record = open_page(f"{url}chapters/10.html")
+        page, record = open_page(f"{url}chapters/asking.html")
         root = page.locator(".machine-translator")
         button = root.get_by_role("button", name="Load the model")
-        size = (book / "_static" / widget.files[0]).stat().st_size
+        size = (book / "_static" / on_demand.files[0]).stat().st_size
         assert button.inner_text() == f"Load the model, {size / 1e6:.1f} MB"
         assert root.get_by_role("textbox").input_value() == FIRST
         assert not root.locator(".translator-walk").is_visible()
         page.wait_for_timeout(500)
         assert not [one for one in record.requests if "live-translator" in one]
-        ask(root)
-        agree(snapshot(root), want(widget, FIRST))
+        button.click()
+        ready(page, TRANSFORMER)
+        agree(snapshot(root), want(on_demand, FIRST))
         assert root.get_by_role("textbox").evaluate("node => node === document.activeElement")
-        root.get_by_label("Model").select_option(RECURRENT)
-        loaded(page, RECURRENT)
+        select(root, RECURRENT)
         fetched = [one for one in record.requests if "live-translator" in one]
-        assert fetched == [f"{url}_static/{name}" for name in widget.files]
-        assert all((book / "_static" / name).stat().st_size <= 2_000_000 for name in widget.files)
+        assert fetched == [f"{url}_static/{name}" for name in on_demand.files]
+        assert all(
+            (book / "_static" / name).stat().st_size <= 2_000_000 for name in on_demand.files
+        )
         assert record.console == []
         assert record.other_hosts() == []
 
@@ -179,7 +148,7 @@ def test_pieces_are_drawn_and_hidden_as_one_word(asked, widget):
     text = "My grandmother hates thunderstorms."
     found = write(root, text)
     place = next(at for at, word in enumerate(found["source"]) if word == "thunderstorms")
-    word = root.locator(".translator-source button").nth(place)
+    word = source(root, place)
     pieces = word.locator(".translator-piece").all_inner_texts()
     assert len(pieces) > 1
     assert "".join(pieces) == "thunderstorms"
@@ -212,9 +181,7 @@ def test_the_reader_writes_another_word_and_takes_it_back(asked, widget):
     assert found["pieces"]["target"][0] == text
     assert found["forced"] == forced
     assert root.locator(".translator-said").inner_text().startswith("You wrote “")
-    assert "written by you" in root.locator(".translator-target button").first.get_attribute(
-        "aria-label"
-    )
+    assert "written by you" in target(root, 0).get_attribute("aria-label")
     root.get_by_role("button", name="Let it choose again").click()
     assert snapshot(root)["pieces"] == before["pieces"]
     assert snapshot(root)["forced"] == []
@@ -224,7 +191,7 @@ def test_another_sentence_and_another_model_forget_what_was_forced(asked, widget
     page, root, _ = asked
     for change in (lambda: write(root, "I am tired."),
                    lambda: root.get_by_label("Model").select_option(RECURRENT)):  # fmt: skip
-        root.locator(".translator-target button").first.click()
+        target(root, 0).click()
         root.locator(".translator-choice").nth(1).click()
         assert snapshot(root)["forced"] != []
         change()
@@ -278,7 +245,7 @@ def test_the_scrubber_goes_piece_by_piece(asked, widget):
     )
     write(root, text)
     first, end = torch.target_words[long_word]
-    word = root.locator(".translator-target button").nth(long_word)
+    word = target(root, long_word)
     for step in [*range(first, end), None]:
         word.click()
         found = snapshot(root)
@@ -290,59 +257,41 @@ def test_the_scrubber_goes_piece_by_piece(asked, widget):
             assert root.get_by_role("slider").get_attribute("aria-valuetext") == words
 
 
-def test_typing_is_never_blocked(asked, widget):
-    page, root, _ = asked
-    text = "we did not know that " * 8
-    busy = root.evaluate(
-        """async (root, text) => {
-            const box = root.querySelector(".translator-text"), seen = [];
-            box.value = text;
-            box.dispatchEvent(new Event("input", { bubbles: true }));
-            for (let turn = 0; turn < 3; turn++) {
-                seen.push(root.ariaBusy);
-                await new Promise(done => setTimeout(done));
-            }
-            return seen;
-        }""",
-        text,
-    )
-    assert busy == ["true"] * 3  # the page had turns while the translation was being made
-    page.wait_for_function("document.querySelector('.machine-translator').ariaBusy === 'false'")
-    agree(snapshot(root), want(widget, text))
-    # A new key stroke takes the place of a translation that is under way.
-    root.get_by_role("textbox").fill(text + "!")
-    agree(write(root, "I am tired."), want(widget, "I am tired."))
-
-
-def test_an_old_translation_is_greyed_out_until_the_new_one_is_there(asked):
+def test_typing_is_never_blocked_and_what_is_old_is_greyed_out(asked, widget):
     page, root, _ = asked
     output, stage = root.locator(".translator-output"), root.locator(".translator-stage")
-    before = output.inner_text()
+    before, text = output.inner_text(), "we did not know that " * 8
     # The text is long, and the look at the page comes before the translation can be done.
     seen = root.evaluate(
         """async (root, text) => {
             const box = root.querySelector(".translator-text");
-            const output = root.querySelector(".translator-output");
+            const output = root.querySelector(".translator-output"), turns = [];
             box.value = text;
             box.dispatchEvent(new Event("input", { bubbles: true }));
-            return { text: output.innerText, busy: output.ariaBusy, stale:
+            const seen = { text: output.innerText, busy: output.ariaBusy, stale:
                 [...root.querySelectorAll(".translator-stale")].map(node => node.classList[0]) };
+            for (let turn = 0; turn < 3; turn++) {
+                turns.push(root.ariaBusy);
+                await new Promise(done => setTimeout(done));
+            }
+            return { ...seen, turns };
         }""",
-        "we did not know that " * 8,
+        text,
     )
-    assert seen["text"] == before
-    assert seen["busy"] == "true"
-    assert {"translator-output", "translator-stage", "translator-said", "translator-why"} <= set(
-        seen["stale"]
-    )
-    page.wait_for_function(
-        "document.querySelector('.machine-translator .translator-output').ariaBusy === 'false'"
-    )
+    assert seen["turns"] == ["true"] * 3  # while the translation was being made
+    assert (seen["text"], seen["busy"]) == (before, "true")
+    grey = {"translator-output", "translator-stage", "translator-said", "translator-why"}
+    assert grey <= set(seen["stale"])
+    page.wait_for_function("document.querySelector('.machine-translator').ariaBusy === 'false'")
     assert output.inner_text() != before
     assert root.locator(".translator-stale").count() == 0
     settle(page)
     for part in (output, stage):
         assert part.evaluate("node => getComputedStyle(node).opacity") == "1"
+    agree(snapshot(root), want(widget, text))
+    # A new key stroke takes the place of a translation that is under way.
+    root.get_by_role("textbox").fill(text + "!")
+    agree(write(root, "I am tired."), want(widget, "I am tired."))
 
 
 @pytest.mark.parametrize("model", [TRANSFORMER, RECURRENT])
@@ -350,8 +299,14 @@ def test_no_sentence_to_choose_is_flagged(asked, widget, model):
     _, root, _ = asked
     select(root, model)
     for text in translators.REAL_SENTENCES:
-        root.get_by_role("button", name=text).click()
-        agree(snapshot(root), want(widget, text, model=model))
+        root.evaluate("root => root.hide(1)")
+        one = root.get_by_role("button", name=text, exact=True)
+        one.click()
+        found = snapshot(root)
+        agree(found, want(widget, text, model=model))
+        assert (found["text"], found["hidden"]) == (text, [])
+        assert root.get_by_role("textbox").input_value() == text
+        assert one.get_attribute("aria-pressed") == "true"
         assert not root.locator(".translator-flag").is_visible()
 
 
@@ -435,23 +390,13 @@ def test_a_text_without_an_end_gets_one_and_loses_it_again(asked, widget):
 # ---- Heads.
 
 
-@pytest.fixture(scope="module")
-def headed(tmp_path_factory):
-    folder, widget = tmp_path_factory.mktemp("headed"), widgets.translate()
-    book_page.write_models(folder, ORIGIN)
-    write_page(folder, widget)
-    return folder, widget
-
-
 LAMPS = ".translator-kinds div div button"
 """Of single heads."""
 
 
-def test_a_way_of_looking_goes_as_a_whole(open_page, headed):
-    folder, widget = headed
-    page, record = open_page(next(folder.glob("*.html")).as_uri())
-    loaded(page, TRANSFORMER)
-    root, ways = page.locator(".machine-translator"), page.locator(".translator-way")
+def test_a_way_of_looking_goes_as_a_whole(asked, widget):
+    page, root, _ = asked
+    ways = page.locator(".translator-way")
     assert ways.all_inner_texts() == [
         "English looks at English",
         "French looks back",
@@ -473,14 +418,11 @@ def test_a_way_of_looking_goes_as_a_whole(open_page, headed):
     assert snapshot(root)["off"] == list(range(12))
     ways.nth(0).click()
     assert snapshot(root)["off"] == []
-    assert record.console == []
 
 
-def test_heads_are_switched_off_and_on(open_page, headed):
-    folder, widget = headed
-    page, record = open_page(next(folder.glob("*.html")).as_uri())
-    loaded(page, TRANSFORMER)
-    root, count = page.locator(".machine-translator"), len(shown.heads_of(widget.translator.model))
+def test_heads_are_switched_off_and_on(asked, widget):
+    page, root, _ = asked
+    count = len(shown.heads_of(widget.translator.model))
     lamps, name = root.locator(LAMPS), root.locator(".translator-off-name")
     assert lamps.count() == count == 36
     assert name.inner_text() == "Switch heads off: 36 of 36 are on"
@@ -504,14 +446,10 @@ def test_heads_are_switched_off_and_on(open_page, headed):
     assert snapshot(root)["off"] == []
     select(root, RECURRENT)
     assert not root.locator(".translator-off").is_visible()
-    assert record.console == []
 
 
-def test_what_is_written_stands_above_the_switches_and_each_bar_says_what_it_is(open_page, headed):
-    folder, widget = headed
-    page, _ = open_page(next(folder.glob("*.html")).as_uri())
-    loaded(page, TRANSFORMER)
-    root = page.locator(".machine-translator")
+def test_what_is_written_stands_above_the_switches_and_each_bar_says_what_it_is(asked, widget):
+    _, root, _ = asked
     before, how = root.locator(".translator-was"), root.locator(".translator-worth-how")
     assert before.inner_text().removeprefix("Before:").strip() == snapshot(root)["translation"]
     assert root.locator(".translator-worth-of").inner_text() == widget.worth_of[0]
@@ -531,10 +469,8 @@ def test_what_is_written_stands_above_the_switches_and_each_bar_says_what_it_is(
     assert looked.endswith("it looked at nothing: what is shown is switched off")
 
 
-def test_a_link_leads_to_what_is_written_and_back(open_page, headed):
-    page, _ = open_page(next(headed[0].glob("*.html")).as_uri())
-    loaded(page, TRANSFORMER)
-    root = page.locator(".machine-translator")
+def test_a_link_leads_to_what_is_written_and_back(asked):
+    page, root, _ = asked
     page.emulate_media(reduced_motion="reduce")
     page.evaluate(
         """() => document.body.insertAdjacentHTML("beforeend",
@@ -556,11 +492,9 @@ RIGHT = translators.RIGHT_SENTENCES
 
 
 @pytest.mark.parametrize("first", [True, pytest.param(False, marks=pytest.mark.slow)])
-def test_the_page_counts_the_heads_that_a_sentence_misses(open_page, headed, first):
+def test_the_page_counts_the_heads_that_a_sentence_misses(asked, first):
     """As `widgets.heads_that_matter` and `widgets.without_you` say it."""
-    page, _ = open_page(next(headed[0].glob("*.html")).as_uri())
-    loaded(page, TRANSFORMER)
-    root = page.locator(".machine-translator")
+    _, root, _ = asked
     said = []
     for text in RIGHT[:1] if first else RIGHT[1:]:
         whole = write(root, text)["translation"]
@@ -586,16 +520,6 @@ def test_the_page_counts_the_heads_that_a_sentence_misses(open_page, headed, fir
     write(root, FIRST)
     root.evaluate("root => root.hide(5)")
     assert snapshot(root)["translation"].endswith("pas ce que ce veut.")
-
-
-@pytest.mark.parametrize(("theme", "width"), THEMES_AND_WIDTHS)
-def test_heads_have_nothing_to_complain_of(open_page, headed, theme, width):
-    page, record = open_page(next(headed[0].glob("*.html")).as_uri(), theme=theme, width=width)
-    loaded(page, TRANSFORMER)
-    page.locator(LAMPS).nth(5).click()
-    snapshot(page.locator(".machine-translator"))
-    settle(page)
-    assert complaints(page, record, width) == []
 
 
 SENTENCES = {
@@ -624,22 +548,18 @@ def test_page_and_python_count_the_same_sentences(asked):
 def test_nothing_to_complain_of(open_page, book, theme, width):
     page, record = open_page((book / "chapters" / "10.html").as_uri(), theme=theme, width=width)
     root = page.locator(".machine-translator")
-    ask(root)
+    ready(page, TRANSFORMER)
     write(root, "My grandmother hates thunderstorms ☂ and the whole of the very cold winter here.")
-    root.locator(".translator-source button").nth(1).click()
-    root.locator(".translator-target button").nth(1).click()
+    source(root, 1).click()
+    target(root, 1).click()
     root.locator(".translator-choice").nth(1).click()
+    page.locator(LAMPS).nth(5).click()
     snapshot(root)  # what is greyed out until it is there
     settle(page)
     assert complaints(page, record, width) == []
     record.console.clear()  # of what axe asked for
     root.get_by_role("tab", name="Map").click()
     root.locator(".translator-row").nth(1).click()
-    settle(page)
-    assert complaints(page, record, width) == []
-    root.get_by_role("tab", name="Lines").click()
-    select(root, RECURRENT)
-    write(root, BY_HEART)
     assert len(search(root, 5)["kept"]) == 5
     settle(page)
     assert complaints(page, record, width) == []
@@ -700,7 +620,7 @@ def test_a_beam_with_words_hidden_and_with_one_of_the_readers(asked, widget):
     agree(hidden, want(widget, BY_HEART, [3], model=RECURRENT, beam_size=5))
     assert root.locator(".translator-said").inner_text().startswith("You hid “by”.")
     root.evaluate("root => root.hide(3)")
-    root.locator(".translator-target button").first.click()
+    target(root, 0).click()
     root.locator(".translator-choice").nth(2).click()
     found = snapshot(root)
     assert found["forced"]

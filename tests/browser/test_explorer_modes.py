@@ -1,0 +1,414 @@
+"""What an explorer can do besides: compare, ask for a guess, hide words, draw lines; its cost."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from attnkit.viz import AttentionExplorer
+from tests.browser.explorer_page import (
+    WORDS,
+    an_explorer,
+    button,
+    complaints,
+    control,
+    follow,
+    move,
+    named,
+    picture,
+    press,
+    settle,
+    snapshot,
+    text,
+    vectors,
+)  # fmt: skip
+
+pytestmark = pytest.mark.browser
+
+LENGTH = len(WORDS)
+
+# ---- Two settings side by side, and their difference: weights now minus those that were kept.
+
+
+def test_the_kept_picture_stays_while_the_other_moves(show):
+    _, root, record = show(an_explorer(pinned=[0, 8, 1]))
+    press(root, "Keep this picture to compare")
+    beside = [root.locator(named(part)).bounding_box() for part in ("map", "before")]
+    assert beside[0]["width"] == pytest.approx(beside[1]["width"], abs=2)
+    assert beside[1]["x"] > beside[0]["x"] + beside[0]["width"]
+    assert "the same settings" in text(root, "old")
+    assert "No weight has changed" in text(root, "change")
+    kept, moving = picture(root, "before"), picture(root)
+    control(root, "Mask").select_option("causal")
+    move(root, "Temperature", -0.5)
+    assert picture(root, "before") == kept
+    assert picture(root) != moving
+    now = "Kept: mask none, temperature 1. Now: mask causal, temperature 0.316"
+    assert text(root, "old") == now
+    press(root, "Let go of the kept picture")
+    assert not root.locator(".explorer-kept").is_visible()
+    assert snapshot(root)["kept"] == {}
+    assert not record.console
+
+
+CHANGES = [
+    ({"temperature": 0.5}, {"temperature": 2.0}),
+    ({"head": 1, "mask": "causal"}, {"head": 0, "seq_len": 9}),
+    ({"head": "all", "hidden": [1]}, {"scaled": False}),
+]
+
+
+def test_the_largest_change_in_words_is_torchs(show):
+    made = [an_explorer(2, **now, kept=kept, difference=True) for now, kept in CHANGES]
+    page, _, _ = show(*made)
+    for place, (explorer, (now, kept)) in enumerate(zip(made, CHANGES, strict=True)):
+        change = explorer.change()
+        plain = an_explorer(2, **{**now, **kept}).values()
+        then = plain if now.get("head") == "all" else plain[[kept.get("head", 0)]]
+        rows = change.shape[1]
+        heads = slice(None) if now.get("head") == "all" else [now.get("head", 0)]
+        expected = explorer.values()[heads][:, :rows, :rows] - then[:, :rows, :rows]
+        np.testing.assert_allclose(change, expected, rtol=0, atol=1e-12)
+        _, query, key = np.unravel_index(np.abs(change).argmax(), change.shape)
+        said = text(page.locator(".attnkit-explorer").nth(place), "change")
+        assert f"“{WORDS[query]}” → “{WORDS[key]}”" in said
+        assert f"({change.flat[np.abs(change).argmax()]:+.3f})".replace("-", "−") in said
+
+
+def test_the_difference_is_a_choice_with_a_scale_about_zero(show):
+    page, root, _ = show(an_explorer(temperature=0.5, kept={"temperature": 2.0}))
+    plain = picture(root, "before")
+    control(root, "show the difference").focus()
+    page.keyboard.press(" ")
+    assert snapshot(root)["difference"] is True
+    assert picture(root, "before") != plain
+    assert (text(root, "less"), text(root, "more")) == ("−1.00", "+1.00")
+    assert "blue has more weight now" in text(root, "old")
+    assert text(root, "live") == text(root, "change")
+    root.get_by_label("stretch colours").check()
+    assert text(root, "less").replace("−", "") == text(root, "more").replace("+", "") != "1.00"
+    move(root, "Temperature", np.log10(2))
+    assert "No weight has changed" in text(root, "change")
+    page.set_viewport_size({"width": 360, "height": 900})  # there one stands below the other
+    page.wait_for_function("document.querySelector('.explorer-map').clientWidth < 360")
+    settle(page)
+    above, below = (root.locator(named(part)).bounding_box() for part in ("map", "before"))
+    assert below["y"] > above["y"] + above["height"]
+
+
+# ---- Guess first: a row that is covered until the reader has pressed where they expect the weight.
+
+IT, TIRED = WORDS.index("it"), WORDS.index("tired")
+QUESTIONS = [
+    {"say": "Guess where “it” looks.", "guess": [0, IT]},
+    {"say": "And the last row?", "guess": [0, TIRED], "mask": "causal"},
+    {"say": "No more questions."},
+]
+
+
+def asking(**settings):
+    return an_explorer(2, **{"anchor": "explorer-99-1", "tour": QUESTIONS, **settings})
+
+
+def answer(root, name: str):
+    return button(root.locator(".explorer-answers"), name)
+
+
+def truth(explorer, row: int = IT) -> tuple[str, str, float, float]:
+    """The strongest key of a row and another one, with their weights."""
+    weights = explorer.values()[0, row]
+    best, other = int(weights.argmax()), int(weights.argsort()[-3])
+    return WORDS[best], WORDS[other], weights[best], weights[other]
+
+
+def test_the_row_is_covered_everywhere_until_the_guess(show):
+    explorer = asking()
+    best, _, weight, _ = truth(explorer)
+    page, root, record = show(explorer)
+    assert (text(root, "query"), text(root, "big")) == ("“it”", "?")
+    assert root.locator(".machine-top li:visible").count() == 0
+    for part in ("apart", "data", "chip", "change"):
+        assert not root.locator(named(part)).is_visible()
+    for key in ("ArrowLeft", "ArrowRight", "Home"):
+        root.locator(".explorer-cursor").press(key)
+        assert "covered. Enter guesses" in text(root, "live")
+        assert f"{weight:.3f}" not in root.inner_text()
+    before = picture(root)
+    answer(root, best).click()
+    assert picture(root) != before
+    said = f"You pressed “{best}”, and there is most of the weight of “it”: {weight:.3f}"
+    assert said in text(root, "told")
+    assert text(root, "big") == f"{weight:.3f}"
+    assert page.evaluate("document.activeElement.className") == "explorer-skip"
+    assert not record.console
+
+
+def test_another_key_is_compared_with_the_truth_and_spoken(show):
+    explorer = asking()
+    best, other, weight, less = truth(explorer)
+    _, root, _ = show(explorer)
+    answer(root, other).press("Enter")
+    told = text(root, "told")
+    assert f"“{other}”: it has {less:.3f}, place 3 of {LENGTH}" in told
+    assert f"{weight:.3f}, lies on “{best}”" in told
+    assert text(root, "live") == told
+    shown = snapshot(root)
+    assert shown["guess"] == [0, IT, WORDS.index(other)] == shown["pinned"]
+    np.testing.assert_allclose(shown["weights"], explorer.values()[0], rtol=0, atol=1e-6)
+
+
+def test_a_cell_of_the_row_is_a_guess_but_nobody_has_to_make_one(show):
+    page, root, _ = show(asking())
+    root.locator(".explorer-cursor").press("ArrowDown")
+    assert text(root, "query") == "“was”"
+    box = root.locator(".explorer-cursor").bounding_box()
+    for y in np.arange(box["y"] + box["height"] - 9, box["y"] + 60, -6).tolist():
+        page.mouse.move(box["x"] + box["width"] / 2, y)
+        if text(root, "query") == "“it”" and text(root, "big") == "?":
+            break
+    page.mouse.click(box["x"] + box["width"] / 2, y)
+    assert "You pressed" in text(root, "told")
+    press(root, "Cover it again")
+    assert snapshot(root)["guess"] == [0, IT]
+    assert text(root, "told") == ""
+    for key in ("Home", "Enter"):
+        root.locator(".explorer-cursor").press(key)
+    assert snapshot(root)["guess"] == [0, IT, 0]
+    press(root, "Next")
+    assert "weight of “tired”" in text(root, "ask")
+    press(root, "Just show me")
+    assert snapshot(root)["guess"] == []
+    assert text(root, "big") != "?"
+    assert not root.locator(".explorer-guess").is_visible()
+    press(root, "Back")
+    assert snapshot(root)["guess"] == [0, IT]
+    follow(page, "explorer-99-1=mask:causal;guess:[0,1]")
+    assert root.locator(".explorer-answers button").count() == 2
+    for key in ("End", "Enter"):
+        root.locator(".explorer-cursor").press(key)
+    assert "masked for this query" in text(root, "live")
+    assert snapshot(root)["guess"] == [0, 1]
+
+
+# ---- A word that is pressed is hidden from every query.
+
+
+def hiding(**settings):
+    return an_explorer(2, **{"controls": ["mask", "head", "hide"], **settings})
+
+
+def word(root, name: str):
+    return button(root.locator(".explorer-hide"), name)
+
+
+def test_the_weights_left_are_torchs_and_pythons(show):
+    given, explorers = [], []
+    for mask in ("none", "causal", "padding", "window", "prefix"):
+        for hidden in ([1], [0, 8, 11], list(range(LENGTH))):
+            one = hiding(mask=mask, window=3, prefix_len=4, head="all", temperature=0.5)
+            visible = one.visible().copy()
+            visible[:, hidden] = False
+            one.hidden = hidden
+            given.append(visible)
+            explorers.append(one)
+    page, _, _ = show(*explorers)
+    query, key = vectors(2, LENGTH, 16).double(), vectors(2, LENGTH, 16, seed=1).double()
+    scores = query @ key.mT / math.sqrt(16) / 0.5
+    for place, (explorer, visible) in enumerate(zip(explorers, given, strict=True)):
+        found = np.array(snapshot(page.locator(".attnkit-explorer").nth(place))["weights"])
+        masked = scores.masked_fill(~torch.tensor(visible), float("-inf"))
+        expected = masked.softmax(-1).nan_to_num(0.0)  # a row that sees nothing: zeros
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6, equal_nan=False)
+        np.testing.assert_allclose(found, explorer.values(), rtol=0, atol=1e-6, equal_nan=False)
+        assert (explorer.visible() == visible).all()
+
+
+def test_a_press_hides_a_word_and_a_second_one_brings_it_back(show):
+    page, root, _ = show(hiding(pinned=[0, 8, 1]))
+    before = snapshot(root)["weights"]
+    word(root, "The").focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    shown = snapshot(root)
+    assert shown["hidden"] == [1]
+    assert text(root, "big") == "masked"
+    assert "of 11 keys" in text(root, "row")
+    assert root.locator(".explorer-masked").is_visible()
+    assert all(row[1] == 0 and sum(row) == pytest.approx(1) for row in shown["weights"])
+    assert page.evaluate("document.activeElement.textContent") == "animal"
+    assert word(root, "animal").get_attribute("aria-pressed") == "true"
+    spoken = text(root, "live")
+    assert spoken.startswith("“animal” is hidden. query “it”, key “animal”")
+    assert "masked, weight 0; it looks most at" in spoken
+    assert "“animal” hidden" in root.locator(".explorer-cursor").get_attribute("aria-label")
+    page.keyboard.press(" ")
+    assert text(root, "live").startswith("“animal” is back.")
+    assert snapshot(root)["weights"] == before
+    word(root, "it").click()
+    press(root, "Reset")
+    assert snapshot(root)["hidden"] == []
+
+
+def test_with_everything_hidden_the_row_says_so_and_nothing_breaks(show):
+    recorded = AttentionExplorer.from_frames({3: vectors(1, 3, 3).softmax(-1)}, controls=["hide"])
+    page, root, record = show(hiding(pinned=[0, 8, 1], hidden=list(range(LENGTH))), recorded)
+    root.locator(".explorer-apart summary").click()
+    assert "is hidden: its weights are 0" in text(root, "row")
+    assert "NaN" not in root.inner_text()
+    assert "Infinity" not in root.inner_text()
+    assert not record.console
+    assert not page.locator(".explorer-hide").nth(1).is_visible()  # recorded weights have no words
+
+
+def test_a_step_hides_a_word_and_the_next_one_does_not(show):
+    tour = [{"say": "One word is gone.", "hidden": [1]}, {"say": "It is back."}]
+    page, root, _ = show(hiding(tour=tour, anchor="explorer-99-1"))
+    assert snapshot(root)["hidden"] == [1]
+    press(root, "Next")
+    assert snapshot(root)["hidden"] == []
+    assert "explorer-moved" in root.locator(".explorer-hide").get_attribute("class")
+    for address, found in (("hidden:[2,3]", [2, 3]), ("hidden:[2,99]", [2, 3])):
+        follow(page, f"explorer-99-1={address}")
+        assert snapshot(root)["hidden"] == found
+
+
+# ---- Attention as lines between words.
+
+WEIGHTS = torch.tensor([[0.9, 0.06, 0.04], [0.1, 0.2, 0.7], [0.03, 0.94, 0.03]])
+
+
+def of_lines(**settings):
+    given = {"query_tokens": ["le", "chat", "noir"], "key_tokens": ["the", "black", "cat"]}
+    given |= {"view": "lines", "title": "T", "pinned": [0, 2, 1]}
+    return AttentionExplorer.from_frames({3: WEIGHTS}, **given | settings)
+
+
+STROKES = """() => {
+    window.strokes = [];
+    const own = CanvasRenderingContext2D.prototype.lineTo;
+    CanvasRenderingContext2D.prototype.lineTo = function (...at) {
+        window.strokes.push(this.canvas.className);
+        return own.call(this, ...at);
+    };
+}"""
+
+
+def test_the_view_is_a_choice_where_words_stand_on_both_sides(show):
+    page, root, record = show(of_lines(view="map", pinned=[]))
+    page.evaluate(STROKES)
+    control(root, "View").select_option("lines")
+    assert snapshot(root)["view"] == "lines"
+    for part, weights in (("map", WEIGHTS), ("cursor", WEIGHTS[2])):
+        drawn = page.evaluate(f"strokes.filter(name => name === 'explorer-{part}').length")
+        assert drawn == int((weights >= 0.05).sum())
+    assert not root.locator(".explorer-ramp").is_visible()
+    assert not record.console
+    square = AttentionExplorer.from_frames({3: WEIGHTS}, tokens=["the", "black", "cat"])
+    assert "view" not in square.controls
+
+
+def test_it_says_what_lies_below_the_threshold_and_pointers_choose_words_and_lines(show):
+    page, root, _ = show(of_lines())
+    said, cursor = text(root, "least"), root.locator(".explorer-cursor")
+    assert "at least 0.05" in said
+    assert "Not drawn: 0.060 of the row of “noir”" in said
+    assert "lines from queries to keys" in cursor.get_attribute("aria-label")
+    cursor.press("ArrowUp")
+    assert "Not drawn: 0.000 of the row of “chat”" in text(root, "least")
+    cursor.press("ArrowRight")
+    assert (text(root, "query"), text(root, "key")) == ("“chat”", "“cat”")
+    assert "query “chat”, key “cat”: weight 0.700" in text(root, "live")
+    press(root, "Reset")
+    box = cursor.bounding_box()
+    left, top, step = box["x"] + 15, box["y"] + 26, 30
+    page.mouse.move(left, top + 0.5 * step)
+    assert (text(root, "query"), text(root, "key")) == ("“le”", "“the”")  # its strongest key
+    page.mouse.move(3, 3)
+    assert text(root, "query") == "“noir”"  # which is pinned
+    found = set()
+    for down in (1.75, 2.25):
+        for x in np.arange(box["x"] + 180, box["x"] + 360, 20).tolist():
+            page.mouse.move(x, top + down * step)
+            found.add((text(root, "query"), text(root, "key")))
+    assert {("“chat”", "“cat”"), ("“noir”", "“black”")} <= found  # where the two cross
+    page.mouse.click(left, top + 1.5 * step)
+    assert snapshot(root)["pinned"] == [0, 1, 2]
+
+
+def test_lines_are_seen_on_a_phone_in_colours_of_the_readers_own(show):
+    page, root, record = show(of_lines(), width=360, forced_colors="active")
+    settle(page)
+    shown = """e => { const c = e.querySelector('.explorer-map');
+        const pixels = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+        return pixels.filter((v, k) => k % 4 === 3 && v > 60).length }"""
+    assert root.evaluate(shown) > 500
+    assert complaints(page, record, 360) == []
+
+
+# ---- A change of a control costs a frame: only what it changed is computed and coloured again.
+
+HEADS = 4
+COUNT_THE_PEN = """() => {
+    const pen = CanvasRenderingContext2D.prototype;
+    window.calls = { putImageData: 0, createImageData: 0 };
+    for (const name of Object.keys(window.calls)) {
+        const own = pen[name];
+        pen[name] = function (...values) {
+            window.calls[name] += 1;
+            return own.apply(this, values);
+        };
+    }
+}"""
+
+# All controls to these values, in one frame.
+SET = """(root, values) => {
+    for (const [label, value] of values) {
+        const input = root.querySelector(`[aria-label="${label}"]`);
+        if (input.type === "checkbox") input.checked = value; else input.value = value;
+        input.dispatchEvent(new Event("input", { bubbles: true }));
+    }
+}"""
+
+
+def test_a_head_is_coloured_again_only_when_it_changed(show):
+    page, root, _ = show(an_explorer(HEADS, head="all"))
+    settle(page)
+    page.evaluate(COUNT_THE_PEN)
+
+    def counted(label: str, value) -> int:
+        """The heads that moving a control coloured, none with the room of a new image."""
+        page.evaluate("calls.putImageData = 0")
+        move(root, label, value)
+        assert page.evaluate("calls.createImageData") == 0
+        return page.evaluate("calls.putImageData")
+
+    assert counted("Head", "2") == 0
+    assert counted("Temperature", 0.5) == 1
+    assert counted("Head", "all") == HEADS - 1
+    assert counted("Mask", "causal") == HEADS
+    for length in (4, 8):
+        counted("Length", length)
+
+
+def test_after_any_changes_the_map_is_that_of_an_explorer_without_a_past(show):
+    page, walked, _ = show(*(an_explorer(HEADS, head="all") for _ in range(2)))
+    fresh = page.locator(".attnkit-explorer").nth(1)
+    choices = {
+        "Length": [11, 3, 7],
+        "Head": ["all", "2"],
+        "Mask": ["causal", "none", "window", "padding", "prefix"],
+        "Temperature": [0, -1, 0.6],
+        "scale by 1/√16": [True, False],
+        "Show": ["weights", "scores", "masked scores"],
+        "stretch colours": [False, True],
+    }
+    values = {label: itertools.cycle(found) for label, found in choices.items()}
+    for turn in range(4):
+        now = {label: next(found) for label, found in values.items()}
+        for label, value in reversed(now.items()) if turn % 2 else now.items():
+            move(walked, label, value)
+        fresh.evaluate(SET, list(now.items()))
+        assert picture(walked) == picture(fresh), now
+    assert control(walked, "Mask").input_value() == "padding"
