@@ -10,20 +10,12 @@ WRONG = {
         ("lambda f, B, H, L, E: (4 * B * H * L * E, 7) if f == 'fused' else costs(f, B, H, L, E)",
          "fused, B=1, H=1, L=64, E=8: autograd keeps"),
     (1, "forgets the heads"): ("lambda f, B, H, L, E: costs(f, B, 1, L, E)", "H=4"),
-    (1, "scores as well as weights"):
-        ("lambda f, *a: (costs(f, *a)[0] * (2 if f == 'plain' else 1), costs(f, *a)[1])", "plain"),
-    (1, "counts the inputs"):
-        ("lambda f, B, H, L, E: (costs(f, B, H, L, E)[0] + 12 * B * H * L * E, 6)", "not 22,528"),
     (1, "the backward pass as long as the forward pass"):
         ("(costs(*a)[0], costs(*a)[1] - 2)",
          "plain, B=1, H=1, L=64, E=8: PyTorch counts 6 products, not 4"),
-    (1, "the whole forward pass again"):
-        ("lambda f, *a: (costs(f, *a)[0], 6 if f == 'plain' else 8)",
-         "checkpointed, B=1, H=1, L=64, E=8: PyTorch counts 7 products, not 8"),
     (1, "nothing done twice"): ("(costs(*a)[0], 6)", "counts 7 products, not 6"),
     (1, "the bytes alone"): ("costs(*a)[0]", "expected two numbers"),
     (2, "never mends"): ("online(b, 'never mends')", "blocks of 4: output: off"),
-    (2, "mends only the sum"): ("online(b, 'only the sum')", "output: off"),
     (2, "no maximum"): ("online(b, 'no maximum')", "scores of thousands: output"),
     (2, "starts at 0"): ("online(b, 'starts at 0')", "scores near -2000"),
     (2, "minus infinity less itself"):
@@ -41,13 +33,8 @@ WRONG = {
     (3, "exponentials of the logsumexp"): ("no_maximum", "scores of thousands"),
     (3, "nothing joined with nothing"): ("nothing_is_nan", "a row that sees nothing: output"),
     (3, "adds the logsumexps"): ("(join(a, b)[0], a[1] + b[1])", "logsumexp: off"),
-    (3, "the larger takes it all"):
-        ("(torch.where((a[1] > b[1])[:, None], a[0], b[0]), join(a, b)[1])", "output: off"),
-    (3, "shares swapped"): ("join((a[0], b[1]), (b[0], a[1]))", "output: off"),
     (4, "forgets what the softmax takes off"):
         ("backward(q, k, v, 0 * o, l, g, n)", "gradient of query: off"),
-    (4, "no scale on the way back"):
-        ("scaled(q, backward(q, k, v, o, l, g, n))", "gradient of query: off"),
     (4, "the whole table"): ("backward(q, k, v, o, l, g, len(k))", "a tensor of 2800 numbers"),
     (4, "a softmax for each block"): ("softmax_per_block", "40 queries, 70 keys, gradient"),
     (4, "key and value swapped"):
@@ -56,11 +43,8 @@ WRONG = {
     (5, "both times, one after the other"):
         ("(step(w, k, o, r, t, p, b)[0] + r * (2 * w + t * o) / p, step(w, k, o, r, t, p, b)[1])",
          "RTX 4090, 1 readers of 1,024 tokens: seconds"),
-    (5, "reads the weights for each reader"):
-        ("step(r * w, k, r * o, 1, t, p, b)", "64 readers of 1,024 tokens: seconds"),
     (5, "one cache for all"):
         ("step(w, k / r, o, r, t, p, b)", "64 readers of 1,024 tokens: seconds"),
-    (5, "a byte a weight"): ("((w + r * t * k) / b, step(w, k, o, r, t, p, b)[1])", "seconds"),
     (5, "bytes for each operation"):
         ("lambda *a: (step(*a)[0], 1 / step(*a)[1])", "operations a byte"),
     (5, "the time alone"): ("lambda *a: step(*a)[0]", "expected two numbers"),
@@ -82,8 +66,6 @@ def online(blocks, bug=""):
         if bug == "never mends":
             mend = torch.ones_like(mend)
         d = d * mend + parts.sum(-1, keepdim=True)
-        if bug == "only the sum":
-            mend = torch.ones_like(mend)
         o = o * mend + parts @ value
         m = new
     logsumexp = d.log() if bug == "log d" else m + d.log()
@@ -115,9 +97,6 @@ def nothing_is_nan(a, b):
     lse = torch.logaddexp(a[1], b[1])
     left, right = (a[1] - lse).exp(), (b[1] - lse).exp()
     return left[:, None] * a[0] + right[:, None] * b[0], lse
-
-def scaled(query, grads):
-    return grads[0] * query.shape[-1] ** 0.5, *grads[1:]
 
 def softmax_per_block(query, key, value, output, logsumexp, grad, size):
     dq, dk, dv = torch.zeros_like(query), [], []
