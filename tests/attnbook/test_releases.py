@@ -160,27 +160,30 @@ def test_a_published_configuration_gives_the_number_of_the_list(name):
         assert ours == pytest.approx(listed)
 
 
+BASE = {"num_hidden_layers": 32, "num_attention_heads": 8, "head_dim": 64}
+UNSETTLED = [
+    {"compress_ratios": [4, 128]},
+    {"global_head_dim": 512},
+    {"layer_types": ["full_attention"] * 31 + ["something_new"]},
+    {"layer_types": ["full_attention"] * 2},
+    {"layer_types": ["full_attention", "chunked_attention"] * 16},
+    {"mamba_n_heads": 8, "mamba_d_head": 64, "mamba_d_state": 16},
+    {"indexer_types": ["full", "shared"]},
+]
+
+
 def test_what_a_configuration_does_not_settle_is_not_guessed():
-    base = {"num_hidden_layers": 32, "num_attention_heads": 8, "head_dim": 64}
-    every = releases.config_words(json.dumps(base))
+    every = releases.config_words(json.dumps(BASE))
     assert every == "billions= layers=32 kv_heads=8 head_dim=64"
 
     def read(**more):
-        words = releases.config_words(json.dumps(base | more))
+        words = releases.config_words(json.dumps(BASE | more))
         return words, cost(releases.own(words), CHIPS["h100"], context=8192)["cache"]
 
     words, cache = read(sliding_window=1024)
     assert words.startswith(f"{every}; at most")
     assert cache == read()[1]
-    for more in (
-        {"compress_ratios": [4, 128]},
-        {"global_head_dim": 512},
-        {"layer_types": ["full_attention"] * 31 + ["something_new"]},
-        {"layer_types": ["full_attention"] * 2},
-        {"layer_types": ["full_attention", "chunked_attention"] * 16},
-        {"mamba_n_heads": 8, "mamba_d_head": 64, "mamba_d_state": 16},
-        {"indexer_types": ["full", "shared"]},
-    ):
+    for more in UNSETTLED:
         words, cache = read(**more)
         assert cache is None
         assert next(iter(more)) in words

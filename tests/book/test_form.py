@@ -2,8 +2,7 @@
 
 import pytest
 
-from booktools import form, normal_form
-from booktools.gates import chapters
+from booktools import form
 
 PAGE = """<article>
 <h1>Why the root?<a class="headerlink" href="#x">#</a></h1>
@@ -51,17 +50,3 @@ def test_one_more_of_anything_is_a_fault(name):
 def test_a_page_without_question_or_ideas_is_told_so():
     assert len(list(form.faults({}, SMALL._replace(ideas=0)))) == 2
     assert len(list(form.faults({"question": "The root", "ideas": ["a"]}, SMALL))) == 1
-
-
-@pytest.mark.build
-@pytest.mark.parametrize(
-    "path",
-    [path for path in chapters() if form.stated(path) is not None] or [None],
-    ids=lambda path: path.stem if path else "none yet",
-)
-def test_every_page_in_the_form_keeps_it(path, site_dir):
-    if path is None:
-        pytest.skip("no page is in the form yet")
-    said = normal_form.read(path).metadata["page"]
-    html = (site_dir / "chapters" / f"{path.stem}.html").read_text("utf8")
-    assert list(form.faults(said, form.form(html, len(said["ideas"])))) == []

@@ -3,25 +3,17 @@
 import json
 
 from attnbook.machines import KeptMachine
-from tests.attnbook.test_releases import CONFIGS
+from tests.attnbook.test_releases import BASE, CONFIGS, UNSETTLED
 
 
 def make(**settings) -> KeptMachine:
     return KeptMachine(**{"title": "What it keeps"} | settings)
 
 
-BASE = {"num_hidden_layers": 32, "num_attention_heads": 8, "head_dim": 64}
-UNSETTLED = [
-    BASE | more
-    for more in (
-        {"sliding_window": 1024},
-        {"compress_ratios": [4, 128]},
-        {"layer_types": ["full_attention", "something_new"]},
-        {"num_hidden_layers": 2, "layer_types": ["full_attention", "chunked_attention"]},
-        {"num_hidden_layers": 2, "layer_types": ["full_attention"] * 2 + ["sliding_attention"]},
-        {"mamba_n_heads": 8, "mamba_d_head": 64, "mamba_d_state": 16},
-        {"num_kv_shared_layers": 0, "attention_bias": True},
-    )
+OWN = [
+    {"sliding_window": 1024},
+    {"num_hidden_layers": 2, "layer_types": ["full_attention"] * 2 + ["sliding_attention"]},
+    {"num_kv_shared_layers": 0, "attention_bias": True},
 ]
 SETTINGS = [
     {"model": "gemma-3-27b", "context": 1024, "readers": 1024},
@@ -44,8 +36,9 @@ SETTINGS = [
     {"model": "own", "own": "layers=10 full=20 kv_heads=2 head_dim=64"},
     {"model": "own", "own": "layers=4 kv_heads=2 head_dim=64 billions=8,5"},
     {"model": "own", "own": '{"num_hidden_layers": 32, '},
-    *({"model": "own", "own": json.dumps(one)} for one in (*CONFIGS.values(), *UNSETTLED)
-      if len(json.dumps(one)) < 800),
+    *({"model": "own", "own": text}
+      for text in map(json.dumps, (*CONFIGS.values(), *(BASE | one for one in OWN + UNSETTLED)))
+      if len(text) < 800),
     {"model": "kimi-k3", "chip": "v5e", "context": 1048576, "readers": 1024},
 ]  # fmt: skip
 
