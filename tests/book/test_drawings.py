@@ -17,14 +17,17 @@ import torch
 from docutils import nodes
 from sphinx.errors import ExtensionError
 
+import attnkit
 from attnbook import recorded
 from attnbook.drawings import (
     DRAWINGS,
     additive,
     beams,
+    bugs,
     cache,
     encoder_decoder,
     entrances,
+    hand_over,
     heads,
     latent,
     lookup,
@@ -47,14 +50,16 @@ from attnbook.drawings import (
 )
 from attnbook.drawings.drawing import HERE, Drawing, style_sheet
 from attnbook.drawings.sheet import Sheet, number, vector
+from attnbook.figures import ch06
 from attnbook.machines import Canteen, OrderMachine
 from attnbook.releases import DATA as RELEASES
 from attnkit import LuongAttention, positions
+from attnkit.masks import causal, sliding_window
 from attnkit.viz import palette
 from attnkit.viz.palette import ROLES, contrast
 from attnlab import Translator, metrics
-from attnlab.decoding.predictions import teacher_forced_weights
-from attnlab.tasks import Pair, collate, detokenize, tatoeba, tokenize
+from attnlab.decoding.predictions import predict, teacher_forced_weights
+from attnlab.tasks import Batches, Pair, collate, detokenize, tatoeba, tokenize
 from booktools import claims, gates, normal_form
 
 EACH = pytest.mark.parametrize("drawing", DRAWINGS.values(), ids=lambda drawing: drawing.name)
@@ -67,10 +72,13 @@ def figure(drawing: Drawing) -> ElementTree.Element:
     return ElementTree.fromstring(drawing.inline())
 
 
-def words(drawing: Drawing, frame: int = 0) -> list[str]:
-    sheets = next(iter(drawing.layouts.values()))
-    root = ElementTree.fromstring(f"<g>{sheets[frame].markup()}</g>")
-    return ["".join(text.itertext()) for text in root.iter("text")]
+def parsed(sheet: Sheet) -> ElementTree.Element:
+    return ElementTree.fromstring(f"<g>{sheet.markup()}</g>")
+
+
+def words(drawing: Drawing, frame: int = 0, layout: str = "") -> list[str]:
+    sheets = drawing.layouts[layout or next(iter(drawing.layouts))]
+    return ["".join(text.itertext()) for text in parsed(sheets[frame]).iter("text")]
 
 
 @EACH
@@ -111,8 +119,7 @@ def test_no_colour_but_the_palettes(drawing):
 @EACH
 def test_words_can_be_read_on_a_telephone(drawing):
     for sheet in drawing.layouts["narrow"]:
-        root = ElementTree.fromstring(f"<g>{sheet.markup()}</g>")
-        smallest = min(float(text.get("font-size")) for text in root.iter("text"))
+        smallest = min(float(text.get("font-size")) for text in parsed(sheet).iter("text"))
         assert smallest * PHONE_COLUMN / sheet.width >= 11
 
 
@@ -331,12 +338,6 @@ def printed(text: str) -> list[float]:
 
 def test_encoder_decoder_shows_what_the_model_writes():
     """The states are the ones that the model has when it reads the word as a whole."""
-    import torch
-
-    from attnbook import recorded
-    from attnlab.decoding.predictions import predict
-    from attnlab.tasks import Batches, Pair
-
     kept = recorded.model("backwards_vector_2000")
     pair = Pair(list(encoder_decoder.SOURCE), list(encoder_decoder.RIGHT))
     batches = Batches([pair], kept.source_vocab, kept.target_vocab, batch_size=1)
@@ -644,10 +645,9 @@ def test_growing_cache_shows_the_example(capsys):
 
 
 def _full(sheet: Sheet) -> list[tuple[float, float]]:
-    root = ElementTree.fromstring(f"<g>{sheet.markup()}</g>")
     return [
         (float(cell.get("y")), float(cell.get("x")))
-        for cell in root.iter("rect")
+        for cell in parsed(sheet).iter("rect")
         if "d-weight-4" in cell.get("class")
     ]
 
@@ -677,8 +677,6 @@ def test_every_answer_but_the_last_is_copied():
 
 
 def test_the_first_tables_are_those_of_the_writers():
-    from attnbook.figures import ch06
-
     for name, writer, rule in (("no mask", "none", "none"), ("causal mask", "right", "causal")):
         now = ch06.painter(writer=writer, rule=rule, sentence=1).compute()
         assert now["weights"] == pytest.approx(np.array(masks.WEIGHTS[name]), abs=0.00501)
@@ -689,10 +687,8 @@ def test_the_first_tables_are_those_of_the_writers():
 
 @pytest.mark.parametrize("layout", ["wide", "narrow"])
 def test_five_masks_are_those_that_the_calls_under_them_build(layout):
-    import attnkit.masks
-
-    document = torch.tensor(masks.DOCUMENT)
-    names = {**vars(attnkit.masks), "document": document}
+    drawing = DRAWINGS["five-masks"]
+    names = {**vars(attnkit.masks), "document": torch.tensor(masks.DOCUMENT)}
     built = [eval(call, dict(names)) for _, call, _ in masks.FIVE]
     built[0] = built[0][0].expand(8, 8)
     for mask, rule, (*_, query) in zip(built, masks.FIVE_RULES, masks.FIVE, strict=True):
@@ -701,18 +697,12 @@ def test_five_masks_are_those_that_the_calls_under_them_build(layout):
         assert seen == list(range(seen[0], seen[-1] + 1))
         joined = "and" if len(seen) == 2 else "to"
         says = f"{seen[0]} {joined} {seen[-1]}"
-        (sheet,) = DRAWINGS["five-masks"].layouts[layout]
-        drawn = [
-            text.text for text in ElementTree.fromstring(f"<g>{sheet.markup()}</g>").iter("text")
-        ]
-        assert f"query {query} sees {says}" in drawn
-        assert says in DRAWINGS["five-masks"].description
-    assert len(_full(sheet)) == sum(int(mask.sum()) for mask in built)
+        assert f"query {query} sees {says}" in words(drawing, layout=layout)
+        assert says in drawing.description
+    assert len(_full(*drawing.layouts[layout])) == sum(int(mask.sum()) for mask in built)
 
 
 def test_patterns_are_those_of_attnkit():
-    from attnkit.masks import causal, sliding_window
-
     n, size = masks.LENGTH, masks.BLOCK
     allowed = sliding_window(n // size, window=2)  # its own block, the one before, and the first
     allowed[:, 0] = True
@@ -814,8 +804,6 @@ def test_online_softmax_shows_the_example(capsys):
 
 
 def test_mask_axes_show_a_softmax_of_zeros():
-    from attnbook.drawings import bugs
-
     real, zeros = torch.arange(bugs.LENGTH) < bugs.REAL, torch.zeros(bugs.LENGTH, bugs.LENGTH)
     for over_keys in (True, False):
         hidden = ~(real[None] if over_keys else real[:, None])
@@ -827,8 +815,6 @@ def test_mask_axes_show_a_softmax_of_zeros():
 
 
 def test_view_alone_is_what_a_view_gives():
-    from attnbook.drawings import bugs
-
     places = np.arange(8).reshape(4, 2)
     names = [f"{word}{'₁₂'[n]}" for word in bugs.TOKENS for n in range(2)]
     for view, held in ((True, places.reshape(2, 4)), (False, places.T)):
@@ -836,8 +822,6 @@ def test_view_alone_is_what_a_view_gives():
 
 
 def test_bug_map_leads_to_the_rooms():
-    from attnbook.drawings import bugs
-
     (path,) = gates.CHAPTERS.glob("16c_*.ipynb")
     rooms = set(re.findall(r"## Room (\d)", path.read_text("utf8")))
     assert {str(room) for *_, room in bugs.STEPS} == rooms
@@ -859,8 +843,6 @@ def test_the_way_to_a_score_is_that_of_the_shipped_translator():
 
 
 def test_the_three_ways_are_those_of_the_shipped_translators():
-    from attnbook.drawings import hand_over
-
     folders = ("tatoeba-en-fr-fixed", "tatoeba-en-fr-additive", "tatoeba-en-fr")
     for (name, words_), folder in zip(hand_over.WRITTEN.items(), folders, strict=True):
         translator = Translator.load(folder)

@@ -34,21 +34,19 @@ SETTINGS = [
 ]
 
 
-@pytest.mark.parametrize(("form", "kv_heads"), [("groups", 2), ("one", 1)])
-def test_bytes_of_heads_are_those_that_caches_hold(form, kv_heads):
-    layer = MultiHeadAttention(HEADS * DIM, HEADS, num_kv_heads=kv_heads).half()
-    cache = KVCache()
-    layer(torch.randn(1, 5, HEADS * DIM).half(), cache=cache)
-    assert make(form=form).compute()["bytes"] == LAYERS * cache.nbytes / 5
+def heads_of(groups: int) -> MultiHeadAttention:
+    return MultiHeadAttention(HEADS * DIM, HEADS, num_kv_heads=groups)
 
 
-def test_bytes_of_a_latent_are_those_that_caches_hold():
-    layer = LatentAttention(HEADS * DIM, HEADS, latent_dim=12, rope_dim=0).half()
+@pytest.mark.parametrize(("form", "layer", "numbers"), [
+    ("groups", heads_of(2), 2 * 2 * DIM), ("one", heads_of(1), 2 * DIM),
+    ("latent-12", LatentAttention(HEADS * DIM, HEADS, latent_dim=12, rope_dim=0), 12),
+])  # fmt: skip
+def test_bytes_are_those_that_caches_hold(form, layer, numbers):
     cache = KVCache()
-    layer(torch.randn(1, 5, HEADS * DIM).half(), cache=cache)
-    now = make(form="latent-12").compute()
-    assert now["bytes"] == LAYERS * cache.nbytes / 5
-    assert now["numbers"] == 12
+    layer.half()(torch.randn(1, 5, HEADS * DIM).half(), cache=cache)
+    now = make(form=form).compute()
+    assert (now["bytes"], now["numbers"]) == (LAYERS * cache.nbytes / 5, numbers)
 
 
 def test_fewer_bits_keep_two_numbers_of_each_block():

@@ -122,10 +122,6 @@ def test_a_symmetric_matrix_never_serves_seven_and_a_shear_can():
     assert days.norm(dim=-1).max() < EDGE
 
 
-def test_two_tables_start_with_nobody_served():
-    assert [served(score="two", learned=n) for n in (0, 60)] == [0, 7]
-
-
 def test_the_ring_is_perfect_so_that_all_days_change_at_half_a_seventh_of_a_circle():
     assert [served(score="general", turn=turn) for turn in (25, 26, 77, 78)] == [0, 7, 7, 0]
     shown = np.round(Canteen().compute()["weights"], 2)
@@ -133,8 +129,8 @@ def test_the_ring_is_perfect_so_that_all_days_change_at_half_a_seventh_of_a_circ
 
 
 def test_a_matrix_or_a_second_table_serves_all_seven():
-    assert served(score="general", turn=51) == 7
     assert served(score="two", asking=RING[1:] + RING[:1]) == 7
+    assert served(score="two", learned=0) == 0
     for score in ("general", "two"):
         assert served(score=score, learned=60) == 7
         assert served(score=score, days=SIX, learned=60) == 7
