@@ -26,24 +26,18 @@ def unmasked(**step):
 RING = {zigzag: RingMachine(zigzag=zigzag).compute() for zigzag in (False, True)}
 NETWORK = RingMachine(devices=8, link=12.5, zigzag=True).compute()
 SHORT = RingMachine(devices=8, link=12.5, zigzag=True, tokens=131072).compute()
-SHARED = {
-    row["zigzag"]: row["forward_seconds"]["median"]
-    for row in recorded.results("parallel")["rows"]
-    if row["processes"] == 4
-}
-ALONE = recorded.results("parallel")["rows"][0]["forward_seconds"]["median"]
+PARALLEL = recorded.results("parallel")["rows"]
+SHARED = {row["zigzag"]: row["forward_seconds"]["median"]
+          for row in PARALLEL if row["processes"] == 4}  # fmt: skip
+ALONE = PARALLEL[0]["forward_seconds"]["median"]
 THIN = MODELS["deepseek-v3"]["layers"][0]["numbers"]
-KEPT = {
-    (row["form"], row["bits"]): row["mean_loss"]
-    for row in recorded.results("smaller_caches")["rows"]
-}
+CACHES = recorded.results("smaller_caches")["rows"]
+KEPT = {(row["form"], row["bits"]): row["mean_loss"] for row in CACHES}
 RISES = {one: 100 * math.expm1(loss - KEPT["three", 16]) for one, loss in KEPT.items()}
 FAT, OWN = 2 * 512 + 64, 2 * 128 + 64  # multiplications for score and average, of a head
 ARITHMETIC = {
     "02": {"6.25": 4 + 2 + 1 / 4},
-    "03": {
-        "0.41": lambda: sum(unmasked(step=5)[-6:]),  # of the machine, a link sets it
-    },
+    "03": {"0.41": lambda: sum(unmasked(step=5)[-6:])},  # of the machine, a link sets it
     "03b": {  # of the drawing, whose shares are the machine's
         "0.91": mixture.CASES[2].shares["e"],
         "0.08": mixture.CASES[2].shares["c"],
@@ -62,10 +56,7 @@ ARITHMETIC = {
         "0.79": math.exp(2) / (math.exp(2) + 2),
         "0.11": 1 / (math.exp(2) + 2),
     },
-    "12": {
-        "1,000": max(SHIFTS),
-        "21": online_softmax.VALUES[-1],
-    },
+    "12": {"1,000": max(SHIFTS), "21": online_softmax.VALUES[-1]},
     "13": {"45": 55 - 10},
     "13b": {
         "384": 2 * 3 * 64,
@@ -115,9 +106,7 @@ ARITHMETIC = {
 }
 # What stands in the paper that the sentence before names, the largest number of float16, and what
 # an exercise states: its check, in `attnbook.checks`, knows it too.
-STATED = {
-    "03": ("17.82", "26.75"),
-}
+STATED = {"03": ("17.82", "26.75")}
 
 
 def numbers_of(line):

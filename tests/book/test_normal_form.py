@@ -21,19 +21,10 @@ def test_normalising_twice_changes_nothing():
 
 def test_random_model_ids_do_not_show():
     """The same widgets under other ids, stored in another order, give the same file."""
-    first, second = (
-        new_notebook(
-            cells=[new_code_cell("C()", id="c", execution_count=1, outputs=[view(parent)])],
-            metadata={"widgets": {STATE_MIME: {"state": states}}},
-        )
-        for parent, states in (
-            ("aa", {"aa": widget(("bb", "cc")), "bb": widget(n=1), "cc": widget(n=2)}),
-            ("zz", {"yy": widget(n=2), "xx": widget(n=1), "zz": widget(("xx", "yy"))}),
-        )
-    )
-    assert normal_form.dumps(normal_form.normalise(first)) == normal_form.dumps(
-        normal_form.normalise(second)
-    )
+    first = showing("aa", aa=widget(("bb", "cc")), bb=widget(n=1), cc=widget(n=2))
+    second = showing("zz", yy=widget(n=2), xx=widget(n=1), zz=widget(("xx", "yy")))
+    one, other = (normal_form.dumps(normal_form.normalise(nb)) for nb in (first, second))
+    assert one == other
     states = notebook.states(first)
     parent = states[normal_form.view_ids(first)[0]]
     children = [states[ref.removeprefix("IPY_MODEL_")] for ref in parent["state"]["children"]]
@@ -47,14 +38,15 @@ def test_models_out_of_use_and_the_modules_source_are_dropped():
     assert not any("_css" in m["state"] for m in states.values())
 
 
+def showing(id_, **states):
+    """A notebook with one cell, which shows the model with this id, and the models stored in it."""
+    cell = new_code_cell("C()", id="c", execution_count=1, outputs=[view(id_)])
+    return new_notebook(cells=[cell], metadata={"widgets": {STATE_MIME: {"state": states}}})
+
+
 def test_a_link_between_two_controls_is_kept():
     """No view reaches a jslink, but without it a control on the page would be dead."""
-    nb = new_notebook(
-        cells=[new_code_cell("C()", id="c", execution_count=1, outputs=[view("aa")])],
-        metadata={
-            "widgets": {STATE_MIME: {"state": {"ln": widget(("aa",), link=1), "aa": widget()}}}
-        },
-    )
+    nb = showing("aa", ln=widget(("aa",), link=1), aa=widget())
     states = notebook.states(normal_form.normalise(nb)).values()
     assert sorted("link" in model["state"] for model in states) == [False, True]
 
@@ -62,11 +54,7 @@ def test_a_link_between_two_controls_is_kept():
 def test_buffers_come_in_the_order_of_their_paths():
     model = widget(q=None, k=None)
     model["buffers"] = [{"path": ["q"], "data": "AA=="}, {"path": ["k"], "data": "BB=="}]
-    nb = new_notebook(
-        cells=[new_code_cell("C()", id="c", execution_count=1, outputs=[view("aa")])],
-        metadata={"widgets": {STATE_MIME: {"state": {"aa": model}}}},
-    )
-    (stored,) = notebook.states(normal_form.normalise(nb)).values()
+    (stored,) = notebook.states(normal_form.normalise(showing("aa", aa=model))).values()
     assert [buffer["path"] for buffer in stored["buffers"]] == [["k"], ["q"]]
 
 

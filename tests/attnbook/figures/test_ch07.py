@@ -43,20 +43,15 @@ def test_the_dots_are_the_recorded_shares(shown):
         shares = [row["accuracy"]["64"]["median"] for row in rows]
         assert grown.get_offsets()[:, 0].tolist() == shares
         assert far[0].get_xdata().tolist() == shares[-1:]
-    rings = [
-        line
-        for line in left.lines
-        if line.get_markerfacecolor() == "none" and len(line.get_xdata())
-    ]
+    hollow = (line for line in left.lines if line.get_markerfacecolor() == "none")
+    rings = [line for line in hollow if len(line.get_xdata())]
     for one, ring in zip(wanted, rings, strict=True):
         found = ch07b.accuracy(run, **one, updates=2400)
         assert list(ring.get_xdata()) == [found["16"]["median"]]
 
 
 @pytest.mark.parametrize("clocks, gone_round, fooled", [(8, 1, [9, 22]), (32, 4, [])])
-def test_what_the_guess_about_wide_heads_says_of_the_clocks_that_went_round(
-    clocks, gone_round, fooled
-):
+def test_what_the_guess_says_of_the_clocks_that_went_round(clocks, gone_round, fooled):
     """Aimed three back in a text of 64: `fooled` by what outscores the nearest neighbour."""
     speeds = 10_000 ** (-np.arange(clocks) / clocks)
     fast = speeds[15 * speeds >= 2 * np.pi]

@@ -33,14 +33,12 @@ def test_what_the_page_says_of_equal_terms_holds():
     bleu = {name: [run["bleu"] for run in row["runs"]] for name, row in last.items()}
     assert min(bleu["additive"] + bleu["transformer"]) > max(bleu["fixed"])
     assert min(bleu["additive"]) > max(bleu["transformer"])
-    rates = {row["rate"] for row in ch10.recorded.results("equal_updates")["rows"]}
+    rows = ch10.recorded.results("equal_updates")["rows"]
+    rates = {row["rate"] for row in rows}
     assert last["fixed"]["rate"] == last["additive"]["rate"] == max(rates)
     assert last["transformer"]["rate"] == min(rates)
-    slow = {
-        row["model"]: row["bleu"]["median"]
-        for row in ch10.recorded.results("equal_updates")["rows"]
-        if (row["steps"], row["rate"]) == (976, min(rates))
-    }
+    slow = {row["model"]: row["bleu"]["median"] for row in rows
+            if (row["steps"], row["rate"]) == (976, min(rates))}  # fmt: skip
     assert slow["transformer"] > slow["additive"] > slow["fixed"]
     assert all(row["bleu"]["median"] < 4 for (_, steps), row in best.items() if steps == 244)
 
@@ -83,10 +81,8 @@ def test_all_that_the_machine_shows_at_first_is_said_in_english():
         source, *columns = runs[machine.sentences.index(text)]
         share = columns[column]["weights"][row][place]
         assert share == max(columns[column]["weights"][row])
-        word = (
-            "full stop" if columns[column]["target"][row] == "." else columns[column]["target"][row]
-        )
-        assert word in note
+        word = columns[column]["target"][row]
+        assert {".": "full stop"}.get(word, word) in note
         assert f"“{source[place]}”" in note
 
 
@@ -125,12 +121,8 @@ def test_the_buttons_are_unseen_and_right_by_both_that_look():
         assert right not in (said[text][0], said[text][3])
         assert said[text][1:3] == [right] * 2
     black, coffee, house, brother = (said[text] for text in translators.PICKED)
-    assert [one[0] for one in (black, coffee, house, brother)] == [
-        "where is my father?",
-        "my cat is dead",
-        "the house is angry",
-        "my father is a dog",
-    ]
+    assert (black[0], coffee[0]) == ("where is my father?", "my cat is dead")
+    assert (house[0], brother[0]) == ("the house is angry", "my father is a dog")
     assert (black[3], house[3]) == ("which is the dog, it is the dog?", "the door is the house")
     a_cat, no_cats = (said[text] for text in translators.CATS)
     assert a_cat[:3] == ["I have a cat"] * 3

@@ -40,11 +40,9 @@ def test_the_best_of_heads_that_know_nothing_is_lucky_only_where_it_was_chosen()
 def test_the_curves_of_collapse_are_the_seeds_and_their_medians(shown):
     ch15b.collapse_curves()
     found = recorded.results("collapse")
+    rows = {(row["case"], row["rate"]): row for row in found["rows"]}
     settings = (("no remedy", "high"), ("QK-norm", "high"), ("no remedy", "low"))
-    drawn_rows = [
-        next(r for r in found["rows"] if (r["case"], r["rate"]) == (case, found["rates"][rate]))
-        for case, rate in settings
-    ]
+    drawn_rows = [rows[case, found["rates"][rate]] for case, rate in settings]
     keys, right = shown[0].axes
     for ax, what in ((keys, "keys"), (right, "accuracy")):
         drawn = iter(ax.lines)

@@ -5,15 +5,8 @@ import math
 import pytest
 import torch
 
-from attnbook.machines import HandsMachine
-from attnbook.machines.hands_machine import (
-    BASES,
-    CLOCKS,
-    FARTHEST,
-    FARTHEST_AIM,
-    SQUEEZES,
-    TRAINED,
-)
+from attnbook.machines import HandsMachine, hands_machine
+from attnbook.machines.hands_machine import BASES, CLOCKS, FARTHEST, FARTHEST_AIM, TRAINED
 from attnkit.positions import rotary
 
 
@@ -38,10 +31,8 @@ def test_the_score_is_that_of_turned_queries_and_keys(settings):
     ahead = torch.stack([(machine.aim * speeds).cos(), (machine.aim * speeds).sin()], -1).flatten()
     places = [(machine.distance + machine.shift), machine.shift]
     if machine.squeeze == 1:
-        query, key = (
-            rotary(hand, place, base=machine.base)
-            for hand, place in zip((HAND, ahead[None]), places, strict=True)
-        )
+        query = rotary(HAND, places[0], base=machine.base)
+        key = rotary(ahead[None], places[1], base=machine.base)
     else:
         angles = [place * speeds / machine.squeeze for place in places]
         angles[1] = angles[1] + machine.aim * speeds
@@ -57,7 +48,7 @@ def test_moving_both_changes_nothing():
 
 
 @pytest.mark.parametrize("base", BASES)
-@pytest.mark.parametrize("squeeze", SQUEEZES)
+@pytest.mark.parametrize("squeeze", hands_machine.SQUEEZES)
 def test_a_head_scores_highest_where_it_aims_and_squeezed_so_many_times_farther(base, squeeze):
     for aim in range(FARTHEST_AIM + 1):
         now = make(aim=aim, base=base, squeeze=squeeze).compute()

@@ -38,22 +38,13 @@ SETTINGS = [
 def judge_of(kind: str) -> orders.Judge:
     model = orders.Judge(kind).double().eval()
     flat = np.frombuffer(base64.b64decode(KEPT["models"][kind]), np.float16).astype(float)
-    parts = torch.split(
-        torch.tensor(flat),
-        [
-            orders.FILLER * orders.WIDTH,
-            *[orders.WIDTH**2] * 3,
-            *([] if model.place is None else [model.place.weight.numel()]),
-            model.deed.weight.numel(),
-            len(orders.DEEDS),
-        ],
-    )
-    words, query, key, value, *place, answers, biases = parts
+    places = [] if model.place is None else [model.place.weight.numel()]
+    sizes = [orders.FILLER * orders.WIDTH, *[orders.WIDTH**2] * 3, *places]
+    sizes += [model.deed.weight.numel(), len(orders.DEEDS)]
+    words, query, key, value, *place, answers, biases = torch.tensor(flat).split(sizes)
     with torch.no_grad():
         model.word.weight[: orders.FILLER] = words.view(-1, orders.WIDTH)
-        for layer, part in zip(
-            (model.query, model.key, model.value), (query, key, value), strict=True
-        ):
+        for layer, part in ((model.query, query), (model.key, key), (model.value, value)):
             layer.weight.copy_(part.view(orders.WIDTH, orders.WIDTH).T)
         if place:
             model.place.weight.copy_(place[0].view_as(model.place.weight))
