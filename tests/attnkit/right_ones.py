@@ -2,6 +2,7 @@
 
 import math
 import random
+from types import SimpleNamespace
 
 import torch
 import torch.nn.functional as F
@@ -46,104 +47,78 @@ def plain_function(query, key, value, mask=None):
 
 
 def drawn(seed):
-    rng = random.Random(seed)
+    """The kind with this number, and an attention of it."""
+    of = SimpleNamespace(rng=random.Random(seed))
     torch.manual_seed(seed)
     keras.utils.set_random_seed(seed)
-    heads = rng.choice([1, 2, 4])
-    width = heads * rng.choice([1, 2, 4, 8])
-    bias, dropout = rng.random() < 0.5, rng.choice([0.0, 0.3])
-    kv_heads = rng.choice([n for n in (1, 2, 4) if heads % n == 0])
-    dtype = rng.choice([torch.float32, torch.float64])
+    of.heads = of.rng.choice([1, 2, 4])
+    of.width = of.heads * of.rng.choice([1, 2, 4, 8])
+    of.bias, of.dropout = of.rng.random() < 0.5, of.rng.choice([0.0, 0.3])
+    of.kv_heads = of.rng.choice([n for n in (1, 2, 4) if of.heads % n == 0])
+    of.dtype = of.rng.choice([torch.float32, torch.float64])
     kind = list(KINDS)[seed % len(KINDS)]
-    return kind, KINDS[kind](rng, heads, width, bias, dropout, kv_heads, dtype)
+    return kind, KINDS[kind](of)
 
 
-def _torch(rng, heads, width, bias, dropout, kv_heads, dtype):
-    sizes = {}
-    if rng.random() < 0.3:
-        sizes = {"kdim": 6, "vdim": 5}
-    return nn.MultiheadAttention(
-        width, heads, dropout, bias, batch_first=rng.random() < 0.5, dtype=dtype, **sizes
-    )
+def of_torch(of):
+    sizes = {"kdim": 6, "vdim": 5} if of.rng.random() < 0.3 else {}
+    sizes |= {"batch_first": of.rng.random() < 0.5, "dtype": of.dtype}
+    return nn.MultiheadAttention(of.width, of.heads, of.dropout, of.bias, **sizes)
 
 
-def _ours(rng, heads, width, bias, dropout, kv_heads, dtype):
-    return attnkit.MultiHeadAttention(
-        width, heads, num_kv_heads=kv_heads, bias=bias, dropout=dropout
-    ).to(dtype)
+def ours(of):
+    options = {"num_kv_heads": of.kv_heads, "bias": of.bias, "dropout": of.dropout}
+    return attnkit.MultiHeadAttention(of.width, of.heads, **options).to(of.dtype)
 
 
-def _sdpa(rng, heads, width, bias, dropout, kv_heads, dtype):
-    return testing.adapt(F.scaled_dot_product_attention, embed_dim=width, heads=heads, dtype=dtype)
+def adapted(of, function, *call, **options):
+    sizes = {"embed_dim": of.width, "heads": of.heads, "dtype": of.dtype}
+    return testing.adapt(function, *call, **sizes, **options)
 
 
-def _grouped_sdpa(rng, heads, width, bias, dropout, kv_heads, dtype):
-    return testing.adapt(
-        F.scaled_dot_product_attention,
-        lambda query, key, value, mask: F.scaled_dot_product_attention(
-            query, key, value, mask, enable_gqa=True
-        ),
-        embed_dim=width,
-        heads=heads,
-        kv_heads=kv_heads,
-        dtype=dtype,
-    )
+def grouped(query, key, value, mask):
+    return F.scaled_dot_product_attention(query, key, value, mask, enable_gqa=True)
 
 
-def _our_function(rng, heads, width, bias, dropout, kv_heads, dtype):
-    return testing.adapt(
-        attnkit.scaled_dot_product_attention, embed_dim=width, heads=heads, dtype=dtype
-    )
-
-
-def _scored(rng, heads, width, bias, dropout, kv_heads, dtype):
-    size = rng.choice([3, 8])
-    module = rng.choice(
+def scored(of):
+    size = of.rng.choice([3, 8])
+    module = of.rng.choice(
         [
-            lambda: attnkit.AdditiveAttention(width, size, 6),
-            lambda: attnkit.LuongAttention(width, size, score="general"),
-            lambda: attnkit.LuongAttention(width, size, score="concat"),
-            lambda: attnkit.ProjectedAttention(width, size, 6),
-            lambda: attnkit.SelfAttention(width, bias=bias, dropout=dropout),
+            lambda: attnkit.AdditiveAttention(of.width, size, 6),
+            lambda: attnkit.LuongAttention(of.width, size, score="general"),
+            lambda: attnkit.LuongAttention(of.width, size, score="concat"),
+            lambda: attnkit.ProjectedAttention(of.width, size, 6),
+            lambda: attnkit.SelfAttention(of.width, bias=of.bias, dropout=of.dropout),
         ]
     )
-    return module().to(dtype)
+    return module().to(of.dtype)
 
 
-def _plain(rng, heads, width, bias, dropout, kv_heads, dtype):
-    return Plain(width, heads, dropout=dropout).to(dtype)
+def plain(of, **options):
+    return Plain(of.width, of.heads, dropout=of.dropout, **options).to(of.dtype)
 
 
-def _plain_causal(rng, heads, width, bias, dropout, kv_heads, dtype):
-    return testing.adapt(Plain(width, heads, causal=True, dropout=dropout).to(dtype), causal=True)
+def of_keras(of, name, *sizes):
+    layer = getattr(keras.layers, name)(*sizes, use_bias=of.bias, dropout=of.dropout)
+    return testing.adapt(layer, embed_dim=of.width)
 
 
-def _plain_function(rng, heads, width, bias, dropout, kv_heads, dtype):
-    return testing.adapt(plain_function, embed_dim=width, heads=heads, dtype=dtype)
-
-
-def _keras(rng, heads, width, bias, dropout, kv_heads, dtype):
-    layer = keras.layers.MultiHeadAttention(heads, width // heads, use_bias=bias, dropout=dropout)
-    return testing.adapt(layer, embed_dim=width)
-
-
-def _keras_grouped(rng, heads, width, bias, dropout, kv_heads, dtype):
-    layer = keras.layers.GroupQueryAttention(
-        max(width // heads, 1), heads, kv_heads, use_bias=bias, dropout=dropout
-    )
-    return testing.adapt(layer, embed_dim=width)
-
-
+SDPA = F.scaled_dot_product_attention
 KINDS = {
-    "nn.MultiheadAttention": _torch,
-    "attnkit.MultiHeadAttention": _ours,
-    "F.scaled_dot_product_attention": _sdpa,
-    "F.scaled_dot_product_attention, grouped": _grouped_sdpa,
-    "attnkit.scaled_dot_product_attention": _our_function,
-    "attnkit's scores": _scored,
-    "a reader's class": _plain,
-    "a reader's causal class": _plain_causal,
-    "a reader's function": _plain_function,
-    "keras MultiHeadAttention": _keras,
-    "keras GroupQueryAttention": _keras_grouped,
-}
+    "nn.MultiheadAttention": of_torch,
+    "attnkit.MultiHeadAttention": ours,
+    "F.scaled_dot_product_attention": lambda of: adapted(of, SDPA),
+    "F.scaled_dot_product_attention, grouped":
+        lambda of: adapted(of, SDPA, grouped, kv_heads=of.kv_heads),
+    "attnkit.scaled_dot_product_attention":
+        lambda of: adapted(of, attnkit.scaled_dot_product_attention),
+    "attnkit's scores": scored,
+    "a reader's class": plain,
+    "a reader's causal class": lambda of: testing.adapt(plain(of, causal=True), causal=True),
+    "a reader's function": lambda of: adapted(of, plain_function),
+    "keras MultiHeadAttention":
+        lambda of: of_keras(of, "MultiHeadAttention", of.heads, of.width // of.heads),
+    "keras GroupQueryAttention":
+        lambda of: of_keras(of, "GroupQueryAttention", max(of.width // of.heads, 1), of.heads,
+                            of.kv_heads),
+}  # fmt: skip

@@ -63,12 +63,13 @@ def three(*shape):
 def test_a_usual_call_of_the_function(shape, options, calls, checks):
     query, key, value = three(*shape)
     assert_short(lambda: sdpa(query, key, value, **options), calls, checks)
+    if not options and len(shape) < 4:  # as short with fewer queries
+        assert_short(lambda: sdpa(query[..., :4, :], key, value), calls, checks)
 
 
-@pytest.mark.parametrize(("shape", "calls"), [((2, 4, 6, 8), 15), ((2, 6, 8), 18), ((6, 8), 18)])
-def test_more_keys_than_queries(shape, calls):
-    query, key, value = three(*shape)
-    assert_short(lambda: sdpa(query[..., :4, :], key, value), calls, 6)
+def test_more_keys_than_queries():
+    query, key, value = three(2, 4, 6, 8)
+    assert_short(lambda: sdpa(query[..., :4, :], key, value), 15, 6)
 
 
 @pytest.mark.parametrize(("build", "options", "calls", "checks"), [

@@ -5,7 +5,6 @@ import torch
 import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import nn
 
 from attnkit import masks
 
@@ -82,22 +81,6 @@ def test_blocks():
     assert torch.equal(masks.blocks(ids), from_rule(5, 5, lambda i, j: ids[i] == ids[j]))
     batched = masks.blocks(ids.expand(3, 5), torch.tensor([2, 1]).expand(3, 2))
     assert torch.equal(batched[1], from_rule(5, 2, lambda i, j: ids[i] == 2 - j))
-
-
-@pytest.mark.parametrize("polarity", ["padding", "attention"])
-def test_adapters_mean_what_multihead_attention_means(polarity):
-    torch.manual_seed(0)
-    theirs = nn.MultiheadAttention(4, 1, batch_first=True).double().eval()
-    x = torch.randn(2, 5, 4, dtype=torch.double)
-    ignore = torch.tensor([[False, False, False, True, True], [False] * 4 + [True]])
-    if polarity == "padding":
-        _, weights = theirs(x, x, x, key_padding_mask=ignore)
-        mask = masks.from_torch_padding(ignore).expand(2, 5, 5)
-    else:
-        not_allowed = torch.ones(5, 5).triu(1).bool()
-        _, weights = theirs(x, x, x, attn_mask=not_allowed)
-        mask = masks.from_torch_attention(not_allowed).expand(2, 5, 5)
-    assert torch.equal(weights > 0, mask)
 
 
 @pytest.mark.parametrize("build", [

@@ -8,17 +8,8 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from attnkit import (
-    AdditiveAttention,
-    KVCache,
-    LuongAttention,
-    MultiHeadAttention,
-    ProjectedAttention,
-    SelfAttention,
-    functional,
-    masks,
-    scaled_dot_product_attention,
-)
+from attnkit import KVCache, MultiHeadAttention, SelfAttention, functional, masks
+from attnkit import scaled_dot_product_attention as sdpa
 from attnkit.trace import record
 
 
@@ -74,45 +65,12 @@ def test_a_recorder_that_comes_inside_a_call_names_what_it_sees():
     assert [call.module for call in late.calls] == ["attention"]
 
 
-WEIGHED = {
-    "sdpa": lambda x, mask: scaled_dot_product_attention(x, x, x, mask=mask, need_weights=True),
-    "multi-head": lambda x, mask: _of(MultiHeadAttention(8, 2), x, mask),
-    "grouped": lambda x, mask: _of(MultiHeadAttention(8, 4, num_kv_heads=2), x, mask),
-    "single": lambda x, mask: _of(SelfAttention(8), x, mask),
-    "projected": lambda x, mask: _of(ProjectedAttention(8, 8, 8), x, mask),
-    "dot": lambda x, mask: _of(LuongAttention(8, 8), x, mask),
-    "general": lambda x, mask: _of(LuongAttention(8, 8, score="general"), x, mask),
-    "additive": lambda x, mask: _of(AdditiveAttention(8, 8, 8), x, mask),
-}
-
-
-def _of(module, x, mask):
-    return module.to(x.dtype)(x, mask=mask, need_weights=True)
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
-@pytest.mark.parametrize("mask", [None, masks.causal(4)], ids=["whole", "causal"])
-@pytest.mark.parametrize("name", WEIGHED)
-def test_the_weights_that_come_back_are_those_that_made_the_output(name, mask, dtype):
-    """Gradient times attention asks for the gradient of the output by the weights."""
-    torch.manual_seed(0)
-    lead = (2, 4) if name == "sdpa" else (2,)
-    x = torch.randn(*lead, 4, 8, dtype=dtype)
-    output, weights = WEIGHED[name](x.requires_grad_(), mask)
-    (gradient,) = torch.autograd.grad(output.float().square().sum(), weights)
-    assert gradient.shape == weights.shape
-    assert gradient.abs().max() > 0
-
-
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_a_bias_that_is_too_low_for_the_dtype_masks_the_same_with_and_without_weights(dtype):
     x = torch.randn(1, 2, 4, 8, dtype=dtype)
     bias = torch.zeros(4, 4)
     bias[0], bias[1, :3] = torch.finfo(torch.float32).min, torch.finfo(torch.float32).min
-    plain, weighed = (
-        scaled_dot_product_attention(x, x, x, bias=bias, need_weights=need).output
-        for need in (False, True)
-    )
+    plain, weighed = (sdpa(x, x, x, bias=bias, need_weights=need).output for need in (False, True))
     torch.testing.assert_close(plain, weighed, atol=2e-2, rtol=2e-2)
     module = MultiHeadAttention(16, 2).to(dtype).eval()
     y = torch.randn(1, 4, 16, dtype=dtype)
@@ -170,7 +128,7 @@ def test_with_weights_every_form_can_be_differentiated_twice():
         return module(x, mask=masks.causal(3), need_weights=True).output
 
     assert torch.autograd.gradgradcheck(output, (x,))
-    assert "second derivative" in " ".join((scaled_dot_product_attention.__doc__ or "").split())
+    assert "second derivative" in " ".join((sdpa.__doc__ or "").split())
     assert "second derivative" in " ".join((MultiHeadAttention.forward.__doc__ or "").split())
 
 

@@ -10,6 +10,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.func import functional_call
 
 from attnkit import masks, trace
 
@@ -59,12 +60,6 @@ def close(actual, expected, tolerance=1e-10):
     assert error <= tolerance, f"differs by {error:.3g}, more than {tolerance:.3g}"
 
 
-def empty_rows(mask, weights):
-    """Where no key is visible, in the shape of the weights less their last dimension."""
-    full = mask if mask.dim() == weights.dim() or mask.dim() == 2 else mask.unsqueeze(1)
-    return ~full.expand(weights.shape).any(-1)
-
-
 def over_heads(mask, weights):
     if mask.dim() == 3 and weights.dim() == 4:
         mask = mask.unsqueeze(1)
@@ -105,6 +100,17 @@ def test_asking_for_weights_does_not_change_the_output(mechanism, mask, train):
     assert without.weights is None
     assert with_weights.weights is not None
     close(without.output, with_weights.output)
+
+
+def test_the_weights_that_come_back_are_those_that_made_the_output(mechanism, mask):
+    """Gradient times attention asks for the gradient of the output by the weights."""
+    widened = "tiled" in mechanism.name or mechanism.name == "linear"  # half is cast at the end
+    for dtype in DTYPES[: 2 if widened else None]:
+        tensors = [x.requires_grad_() for x in inputs(mechanism, dtype=dtype)]
+        output, weights = make(mechanism, dtype=dtype)(*tensors, mask=mask, need_weights=True)
+        (gradient,) = torch.autograd.grad(output.float().square().sum(), weights)
+        assert gradient.shape == weights.shape
+        assert gradient.abs().max() > 0
 
 
 def test_keys_may_come_in_any_order(mechanism, mask):
@@ -175,16 +181,44 @@ def test_a_row_that_sees_nothing_gives_zero(mechanism, dtype, train, need_weight
     assert (output[0, 2] == 0).all()
     assert (output[0, 1] != 0).any()
     if need_weights:
-        assert (weights[empty_rows(mask, weights)] == 0).all()
+        assert (weights[~over_heads(mask, weights).any(-1)] == 0).all()
     for tensor in (*given_inputs, *module.parameters()):
         assert tensor.grad is None or tensor.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("need_weights", [False, True], ids=["fused", "weights"])
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("sizes", [(B, 0, S), (B, L, 0), (B, 0, 0), (0, L, S)])
+def test_of_no_keys_comes_zero_and_of_no_queries_nothing(mechanism, sizes, masked, need_weights):
+    batch, queries, keys = sizes
+    module, tensors = make(mechanism), inputs(mechanism, batch=batch, queries=queries, keys=keys)
+    mask = torch.ones(sizes, dtype=torch.bool) if masked else None
+    output, weights = module(*tensors, mask=mask, need_weights=need_weights)
+    usual = module(*inputs(mechanism)).output
+    assert torch.equal(output, torch.zeros_like(usual[:batch, :queries]))
+    assert weights is None or weights.shape[-2:] == (queries, keys)
+
+
+@pytest.mark.parametrize("need_weights", [False, True], ids=["fused", "weights"])
+@pytest.mark.parametrize("lead", [(), (2, 3)], ids=["no batch", "two batch dimensions"])
+def test_any_leading_dimensions(mechanism, lead, need_weights):
+    module, tensors = make(mechanism), inputs(mechanism, batch=math.prod(lead))
+    mask = torch.rand(len(tensors[0]), L, S, generator=torch.Generator().manual_seed(4)) < 0.6
+    flat = module(*tensors, mask=mask, need_weights=need_weights)
+    *tensors, mask = (x.reshape(*lead, *x.shape[1:]) for x in (*tensors, mask))
+    found = module(*tensors, mask=mask, need_weights=need_weights)
+    for one, other in zip(found[: 1 + need_weights], flat, strict=False):
+        close(one, other.reshape(*lead, *other.shape[1:]))
 
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("junk", [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("need_weights", [False, True], ids=["fused", "weights"])
-def test_junk_under_the_mask_is_harmless(mechanism, junk, need_weights, device):
+@pytest.mark.parametrize("watched", [False, True], ids=["", "hooks"])
+def test_junk_under_the_mask_is_harmless(mechanism, junk, need_weights, watched, device):
     module = make(mechanism, dtype=torch.float32, device=device)
+    for part in module.modules() if watched else ():  # a hook wants each projection as a whole
+        part.register_forward_hook(lambda *_: None)
     query, key, value = inputs(mechanism, dtype=torch.float32, device=device)
     mask = masks.padding([S, 3], S).to(device)
     clean = module(query, key, value, mask=mask, need_weights=need_weights)
@@ -251,16 +285,22 @@ def test_a_nan_reaches_just_the_queries_that_see_it(mechanism, where, need_weigh
     assert output[:, 4:].isnan().any(-1).all()
 
 
-def test_gradients_are_those_of_the_numbers(mechanism):
-    module, given_inputs = make(mechanism), inputs(mechanism, batch=1, queries=3, keys=4)
+@pytest.mark.parametrize("need_weights", [False, True], ids=["fused", "weights"])
+def test_gradients_are_those_of_the_numbers(mechanism, need_weights):
+    """The gradients of the inputs number by number, and those of the parameters with them."""
+    module, tensors = make(mechanism), inputs(mechanism, batch=1, queries=3, keys=4)
     mask = torch.tensor([[True, True, False, True], [False] * 4, [False, True, True, False]])
-    given_inputs = [x.requires_grad_() for x in given_inputs]
+    options = {"mask": mask, "need_weights": need_weights}
+    parameters = dict(module.named_parameters())
 
     def attend(*tensors):
-        return tuple(module(*tensors, mask=mask, need_weights=True))
+        own = dict(zip(parameters, tensors[3:], strict=False))
+        found = functional_call(module, own, tensors[:3], options)
+        return tuple(found) if need_weights else found.output
 
-    assert torch.autograd.gradcheck(attend, given_inputs)
-    assert torch.autograd.gradcheck(lambda *x: module(*x, mask=mask).output, given_inputs)
+    tensors = [x.detach().requires_grad_() for x in (*tensors, *parameters.values())]
+    assert torch.autograd.gradcheck(attend, tensors[:3])
+    assert torch.autograd.gradcheck(attend, tensors, fast_mode=True)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -280,6 +320,20 @@ def test_error_is_at_most_twice_that_of_torch(mechanism, dtype, need_weights, de
             (mechanism.peer(module, *tensors, None).double() - reference).square().mean().item()
         )
     assert math.sqrt(ours) <= 2 * math.sqrt(theirs)
+
+
+@pytest.mark.parametrize(
+    "dtype, tolerance", [(torch.float32, 4e-6), (torch.float16, 2.5e-3), (torch.bfloat16, 2e-2)]
+)
+def test_gradients_are_as_precise_as_the_dtype(mechanism, dtype, tolerance):
+    module, found = make(mechanism, dtype=dtype), []
+    for one, own in ((module, dtype), (copy.deepcopy(module).double(), torch.float64)):
+        tensors = [x.to(own).requires_grad_() for x in inputs(mechanism, dtype=dtype)]
+        one(*tensors, mask=MASKS["window"]()).output.double().square().sum().backward()
+        found.append([x.grad for x in (*tensors, *one.parameters())])
+    for narrow, exact in zip(*found, strict=True):
+        assert narrow.dtype == dtype
+        assert (narrow.double() - exact).abs().max() <= tolerance * max(1, exact.abs().max())
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -1,5 +1,6 @@
 """The mechanism that CONTRIBUTING.md shows keeps the contract."""
 
+import inspect
 import math
 import os
 import re
@@ -8,11 +9,12 @@ import subprocess
 import sys
 
 import pytest
-import torch
 import torch.nn.functional as F
 
-from attnkit import masks
 from booktools.address import ROOT
+
+from . import test_contract
+from .mechanisms import Mechanism
 
 
 @pytest.fixture(scope="module")
@@ -22,13 +24,6 @@ def code():
     section = text[text.index("## Add a mechanism") : text.index("## Add an experiment")]
     (code,) = re.findall(r"^   ```python\n(.*?)^   ```", section, re.M | re.S)
     return re.sub(r"^   ", "", code, flags=re.M)
-
-
-@pytest.fixture
-def attention(code):
-    names: dict = {"__name__": "example"}
-    exec(code, names)
-    return names["CosineAttention"](6, 4.0).double()
 
 
 def test_it_is_imported_with_the_package_that_it_is_put_into(code, tmp_path):
@@ -49,28 +44,26 @@ def test_it_is_imported_with_the_package_that_it_is_put_into(code, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def test_it_equals_its_peer(attention):
-    query, key, value = (torch.randn(2, length, 6).double() for length in (3, 5, 5))
-    mask = masks.padding([5, 2])
+KEPT = {name: test for name, test in vars(test_contract).items() if name.startswith("test_")}
+NOT_ASKED = {"test_any_shape_and_mask", "test_cuda_agrees_with_the_cpu"}
+
+
+def peer(module, query, key, value, mask):
     scores = 4 * F.cosine_similarity(query[:, :, None], key[:, None], dim=-1)
-    expected = scores.masked_fill(~mask, -math.inf).softmax(-1) @ value
-    output, weights = attention(query, key, value, mask=mask, need_weights=True)
-    assert (output - expected).abs().max() < 1e-12
-    assert (weights.sum(-1) - 1).abs().max() < 1e-12
+    scores = scores if mask is None else scores.masked_fill(~mask, -math.inf)
+    return scores.softmax(-1) @ value
 
 
-def test_a_fully_masked_query_gives_zeros_and_nan_under_the_mask_stays_there(attention):
-    x = torch.randn(1, 4, 6).double().requires_grad_()
-    mask = torch.ones(4, 4, dtype=torch.bool).tril()
-    mask[0] = False
-    output = attention(x, mask=mask).output
-    assert (output[:, 0] == 0).all()
-    (grad,) = torch.autograd.grad(output.sum(), x)
-    assert grad.isfinite().all()
-    key = x.detach().clone()
-    key[:, -1] = math.nan
-    hidden = torch.ones(4, 4, dtype=torch.bool)
-    hidden[:, -1] = False
-    clean = attention(x.detach(), mask=hidden).output
-    assert (attention(x.detach(), key, x.detach(), mask=hidden).output - clean).abs().max() < 1e-12
-    assert torch.autograd.gradcheck(lambda q: attention(q, mask=mask).output, x)
+@pytest.mark.parametrize("name", sorted(KEPT.keys() - NOT_ASKED))
+def test_it_keeps_the_contract(code, name):
+    """With the last value of every parameter of its tests, and a mask in which a row is empty."""
+    names: dict = {"__name__": "example"}
+    exec(code, names)
+    cosine = Mechanism("cosine", lambda: names["CosineAttention"](8), peer)
+    given = {"mechanism": cosine, "mask": test_contract.MASKS["per-sequence"]()}
+    for mark in getattr(KEPT[name], "pytestmark", ()):
+        if mark.name == "parametrize":
+            keys = [key.strip() for key in mark.args[0].split(",")]
+            values = [x for x in mark.args[1] if not hasattr(x, "marks")][-1]
+            given |= dict(zip(keys, values if len(keys) > 1 else (values,), strict=True))
+    KEPT[name](**{key: given[key] for key in inspect.signature(KEPT[name]).parameters})

@@ -11,7 +11,8 @@ from attnkit import efficient, masks
 from attnkit.efficient import KVCache
 from attnkit.efficient.online_softmax import finish, online_attention
 
-from .test_contract import close
+from .mechanisms import MECHANISMS
+from .test_contract import close, inputs, make
 
 SDPA = attnkit.scaled_dot_product_attention
 
@@ -23,14 +24,10 @@ def randn(*shape, seed=0, dtype=torch.float32):
 # ---------------------------------------------------------------- under the mask
 
 
-class Filled:
-    """A cache that begins with keys and values of its own."""
-
-    def __init__(self, key, value):
-        self.key, self.value, self.length = key, value, key.shape[-2]
-
-    def update(self, key, value):
-        return torch.cat((self.key, key), -2), torch.cat((self.value, value), -2)
+def filled(key, value):
+    cache = KVCache()
+    cache.update(key, value)
+    return cache
 
 
 @pytest.mark.parametrize("junk", [math.nan, math.inf])
@@ -42,9 +39,9 @@ def test_junk_in_the_cache_under_the_mask_is_harmless(junk, need_weights, kv_hea
     key, value, x = randn(1, kv_heads, 3, 4), randn(1, kv_heads, 3, 4, seed=1), randn(1, 2, 8)
     mask = torch.tensor([True, False, True, True, True])
     options = {"mask": mask, "need_weights": need_weights}
-    clean = attention(x, cache=Filled(key, value), **options).output
+    clean = attention(x, cache=filled(key, value), **options).output
     key[:, :, 1], value[:, :, 1] = junk, junk
-    output = attention(x, cache=Filled(key, value), **options).output
+    output = attention(x, cache=filled(key, value), **options).output
     close(output, clean, 1e-6)
     output.sum().backward()
     assert all(p.grad.isfinite().all() for p in attention.parameters())
@@ -110,36 +107,6 @@ def test_the_infinite_is_found_that_hides_in_a_weight_of_zero(where):
     assert output[0, 0].isnan().all(-1).tolist() == rows
 
 
-MASK_SHAPES = [
-    (),
-    (4,),
-    (1, 1),
-    (4, 1),
-    (1, 4),
-    (4, 4),
-    (1, 4, 4),
-    (3, 1, 4),
-    (2, 1, 1, 4),
-    (2, 3, 4, 4),
-]
-
-
-@pytest.mark.parametrize("shape", MASK_SHAPES, ids=str)
-def test_the_kernel_gets_a_mask_of_any_shape(shape):
-    query, key, value = (randn(2, 3, 4, 8, seed=n) for n in range(3))
-    for seed in range(4):
-        mask = randn(1, *shape, seed=seed)[0] > 0
-        whole = SDPA(query, key, value, mask=mask, need_weights=True).output
-        close(SDPA(query, key, value, mask=mask).output, whole, 1e-6)
-
-
-def test_no_mask_may_enlarge_the_output():
-    x = randn(1, 3, 4, 8)
-    says = r"^mask: expected a shape that broadcasts to \(\.\.\., L, S\)"
-    with pytest.raises(ValueError, match=says):
-        SDPA(x, x, x, mask=torch.ones(2, 1, 4, 4, dtype=torch.bool))
-
-
 @pytest.mark.parametrize("need_weights", [False, True])
 def test_features_that_overflow_under_the_mask_are_harmless(need_weights):
     query, key, value = randn(3, 4), randn(5, 4), randn(5, 2, seed=2)
@@ -152,22 +119,27 @@ def test_features_that_overflow_under_the_mask_are_harmless(need_weights):
 
 # ---------------------------------------------------------------- shapes
 
-MODULES = {
-    "additive": lambda: attnkit.AdditiveAttention(8, 8, 4),
-    "luong": lambda: attnkit.LuongAttention(8, 8),
-    "concat": lambda: attnkit.LuongAttention(8, 8, "concat"),
-    "projected": lambda: attnkit.ProjectedAttention(8, 8, 4),
-    "self": lambda: attnkit.SelfAttention(8),
-    "multihead": lambda: attnkit.MultiHeadAttention(8, 2),
-}
+every_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
 
 
 @pytest.mark.parametrize("seen", [True, False])
-@pytest.mark.parametrize("build", MODULES.values(), ids=MODULES.keys())
-def test_a_mask_without_dimensions(build, seen):
-    module, x = build(), randn(2, 3, 8)
-    output = module(x, mask=torch.tensor(seen)).output
-    close(output, module(x).output * seen, 1e-6)
+@pytest.mark.parametrize("mechanism", [x for x in MECHANISMS if x.name != "sink"], ids=repr)
+def test_a_mask_without_dimensions(mechanism, seen):
+    module, tensors = make(mechanism), inputs(mechanism)
+    close(module(*tensors, mask=torch.tensor(seen)).output, module(*tensors).output * seen)
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("masked", [False, True])
+@every_mechanism
+def test_mask_and_weights_have_the_leading_dimensions_of_the_value(mechanism, masked, need_weights):
+    module, (query, key, value) = make(mechanism), inputs(mechanism, batch=3)
+    query, key, mask = query[:1], key[:1], randn(3, 5, 7, seed=5) > 0 if masked else None
+    spread = (x.expand(3, -1, -1) for x in (query, key))
+    whole = module(*spread, value, mask=mask, need_weights=True)
+    found = module(query, key, value, mask=mask, need_weights=need_weights)
+    for one, other in zip(found[: 1 + need_weights], whole, strict=False):
+        close(one, other)
 
 
 def test_a_mask_without_dimensions_in_functions():
@@ -183,27 +155,6 @@ def test_a_mask_without_dimensions_in_functions():
     assert (got.output == 0).all()
 
 
-@pytest.mark.parametrize("need_weights", [False, True])
-@pytest.mark.parametrize("build", MODULES.values(), ids=MODULES.keys())
-def test_a_mask_may_have_the_leading_dimensions_of_the_value(build, need_weights):
-    module, query, key, value = build(), randn(1, 2, 8), randn(1, 4, 8, seed=1), randn(3, 4, 8)
-    mask = randn(3, 2, 4, seed=5) > 0
-    mask[..., 0] = True
-    output, weights = module(query, key, value, mask=mask, need_weights=need_weights)
-    whole = module(query.expand(3, 2, 8), key.expand(3, 4, 8), value, mask=mask, need_weights=True)
-    close(output, whole.output, 1e-6)
-    if need_weights:
-        close(weights, whole.weights, 1e-6)
-
-
-@pytest.mark.parametrize("masked", [False, True])
-def test_weights_have_the_leading_dimensions_of_the_value(masked):
-    mask = masks.causal(2, 4, offset=1) if masked else None
-    got = SDPA(randn(1, 2, 8), randn(1, 4, 8), randn(3, 4, 5), mask=mask, need_weights=True)
-    assert got.output.shape == (3, 2, 5)
-    assert got.weights.shape == (3, 2, 4)
-
-
 @pytest.mark.parametrize("length", [100, 200])
 def test_linear_attention_broadcasts_a_key_with_more_dimensions(length):
     query, key, value = randn(length, 3), randn(2, length, 3, seed=1), randn(length, 5, seed=2)
@@ -214,11 +165,6 @@ def test_linear_attention_broadcasts_a_key_with_more_dimensions(length):
     close(got, expected, 1e-6)
     close(efficient.linear_attention_segment(query, key, value)[0], expected, 1e-5)
     close(efficient.linear_attention_recurrent(query, key, value)[0], expected, 1e-5)
-
-
-def test_an_empty_batch_on_a_large_memory():
-    attention = attnkit.AdditiveAttention(8, 8, 8)
-    assert attention(torch.empty(0, 3000, 8), randn(1, 3000, 8)).output.shape == (0, 3000, 8)
 
 
 @pytest.mark.parametrize("sizes", [(0, 4, 5), (2, 0, 5), (2, 4, 0)])
@@ -309,9 +255,10 @@ def test_numpy_numbers_and_arrays_are_taken():
 # ---------------------------------------------------------------- tensors of other layouts
 
 
-@pytest.mark.parametrize("build", MODULES.values(), ids=MODULES.keys())
-def test_nested_and_sparse_tensors_are_refused_by_name(build):
+@every_mechanism
+def test_nested_and_sparse_tensors_are_refused_by_name(mechanism):
+    _, key, value = inputs(mechanism, dtype=torch.float32)
     nested = torch.nested.nested_tensor([randn(2, 8), randn(3, 8)], layout=torch.jagged)
     for odd in (nested, randn(2, 3, 8).to_sparse()):
         with pytest.raises(TypeError, match=r"^query: expected a dense tensor"):
-            build()(odd)
+            make(mechanism, dtype=torch.float32)(odd, key, value)

@@ -1,4 +1,4 @@
-"""Keras 3 on its torch backend as an outside oracle: outputs, weights and gradients agree.
+"""Keras 3 on its torch backend as an outside oracle: outputs and weights agree.
 
 Keras has the pairwise part of each score and no projections, so its single-head layers are fed
 with ours. A mask means the same in both: True may attend.
@@ -51,34 +51,21 @@ def ours(module, dtype):
 def inputs(dtype, *sizes):
     generator = torch.Generator().manual_seed(1)
     made = [torch.randn(B, S, n, generator=generator, dtype=torch.float64) for n in sizes]
-    return [x.to(dtype).requires_grad_() for x in made]
+    return [x.to(dtype) for x in made]
 
 
-def gradients(output, weights, tensors):
-    """Of a scalar that depends on every output and every weight."""
-    generator = torch.Generator().manual_seed(2)
-    aims = [
-        torch.randn(x.shape, generator=generator, dtype=torch.float64) for x in (output, weights)
-    ]
-    loss = sum((x * aim.to(x.dtype)).mean() for x, aim in zip((output, weights), aims, strict=True))
-    return torch.autograd.grad(loss, tensors, retain_graph=True)
-
-
-def agree(actual, expected, tolerance):
+def agree(actual, expected):
     assert actual.shape == expected.shape
     assert actual.isfinite().all()
     assert expected.isfinite().all()
     assert actual.dtype == expected.dtype
-    assert (actual - expected).abs().max().item() <= tolerance
+    assert (actual - expected).abs().max().item() <= TOLERANCE[actual.dtype]
 
 
-def compare(attended, theirs, tensors, expected_gradients, dtype):
-    """Hold outputs, weights and the gradients of `tensors` to what Keras gave."""
+def compare(module, tensors, visible, theirs):
+    attended = module(*tensors, mask=visible[0], need_weights=True)
     for actual, expected in zip(attended, theirs, strict=True):
-        agree(actual, expected, TOLERANCE[dtype])
-    for actual, expected in zip(gradients(*attended, tensors), expected_gradients, strict=True):
-        assert expected.abs().max() > 1e-4
-        agree(actual, expected, TOLERANCE[dtype])
+        agree(actual, expected)
 
 
 def single_head(layer, module, tensors, visible):
@@ -97,16 +84,13 @@ def single_head(layer, module, tensors, visible):
     )
 
 
+@torch.no_grad()
 def test_additive(visible):
     module, tensors = ours(AdditiveAttention(4, 6, 7), SINGLE), inputs(SINGLE, 4, 6, 3)
     layer = keras.layers.AdditiveAttention()
     layer.build([(B, S, 7), (B, S, 3), (B, S, 7)])
-    layer.scale.assign(module.v.detach())
-    theirs = single_head(layer, module, tensors, visible)
-    projections = [x for name, x in module.named_parameters() if name != "v"]
-    expected = gradients(*theirs, (*tensors, *projections, layer.scale.value))
-    attended = module(*tensors, mask=visible[0], need_weights=True)
-    compare(attended, theirs, (*tensors, *projections, module.v), expected, SINGLE)
+    layer.scale.assign(module.v)
+    compare(module, tensors, visible, single_head(layer, module, tensors, visible))
 
 
 SCORES = {
@@ -118,38 +102,28 @@ SCORES = {
 
 
 @pytest.mark.parametrize("build, sizes, scale", SCORES.values(), ids=SCORES)
+@torch.no_grad()
 def test_dot_products(build, sizes, scale, visible):
     module, tensors = ours(build(), SINGLE), inputs(SINGLE, *sizes)
     layer = keras.layers.Attention(use_scale=scale is not None, score_mode="dot")
     if scale is not None:
         layer.build([(B, S, 7), (B, S, 3), (B, S, 7)])
         layer.scale.assign(scale)
-    theirs = single_head(layer, module, tensors, visible)
-    # The gradient of a bias of the keys is 0: it moves all scores of a query alike.
-    followed = (*tensors, *(x for name, x in module.named_parameters() if name != "key_proj.bias"))
-    expected = gradients(*theirs, followed)
-    attended = module(*tensors, mask=visible[0], need_weights=True)
-    compare(attended, theirs, followed, expected, SINGLE)
+    compare(module, tensors, visible, single_head(layer, module, tensors, visible))
 
 
+@torch.no_grad()
 def test_luongs_concat(visible):
     """Keras has one number where Luong has the vector v: a v with all entries equal."""
     module, tensors = ours(LuongAttention(4, 6, score="concat"), SINGLE), inputs(SINGLE, 4, 6, 3)
-    with torch.no_grad():
-        module.v.fill_(0.7)
+    module.v.fill_(0.7)
     layer = keras.layers.Attention(score_mode="concat")
     layer.build([(B, S, 4), (B, S, 3), (B, S, 4)])
     layer.concat_score_weight.assign(0.7)
-    theirs = single_head(layer, module, tensors, visible)
-    expected = gradients(*theirs, (*tensors, module.weight, layer.concat_score_weight.value))
-    attended = module(*tensors, mask=visible[0], need_weights=True)
-    compare(attended, theirs, (*tensors, module.weight), expected[:-1], SINGLE)
-    (grad,) = gradients(*module(*tensors, mask=visible[0], need_weights=True), (module.v,))
-    agree(grad.sum(), expected[-1], TOLERANCE[SINGLE])
+    compare(module, tensors, visible, single_head(layer, module, tensors, visible))
 
 
 def copy_heads(module, layer):
-    """Give a Keras layer our weights, and say how its gradients are read in our layout."""
     if module.packed:
         weights = module.in_proj.weight.split(module.sizes)
         biases = module.in_proj.bias.split(module.sizes)
@@ -166,42 +140,15 @@ def copy_heads(module, layer):
     layer.weights[7].assign(module.out_proj.bias.detach())
 
 
-def in_our_layout(grads):
-    """Kernels (E, heads, D) as (heads * D, E), biases flat, the last kernel (H, D, E) as (E, E)."""
-    kernels = [x.flatten(1).T for x in grads[0:6:2]]
-    biases = [x.flatten() for x in grads[1:6:2]]
-    return kernels, biases, grads[6].flatten(0, 1).T, grads[7]
-
-
-def compare_heads(module, layer, tensors, dtype, visible):
+@torch.no_grad()
+def compare_heads(module, layer, tensors, visible):
     copy_heads(module, layer)
     query, key, value = tensors
     padding = None if visible[1] is None else visible[1][:, None]
-    theirs = layer(
-        query,
-        value,
-        key,
-        attention_mask=padding,
-        use_causal_mask=visible[2],
-        return_attention_scores=True,
-    )
-    count = len(tensors)
-    expected = gradients(*theirs, (*tensors, *(x.value for x in layer.weights)))
-    attended = module(*tensors, mask=visible[0], need_weights=True)
-    compare(attended, theirs, tensors, expected[:count], dtype)
-    fused = module(*tensors, mask=visible[0]).output
-    agree(fused, theirs[0], TOLERANCE[dtype])
-    kernels, biases, out_kernel, out_bias = in_our_layout(expected[count:])
-    if module.packed:
-        parameters = (module.in_proj.weight, module.in_proj.bias)
-        kernels, biases = [torch.cat(kernels)], [torch.cat(biases)]
-    else:
-        layers = (module.query_proj, module.key_proj, module.value_proj)
-        parameters = (*(x.weight for x in layers), *(x.bias for x in layers))
-    parameters = (*parameters, module.out_proj.weight, module.out_proj.bias)
-    expected = (*kernels, *biases, out_kernel, out_bias)
-    for actual, wanted in zip(gradients(*attended, parameters), expected, strict=True):
-        agree(actual, wanted, TOLERANCE[dtype])
+    options = {"use_causal_mask": visible[2], "return_attention_scores": True}
+    theirs = layer(query, value, key, attention_mask=padding, **options)
+    compare(module, tensors, visible, theirs)
+    agree(module(*tensors, mask=visible[0]).output, theirs[0])
 
 
 @pytest.mark.parametrize("sizes", [(E, E, E), (E, 6, 5)], ids=["packed", "kdim and vdim"])
@@ -212,7 +159,7 @@ def test_multihead(sizes, dtype, visible):
         H, E // H, output_shape=E, dtype=str(dtype).removeprefix("torch.")
     )
     layer.build(*[(B, S, n) for n in (sizes[0], sizes[2], sizes[1])])
-    compare_heads(module, layer, tensors, dtype, visible)
+    compare_heads(module, layer, tensors, visible)
 
 
 @pytest.mark.parametrize("kv_heads", [2, 1])
@@ -223,4 +170,4 @@ def test_grouped_query(kv_heads, dtype, visible):
         E // H, H, kv_heads, dtype=str(dtype).removeprefix("torch.")
     )
     layer.build(*[(B, S, E)] * 3)
-    compare_heads(module, layer, tensors, dtype, visible)
+    compare_heads(module, layer, tensors, visible)

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import attnkit
-from attnkit import device, functional, masks, trace
+from attnkit import device, functional, masks, testing, trace
 from attnkit.efficient import best_keys, gated_delta_segment, index_scores
 from tests.refusals.wrong_calls import assert_line_refused, table
 

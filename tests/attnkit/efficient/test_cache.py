@@ -164,11 +164,6 @@ def test_select_equals_decoding_the_chosen_rows(attention, window):
     assert chosen.length == cache.length == T
 
 
-def test_select_of_an_empty_cache_is_empty():
-    chosen = KVCache(window=4).select(torch.tensor([0, 1]))
-    assert (chosen.length, chosen.kept, chosen.window) == (0, 0, 4)
-
-
 def test_masks_line_up_with_what_the_next_update_returns():
     cache = KVCache(window=3)
     assert_close(cache.mask(4), masks.sliding_window(4, window=3))
@@ -178,16 +173,12 @@ def test_masks_line_up_with_what_the_next_update_returns():
     assert mask.shape == (2, key.shape[-2]) == (2, 4)
     assert mask.tolist() == [[True, True, True, False], [False, True, True, True]]
     assert cache.mask(1) is None
+    assert repr(cache) == "KVCache(window=3, length=7, kept=2)"
+    chosen = KVCache(window=4).select(torch.tensor([0, 1]))
+    assert repr(chosen) == "KVCache(window=4, length=0, kept=0)"
 
 
-def test_values_may_have_another_size():
-    cache = KVCache()
-    key, value = cache.update(torch.zeros(1, 2, 3, 4), torch.zeros(1, 2, 3, 5))
-    assert (key.shape[-1], value.shape[-1]) == (4, 5)
-
-
-def test_float64_and_repr():
-    cache = KVCache(window=2)
-    key, _ = cache.update(*torch.zeros(2, 1, 1, 3, 2, dtype=torch.float64))
-    assert key.dtype == torch.float64
-    assert repr(cache) == "KVCache(window=2, length=3, kept=1)"
+def test_any_dtype_and_values_of_another_size():
+    key, value = (torch.zeros(1, 2, 3, n, dtype=torch.float64) for n in (4, 5))
+    for kept, given in zip(KVCache().update(key, value), (key, value), strict=True):
+        assert (kept.shape, kept.dtype) == (given.shape, given.dtype)

@@ -130,17 +130,6 @@ def test_two_sets_of_keys_can_be_joined():
     assert (joined - whole.output).abs().max() < 1e-12
 
 
-@pytest.mark.parametrize("dtype, tolerance", [(torch.float16, 4e-3), (torch.bfloat16, 3e-2)])
-def test_gradients_in_half_precision(dtype, tolerance):
-    inputs = [x.detach().to(dtype).requires_grad_() for x in problem()]
-    wide = [x.detach().double().requires_grad_() for x in inputs]
-    for some in (inputs, wide):
-        flash_attention(*some, window=3, offset=0).output.double().square().sum().backward()
-    for x, y in zip(inputs, wide, strict=True):
-        assert x.grad.dtype == dtype
-        assert (x.grad.double() - y.grad).abs().max() <= tolerance * max(1, y.grad.abs().max())
-
-
 def test_large_scores_do_not_overflow():
     query, key, value = (x.detach() for x in problem(dtype=torch.float32))
     output = flash_attention(200 * query, 200 * key, value).output
@@ -209,13 +198,6 @@ def test_a_second_derivative_is_refused():
     inputs = problem()
     with pytest.raises(NotImplementedError, match="create_graph"):
         torch.autograd.grad(flash_attention(*inputs).output.sum(), inputs, create_graph=True)
-
-
-def test_empty_lengths():
-    query, key, value = problem((2,), 0, 4)
-    assert flash_attention(query, key, value).output.shape == (2, 0, 5)
-    query, key, value = problem((2,), 4, 0)
-    assert (flash_attention(query, key, value).output == 0).all()
 
 
 # The online softmax

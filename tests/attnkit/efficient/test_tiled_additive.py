@@ -6,7 +6,6 @@ from functools import partial
 import pytest
 import torch
 
-import attnkit
 from attnkit import masks
 from attnkit.efficient import tiled_additive
 from attnkit.efficient.tiled_additive import PairTanh, scores_in_tiles, tiled_additive_attention
@@ -130,19 +129,6 @@ def test_only_one_input_needs_a_gradient(wanted):
     assert (actual - expected).abs().max() < 1e-10
 
 
-@pytest.mark.parametrize("dtype, tolerance", [(torch.float16, 2e-3), (torch.bfloat16, 2e-2)])
-def test_half_precision_is_computed_in_float32(dtype, tolerance):
-    inputs = [x.detach().to(dtype).requires_grad_() for x in problem((2,), 17, 19, 8, 4)]
-    wide = [x.detach().double().requires_grad_() for x in inputs]
-    output = tiled(*inputs)
-    assert output.dtype == dtype
-    output.float().square().sum().backward()
-    plain(*wide).square().sum().backward()
-    for x, y in zip(inputs, wide, strict=True):
-        assert x.grad.dtype == dtype
-        assert (x.grad.double() - y.grad).abs().max() <= tolerance * max(1, y.grad.abs().max())
-
-
 @pytest.mark.build
 def test_memory_is_linear_in_the_lengths():
     largest = []
@@ -175,33 +161,6 @@ def test_a_tile_has_a_few_queries_however_many_keys_there_are():
     assert min(tile.rows.stop - tile.rows.start for tile in tiles) == tiled_additive.ROWS
 
 
-@pytest.mark.parametrize(
-    "module",
-    [attnkit.AdditiveAttention(6, 6, 10), attnkit.LuongAttention(6, 6, "concat")],
-    ids=repr,
-)
-def test_modules_tile_by_themselves(module, monkeypatch):
-    query = torch.randn(2, 31, 6, requires_grad=True)
-    mask = masks.causal(31)
-    output, weights = module(query, mask=mask)
-    assert weights is None
-    pairs = 2 * 31 * 31 * module.v.numel()
-    assert largest_tensor(lambda: module(query, mask=mask)) < pairs
-    monkeypatch.setattr(tiled_additive, "WORTH_TILING", math.inf)
-    assert largest_tensor(lambda: module(query, mask=mask)) == pairs
-    whole = module(query, mask=mask).output
-    assert (output - whole).abs().max() < 1e-6
-
-
-def test_weights_are_those_of_the_plain_form():
-    inputs = problem()
-    mask = MASKS["holes"]((2,), 7, 9)
-    output, weights = tiled_additive_attention(*inputs, mask=mask, need_weights=True)
-    expected = attend(additive_scores(*inputs[:3]), inputs[3], mask=mask)
-    assert (weights - expected.weights).abs().max() < 1e-12
-    assert (output - tiled(*inputs, mask=mask)).abs().max() < 1e-12
-
-
 def test_small_problems_and_decoder_steps_take_the_plain_form(monkeypatch):
     monkeypatch.undo()
     worth = tiled_additive.worth_tiling
@@ -221,12 +180,6 @@ def test_second_derivatives():
         tiled(query, *(x.detach() for x in others)).sum(), query, create_graph=True
     )[0]
     assert torch.autograd.grad(grad.sum(), query)[0].abs().max() > 0
-
-
-def test_empty_lengths():
-    for L, S in [(0, 4), (4, 0)]:
-        query, key, v, value = problem((2,), L, S)
-        assert tiled(query, key, v, value).shape == (2, L, 3)
 
 
 Q, K, V, X = torch.randn(2, 5, 8), torch.randn(2, 7, 8), torch.randn(8), torch.randn(2, 7, 4)

@@ -118,13 +118,6 @@ def test_without_a_mask_junk_takes_its_course(attention, tensors):
     assert weights.isfinite().all()
 
 
-def test_no_keys_and_no_queries(attention):
-    output, weights = attention(torch.randn(B, L, 4), torch.randn(B, 0, 6), need_weights=True)
-    assert weights.shape == (B, L, 0)
-    assert (output == torch.zeros(B, L, 6)).all()
-    assert attention(torch.randn(B, 0, 4), torch.randn(B, S, 6)).output.shape == (B, 0, 6)
-
-
 def test_a_mechanism_without_a_score_says_so():
     with pytest.raises(NotImplementedError, match=r"ScoredAttention must define scores\(query"):
         ScoredAttention(2, 2)(torch.randn(1, 2, 2))
