@@ -6,7 +6,6 @@ from torch import nn
 from torch.testing import assert_close
 
 from attnkit import masks
-from attnkit.efficient import KVCache
 from attnlab.transformer import Decoder, DecoderLayer, Encoder, EncoderLayer
 
 B, L, S, E, H = 4, 6, 7, 16, 4
@@ -105,36 +104,7 @@ def test_a_stack_ends_in_a_norm_when_it_is_pre_norm_unless_it_is_told(kind):
     assert last(norm_first=True, final_norm=False) == nn.Identity
 
 
-def test_both_halves_of_nn_transformer():
-    theirs = shaken(nn.Transformer(E, H, 2, 2, 24, dropout=0.0, batch_first=True)).eval()
-    encoder, decoder = Encoder.from_torch(theirs.encoder), Decoder.from_torch(theirs.decoder)
-    target, source, mask = inputs()
-    ignored = {"src_key_padding_mask": ~mask[:, 0], "memory_key_padding_mask": ~mask[:, 0]}
-    expected = theirs(source, target, tgt_mask=~masks.causal(L), **ignored)
-    memory = encoder(source, mask=mask).output
-    output = decoder(target, memory, mask=masks.causal(L), memory_mask=mask).output
-    assert_close(output, expected, atol=1e-4, rtol=1e-4)
-
-
 def test_what_torch_says_goes_through_for_activations():
     for activation, name in ((nn.GELU(), "gelu"), (nn.ReLU(), "relu")):
         theirs = nn.TransformerEncoderLayer(E, H, activation=activation)
         assert EncoderLayer.from_torch(theirs).activation == name
-
-
-def test_an_encoder_with_caches_equals_the_whole():
-    encoder = shaken(Encoder(E, H, 24, 3, norm_first=True)).eval()
-    x, whole = inputs()[0], None
-    with torch.no_grad():
-        whole = encoder(x, mask=masks.causal(L), need_weights=True)
-        caches, start = encoder.new_caches(), 0
-        for piece in x.split([3, 1, 2], 1):
-            stop = start + piece.shape[1]
-            mask = caches[0].mask(piece.shape[1])
-            part = encoder(piece, mask=mask, caches=caches, need_weights=True)
-            assert_close(part.output, whole.output[:, start:stop], atol=1e-5, rtol=0)
-            expected = whole.weights[..., start:stop, :stop]
-            assert_close(part.weights, expected, atol=1e-5, rtol=0)
-            start = stop
-    assert [cache.length for cache in caches] == [L] * 3
-    assert isinstance(caches[0], KVCache)

@@ -2,12 +2,10 @@
 
 import pytest
 import torch
-import torch.nn.functional as F
 from torch import nn
 from torch.testing import assert_close
 
 from attnkit import masks
-from attnlab import training
 from attnlab.transformer import (
     DecoderLayer,
     Encoder,
@@ -16,7 +14,6 @@ from attnlab.transformer import (
     PositionScheme,
     Transformer,
 )
-from tests.attnlab.llama_by_hand import llama, rms_norm
 
 V, E = 11, 12
 LLAMA = {
@@ -59,35 +56,6 @@ def published(model):
     return {name: value.detach() for name, value in theirs.items()}
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        {},
-        {"rotary_base": 500.0, "rotary_layout": "half"},
-        {"tie_embeddings": False, "norm_eps": 0.3},
-        {"bias": True},
-        {"window": 3},
-    ],
-    ids=lambda more: ", ".join(more) or "plain",
-)
-def test_a_llama_is_what_its_weights_compute_by_hand(more):
-    model = redrawn(LanguageModel(V, **(LLAMA | more)))
-    tokens = torch.randint(V, (2, 7))
-    with torch.no_grad():
-        logits, found, caches = model(tokens), model.states(tokens), model.new_caches()
-        pieces = [model(piece, caches=caches) for piece in tokens.split([3, 1, 2, 1], 1)]
-    assert_close(torch.cat(pieces, 1), logits, atol=1e-5, rtol=1e-5)
-    for row in range(2):
-        expected = llama(
-            published(model), tokens[row], heads=4, kv_heads=2, head_dim=4, layers=2,
-            eps=more.get("norm_eps", 1e-5), base=more.get("rotary_base", 1e4),
-            layout=more.get("rotary_layout", "interleaved"), window=more.get("window"),
-        )  # fmt: skip
-        assert_close(logits[row], expected.logits, atol=2e-5, rtol=1e-4)
-        assert_close(found.states[row], expected.states, atol=2e-5, rtol=1e-4)
-        assert_close(found.weights[row], expected.weights, atol=1e-5, rtol=1e-4)
-
-
 @pytest.mark.parametrize("more", [{}, {"positions": "learned"}, {"positions": "alibi"}, LLAMA])
 def test_states_are_those_behind_the_logits(more):
     model = redrawn(LanguageModel(V, **({"embed_dim": E, "num_heads": 3} | more)))
@@ -113,20 +81,6 @@ def test_states_of_an_encoder_end_in_its_output():
     assert found.states.shape == (2, 4, 5, E)
     assert_close(encoder.norm(found.states[:, -1]), attended.output)
     assert_close(found.weights, attended.weights)
-
-
-@pytest.mark.parametrize("activation, function", [("silu", F.silu), ("gelu", F.gelu)])
-def test_a_gate_multiplies_what_the_first_product_gives(activation, function):
-    layer = redrawn(EncoderLayer(E, 2, 7, activation=activation, gated=True, norm="rms"))
-    x = torch.randn(2, 5, E, requires_grad=True)
-    inner = function(layer.gate(x)) * layer.linear1(x)
-    assert_close(layer.feed_forward(x), layer.linear2(inner))
-    y = rms_norm(x + layer.attention(x).output, layer.norm1.weight, 1e-5)
-    expected = rms_norm(y + layer.feed_forward(y), layer.norm2.weight, 1e-5)
-    assert_close(layer(x).output, expected, atol=1e-5, rtol=1e-5)
-    layer(x).output.square().sum().backward()
-    assert all(parameter.grad.isfinite().all() for parameter in layer.parameters())
-    assert layer.gate.weight.grad.abs().sum() > 0
 
 
 @pytest.mark.parametrize("norm_first", [False, True])
@@ -167,17 +121,6 @@ def test_a_scheme_passes_base_and_layout_on():
     scheme = PositionScheme("rotary", 8, 2, base=50.0, layout="half")
     assert (scheme.rotary.base, scheme.rotary.layout, scheme.rotary.head_dim) == (50.0, "half", 4)
     assert PositionScheme("rotary", 9, 2, head_dim=6).rotary.head_dim == 6
-
-
-@pytest.mark.build
-def test_a_gated_model_trains():
-    torch.manual_seed(0)
-    model = LanguageModel(V, **LLAMA)
-    tokens = torch.randint(V, (8, 1)).repeat(1, 8)  # the same token again and again
-    fitted = training.fit(
-        model, [tokens], steps=60, lr=1e-2, loss=training.next_token_loss, progress=False
-    )
-    assert fitted.history[-1]["train_loss"] < 0.1 * fitted.history[0]["train_loss"]
 
 
 def test_names_and_their_order_are_those_of_the_models_that_are_shipped():

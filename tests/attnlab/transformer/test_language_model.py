@@ -15,7 +15,7 @@ VARIANTS = {
     "window": {"window": 3},
     "untied relu": {"tie_embeddings": False, "activation": "relu"},
 }
-PROMPTS = torch.tensor([[3, 4, 5, 6], [7, 0, 0, 0], [8, 9, 0, 0]])
+PROMPTS = torch.tensor([[3, 4, 5, 6], [7, 0, 10, 0], [8, 9, 0, 5]])  # junk behind the lengths
 LENGTHS = [4, 1, 2]
 
 
@@ -55,13 +55,6 @@ def test_it_is_torchs_pre_norm_stack_between_two_uses_of_one_matrix():
     tokens = torch.randint(V, (2, 6))
     hidden = torch_stack(model.embedding.weight[tokens], mask=~masks.causal(6))
     assert_close(model(tokens), hidden @ model.embedding.weight.T, atol=1e-5, rtol=1e-5)
-
-
-def test_weights_are_causal_and_sum_to_one(model):
-    weights = model.weights(torch.randint(V, (2, 6)))
-    assert weights.shape == (2, 2, 2, 6, 6)
-    assert_close(weights.sum(-1), torch.ones(2, 2, 2, 6))
-    assert (weights.triu(1) == 0).all()
 
 
 def test_greedy_is_the_argmax_repeated_with_and_without_cache(model):
@@ -111,13 +104,6 @@ def test_a_row_ends_at_its_stop_and_the_rest_is_filler():
     assert int(found.lengths[0]) <= 3
     without_pad = make().generate(PROMPTS, 8, lengths=LENGTHS, temperature=0, stop=stop)
     assert (without_pad.tokens[0, int(without_pad.lengths[0]) :] == stop).all()
-
-
-def test_what_stands_in_the_padding_changes_nothing(model):
-    other = PROMPTS.masked_fill(PROMPTS == 0, 10)
-    options = {"lengths": LENGTHS, "temperature": 0}
-    one, two = (model.generate(tokens, 4, **options) for tokens in (PROMPTS, other))
-    assert torch.equal(one.tokens, two.tokens)
 
 
 def test_generate_leaves_the_model_and_the_prompts_as_they_were():

@@ -72,21 +72,6 @@ def test_a_cache_holds_what_its_layer_may_still_see(model):
         assert cache.nbytes == 4 * 2 * kept * heads  # four bytes, two texts
 
 
-def test_a_text_beside_a_longer_one_is_the_text_alone(model):
-    other = TOKENS.clone()
-    other[1, 5:] = 0
-    with torch.no_grad():
-        assert_close(model(other)[1, :5], model(TOKENS[1:, :5])[0], atol=1e-4, rtol=0)
-
-
-def test_a_layer_sees_its_own_window_and_a_full_one_sees_all():
-    model = make(**MIXED)
-    weights = model.weights(TOKENS)
-    assert (weights.triu(1) == 0).all()
-    assert (weights[:, :5].tril(-3) == 0).all()
-    assert (weights[:, 5].tril(-3)[..., 3:, 0] > 0).all()
-
-
 def turned(x, base):
     """Queries or keys (..., L, 6), each pair of features turned as a complex number."""
     angles = torch.arange(x.shape[-2])[:, None] * base ** (-torch.arange(3) / 3)

@@ -20,16 +20,8 @@ TORCH = list(itertools.product([True, False], ["relu", "gelu"], [True, False]))
 
 def torch_layer(kind, norm_first, activation, batch_first, dropout=0.0, **options):
     torch.manual_seed(0)
-    layer = kind(
-        E,
-        H,
-        24,
-        dropout=dropout,
-        activation=activation,
-        norm_first=norm_first,
-        batch_first=batch_first,
-        **options,
-    )
+    options |= {"norm_first": norm_first, "batch_first": batch_first}
+    layer = kind(E, H, 24, dropout=dropout, activation=activation, **options)
     for parameter in layer.parameters():  # biases and norms away from 0 and 1
         nn.init.normal_(parameter, std=0.3)
     return layer
@@ -70,41 +62,22 @@ def test_decoder_layer_agrees_with_torch(norm_first, activation, batch_first, pa
     theirs = torch_layer(nn.TransformerDecoderLayer, norm_first, activation, batch_first)
     theirs.train(training)
     ours = DecoderLayer.from_torch(theirs)
-    x, memory = torch.randn(B, L, E), torch.randn(B, S, E)
+    x, memory = torch.randn(B, L, E).requires_grad_(), torch.randn(B, S, E).requires_grad_()
     causal = masks.causal(L)
     memory_mask = masks.padding(LENGTHS) if padded else None
     options = {"memory_key_padding_mask": ~memory_mask[:, 0]} if padded else {}
     expected = call_torch(theirs, batch_first, x, memory, tgt_mask=~causal, **options)
     decoded = ours(x, memory, mask=causal, memory_mask=memory_mask)
     assert_close(decoded.output, expected, atol=1e-5, rtol=1e-5)
+    found, wanted = (torch.autograd.grad(y.sin().sum(), (x, memory), retain_graph=True)
+                     for y in (decoded.output, expected))  # fmt: skip
+    assert_close(found, wanted, atol=1e-4, rtol=1e-4)
     assert decoded.weights is None
     assert decoded.cross_weights is None
     seen = ours(x, memory, mask=causal, memory_mask=memory_mask, need_weights=True)
     assert_close(seen.output, expected, atol=1e-5, rtol=1e-5)
     assert_close(seen.weights.sum(-1), torch.ones(B, H, L))
     assert_close(seen.cross_weights.sum(-1), torch.ones(B, H, L))
-
-
-@pytest.mark.parametrize("norm_first", [True, False])
-@pytest.mark.parametrize("kind", ["encoder", "decoder"])
-def test_gradients_of_layers_agree_with_torch(kind, norm_first):
-    encoder = kind == "encoder"
-    torch_kind = nn.TransformerEncoderLayer if encoder else nn.TransformerDecoderLayer
-    theirs = torch_layer(torch_kind, norm_first, "gelu", True).double()
-    ours = (EncoderLayer if encoder else DecoderLayer).from_torch(theirs)
-    x = torch.randn(B, L, E, dtype=torch.float64)
-    inputs = (x,) if encoder else (x, torch.randn(B, S, E, dtype=torch.float64))
-    theirs(*inputs).pow(2).sum().backward()
-    ours(*inputs).output.pow(2).sum().backward()
-    for name in ("linear1", "linear2", "norm1", "norm2"):
-        for part in ("weight", "bias"):
-            mine, other = (getattr(getattr(m, name), part).grad for m in (ours, theirs))
-            assert_close(mine, other)
-    attention = ours.attention if encoder else ours.self_attention
-    assert_close(attention.in_proj.weight.grad, theirs.self_attn.in_proj_weight.grad)
-    if not encoder:
-        mine = ours.cross_attention.in_proj.weight.grad
-        assert_close(mine, theirs.multihead_attn.in_proj_weight.grad)
 
 
 def test_dropout_falls_in_the_same_places_as_torchs():
@@ -117,27 +90,6 @@ def test_dropout_falls_in_the_same_places_as_torchs():
     assert_close(mine.mean(0), other.mean(0), atol=0.05, rtol=0)
     assert_close(mine.std(0), other.std(0), atol=0.05, rtol=0)
     assert mine.std(0).mean() > 0.1
-
-
-@pytest.mark.parametrize("norm_first", [True, False])
-def test_a_source_that_sees_nothing_stays_finite_where_torch_gives_nan(norm_first):
-    theirs = torch_layer(nn.TransformerEncoderLayer, norm_first, "relu", True).eval()
-    ours = EncoderLayer.from_torch(theirs)
-    x = torch.randn(2, 3, E, requires_grad=True)
-    mask = masks.padding([3, 0])
-    with torch.no_grad():
-        expected = theirs(x, src_key_padding_mask=~mask[:, 0])
-    assert expected[1].isnan().all()
-    output = ours(x, mask=mask).output
-    assert_close(output[0], expected[0], atol=1e-5, rtol=1e-5)
-    output.sum().backward()
-    assert output.isfinite().all()
-    assert x.grad.isfinite().all()
-    # Attention adds nothing to the residual, so what is left is the rest of the layer.
-    with torch.no_grad():
-        ours.attention.out_proj.weight.zero_()
-        ours.attention.out_proj.bias.zero_()
-    assert_close(output[1], ours(x).output[1], atol=1e-5, rtol=1e-5)
 
 
 # The model
