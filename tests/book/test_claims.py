@@ -32,8 +32,6 @@ def test_a_sound_claim_has_no_fault_and_its_number(tmp_path):
     ({"number": r"three is (\d)"}, "no number in what the cell printed"),
     ({"number": r"^\d()$"}, "no number in what the cell printed"),
     ({"number": ""}, "has no number"),
-    ({"sentence": ""}, "has no sentence"),
-    ({"id": ""}, "has no id"),
     ({"id": "", "sentence": ""}, "has no id and no sentence"),
     ({"id": "01_Sum"}, "not of the form"),
     ({"numbers": "2"}, "numbers: not a part of a claim"),

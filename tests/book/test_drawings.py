@@ -97,12 +97,8 @@ def test_drawing_says_what_it_shows(drawing):
 
 
 def test_no_id_is_used_twice():
-    every = [
-        element.get("id")
-        for drawing in DRAWINGS.values()
-        for element in figure(drawing).iter()
-        if element.get("id")
-    ]
+    elements = (element for drawing in DRAWINGS.values() for element in figure(drawing).iter())
+    every = [element.get("id") for element in elements if element.get("id")]
     assert len(every) == len(set(every)) > len(DRAWINGS)
 
 
@@ -165,11 +161,8 @@ def shown() -> dict[str, list[tuple[str, str]]]:
 
 
 def test_pages_show_each_drawing_and_chapters_with_its_title():
-    found = [
-        (page, alt, re.search(r"drawings/([\w-]+)\.svg", path)[1])
-        for page, pairs in shown().items()
-        for alt, path in pairs
-    ]
+    found = [(page, alt, re.search(r"drawings/([\w-]+)\.svg", path)[1])
+             for page, pairs in shown().items() for alt, path in pairs]  # fmt: skip
     assert {name for _, _, name in found} == set(DRAWINGS)
     titles = [(name, alt) for page, alt, name in found if page.endswith(".ipynb")]
     assert titles == [(name, DRAWINGS[name].title) for name, _ in titles]
@@ -364,19 +357,15 @@ def test_encoder_decoder_shows_what_the_model_writes():
     [("02", "query-key-value", lookup.PHONE_BOOK), ("05", "one-query", lookup.FIRST_QUERY)],
 )
 def test_a_lookup_shows_the_example(capsys, chapter, name, found):
-    if chapter == "05":
-        run = cells(chapter, "by-hand")
-        run |= {name: run[name][0].tolist() for name in ("weights", "output")}
-    else:
-        run = cells(chapter, "by-hand")
+    run = cells(chapter, "by-hand")
+    if chapter == "02":
         run |= cells(chapter, "as-matmul-code")
-        run |= {"weights": run["weights"][0].tolist(), "output": (run["weights"] @ run["V"])[0]}
+        run["output"] = run["weights"] @ run["V"]
         assert run["q"].tolist() == pytest.approx(found.query)
         assert run["K"].tolist() == [list(key) for key in found.keys]
         assert run["V"].tolist() == [list(value) for value in found.values]
-    weights = run["weights"]
+    weights, output = (run[name][0].tolist() for name in ("weights", "output"))
     assert found.weights == pytest.approx(weights, abs=1e-6)
-    output = run["output"] if isinstance(run["output"], list) else [float(run["output"])]
     assert found.output == pytest.approx(output, abs=1e-5)
     drawn = words(DRAWINGS[name])
     assert {f"{weight:.2f}" for weight in weights} <= set(drawn)
@@ -395,26 +384,21 @@ def test_word_projections_are_those_of_the_example(capsys):
     for name in ("X", "query", "key", "value"):
         assert {vector(row) for row in run[name].tolist()} <= set(drawn)
     found = [*run["mutual"].flatten().tolist(), *run["scores"].flatten().tolist()]
-    assert [number(one) for one in found] == [
-        word
-        for place, word in enumerate(drawn)
-        if word in "012" and place > drawn.index("sleeps") + 4
-    ]
+    after = drawn[drawn.index("sleeps") + 5 :]
+    assert [number(one) for one in found] == [word for word in after if word in "012"]
     assert drawn[-3:] == [f"{got.item():.2f}" for got in run["output"]]
 
 
 def test_one_row_at_three_temperatures_is_the_examples(capsys):
     run = cells("05", "by-hand")
     raw = (run["Q"] @ run["K"].T)[0].double()
-    assert run["weights"][0].tolist() == pytest.approx(
-        sharpness.at_temperature(lookup.FIRST_QUERY.products, 2), abs=1e-6
-    )
+    at_two = sharpness.at_temperature(lookup.FIRST_QUERY.products, 2)
+    assert at_two == pytest.approx(run["weights"][0].tolist(), abs=1e-6)
     drawing = DRAWINGS["one-row-three-temperatures"]
     expected = [f"{w:.2f}" for t in sharpness.TEMPERATURES for w in (raw / t).softmax(-1)]
     assert expected == [w for w in words(drawing) if re.fullmatch(r"\d\.\d\d", w)]
-    assert {w for w in expected if w not in ("0.02", "0.00")} <= set(
-        re.findall(r"\d\.\d\d", drawing.description)
-    )
+    told = re.findall(r"\d\.\d\d", drawing.description)
+    assert {*expected} - {"0.02", "0.00"} <= {*told}
 
 
 def test_additive_drawings_show_the_example(capsys):
@@ -429,17 +413,14 @@ def test_additive_drawings_show_the_example(capsys):
     assert additive.weights() == pytest.approx(shares, abs=1e-6)
     assert additive.context() == pytest.approx(run["context"][0].tolist(), abs=1e-6)
     whole, score = DRAWINGS["additive-whole"], DRAWINGS["additive-score"]
-    for drawing, numbers in ((whole, [*scores, *shares]), (score, scores)):
+    with torch.no_grad():
+        again = layer.v(torch.tanh(torch.tensor(additive.LOOKS[1][0]) + layer.U(keys)))[:, 0]
+    assert again.argmax() == 1
+    for drawing, numbers in ((whole, scores + shares), (score, scores + again.tolist())):
         for expected in (f"{value:.2f}" for value in numbers):
             assert expected in words(drawing)
             assert expected in drawing.description
     assert set(words(score)) >= {"12", "3 + 0", "1 + 2", "8", "4 − 2", "2 + 0"}
-    with torch.no_grad():
-        again = layer.v(torch.tanh(torch.tensor(additive.LOOKS[1][0]) + layer.U(keys)))[:, 0]
-    assert again.argmax() == 1
-    for expected in (f"{value:.2f}" for value in again.tolist()):
-        assert expected in words(score)
-        assert expected in score.description
     for row in hidden.tolist():
         assert vector(row, 3) in words(whole)
     for expected in (additive.STATE, additive.QUERY, *additive.STATES, additive.context()):
@@ -464,9 +445,8 @@ def test_whole_heads_show_the_example(capsys):
     assert vector(output) in drawing.description
     for head in range(2):
         assert vector(heads.attended(head)) in words(drawing)
-        assert [f"{w:.2f}" for w in heads.weights(head)] == [
-            word for word in words(drawing)[18 * head :] if re.fullmatch(r"0\.\d\d", word)
-        ][3 * head : 3 * head + 3]
+        own = [w for w in words(drawing)[18 * head :] if re.fullmatch(r"0\.\d\d", w)]
+        assert [f"{w:.2f}" for w in heads.weights(head)] == own[3 * head : 3 * head + 3]
 
 
 def test_the_middle_takes_one_mix_from_the_other_as_the_text_does():
@@ -536,11 +516,8 @@ def test_which_state_shows_what_the_recorded_models_do():
 
 def test_three_scores_are_those_of_luong_attention():
     query, key = (torch.tensor([vector]).float() for vector in (scores.QUERY, scores.KEY))
-    learned = {
-        "dot": {},
-        "general": {"weight": scores.GENERAL},
-        "concat": {"weight": scores.CONCAT, "v": scores.V},
-    }
+    learned = {"dot": {}, "general": {"weight": scores.GENERAL},
+               "concat": {"weight": scores.CONCAT, "v": scores.V}}  # fmt: skip
     for name, tensors in learned.items():
         layer = LuongAttention(2, 2, name)
         with torch.no_grad():
@@ -645,11 +622,8 @@ def test_growing_cache_shows_the_example(capsys):
 
 
 def _full(sheet: Sheet) -> list[tuple[float, float]]:
-    return [
-        (float(cell.get("y")), float(cell.get("x")))
-        for cell in parsed(sheet).iter("rect")
-        if "d-weight-4" in cell.get("class")
-    ]
+    full = (cell for cell in parsed(sheet).iter("rect") if "d-weight-4" in cell.get("class"))
+    return [(float(cell.get("y")), float(cell.get("x"))) for cell in full]
 
 
 def test_causal_corners_are_those_of_the_chapter(capsys):
@@ -708,11 +682,8 @@ def test_patterns_are_those_of_attnkit():
     allowed[:, 0] = True
     whole = allowed.repeat_interleave(size, 0).repeat_interleave(size, 1) & causal(n)
     drawn = words(DRAWINGS["patterns"])
-    for rule, mask in (
-        (masks.causal, causal(n)),
-        (masks.window, sliding_window(n, window=masks.WINDOW)),
-        (masks.blocks, whole),
-    ):
+    near = sliding_window(n, window=masks.WINDOW)
+    for rule, mask in ((masks.causal, causal(n)), (masks.window, near), (masks.blocks, whole)):
         assert [[rule(i, j) for j in range(n)] for i in range(n)] == mask.tolist()
         assert f"{int(mask.sum())} pairs" in drawn
         assert f"{int(mask.sum())} pairs" in DRAWINGS["patterns"].description
@@ -884,8 +855,7 @@ def test_the_question_without_an_answer_is_weighed_as_drawn():
     assert weights == pytest.approx(summaries.WEIGHTS, abs=0.03)  # of cosines with two digits
     shown = [text for text in words(DRAWINGS["no-answer"]) if re.fullmatch(r"−?\d\.\d\d", text)]
     pairs = zip(summaries.COSINES, summaries.WEIGHTS, strict=True)
-    want = [f"{v:.2f}".replace("-", "−") for pair in pairs for v in pair]
-    assert shown == want
+    assert shown == [f"{v:.2f}".replace("-", "−") for pair in pairs for v in pair]
     root = figure(DRAWINGS["no-answer"])
     bars = [(e.get("class"), float(e.get("width"))) for e in root.iter(f"{SVG}rect")]
     full = [width for style, width in bars if "d-weight d-solid" in style]
@@ -895,11 +865,8 @@ def test_the_question_without_an_answer_is_weighed_as_drawn():
 
 
 def test_three_surprises_are_the_claims():
-    numbers = {
-        claim.id: claim.number
-        for path in gates.notebooks(gates.ROOT)
-        for claim in claims.claims(normal_form.read(path))
-    }
+    books = map(normal_form.read, gates.notebooks(gates.ROOT))
+    numbers = {claim.id: claim.number for book in books for claim in claims.claims(book)}
     for surprise in surprises.SURPRISES:
         for id_, value in zip(surprise.ids, surprise.numbers, strict=True):
             found = re.match(r"[0-9.]+(%?)", numbers[id_])

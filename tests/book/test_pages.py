@@ -58,11 +58,8 @@ def _place(fragment: str) -> str:
 
 def test_a_screen_reader_says_the_question_that_a_fold_answers(parsed):
     """A label would be read in place of it, and a second title would come when it is open."""
-    folds = [
-        (name, summary)
-        for name, tree in parsed.items()
-        for summary in tree.xpath("//details[contains(@class, 'hide')]/summary")
-    ]
+    fold = "//details[contains(@class, 'hide')]/summary"
+    folds = [(name, summary) for name, tree in parsed.items() for summary in tree.xpath(fold)]
     assert len(folds) > 100
     for name, summary in folds:
         (title,) = summary
