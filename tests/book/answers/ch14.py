@@ -8,8 +8,6 @@ WRONG = {
     (1, "no window"):
         ("(counts(n, n, d)[0], counts(n, w, d)[1])",
          "4 words, window 2, 2 features: window takes 28"),
-    (1, "scores without averages"):
-        ("(counts(n, w, d)[0] // 2, counts(n, w, d)[1])", "window takes"),
     (1, "linear without its normaliser"):
         ("(counts(n, w, d)[0], n * 2 * d * d)", "linear takes 40"),
     (1, "one count"): ("counts(n, w, d)[0]", "two counts"),
@@ -101,7 +99,4 @@ def fades_late(*x):
 
 def reads_early(*x):
     return rule(*x, written, early=True)
-
-def adds(*x):
-    return rule(*x, lambda S, k, v, a, b: a * S + torch.outer(b * v, k))
 """

@@ -9,17 +9,12 @@ WRONG = {
     (1, "every NaN is excused"):
         ("rows(broken(w, v) & v.any(-1) & ~w.isnan().any(-1))",
          "Row 4 alone has NaN where the query may see keys"),
-    (1, "a comparison that NaN passes"):
-        ("rows(leaks(w, v) | ((w.sum(-1) - 1).abs() > 1e-3) & v.any(-1) | (w < 0).any(-1))",
-         "expected [4], got []"),
     (1, "negative weights are overlooked"):
         ("rows((leaks(w, v) | off(w)) & v.any(-1))", "a negative weight in a row that sums to 1"),
     (1, "leaks are overlooked"):
         ("rows((off(w) | ~(w >= 0).all(-1)) & v.any(-1))", "a leak of 0.01 to what lies ahead"),
     (1, "sums are overlooked"):
         ("rows((leaks(w, v) | ~(w >= 0).all(-1)) & v.any(-1))", "Row 4 alone has a sum of 0.9"),
-    (1, "only large leaks count"):
-        ("rows(((w.abs() > 0.1) & ~v).any(-1) | off(w) & v.any(-1))", "a leak of 0.01"),
     (1, "rounding counts"):
         ("rows((leaks(w, v) | ~(w >= 0).all(-1) | (w.sum(-1) != 1)) & v.any(-1))",
          "sums to 1 but for rounding"),
