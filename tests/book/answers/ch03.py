@@ -85,16 +85,16 @@ def ready(query, key, W, U, b, v, mask):
 def tiles(query, key, W, U, b, v, mask):
     return attnkit.efficient.tiled_additive_attention(query @ W.T + b, key @ U.T, v, key), None
 
-def look(attend, lengths, fillers=(0.0, 100.0), atol=1e-5, only=None):
+def look(attend, lengths):
     lengths = torch.tensor(lengths)
     query, key = torch.randn(3, 2, 4), torch.randn(3, 7, 4)
-    for filler in fillers:
+    for filler in (0.0, 100.0):
         for b, n in enumerate(lengths):
             key[b, n:] = filler
         output = attend(query, key, lengths)
         for b, n in enumerate(lengths):
             alone = attend(query[b, None], key[b, None, :n], n[None])
-            if only in (None, b) and not torch.allclose(output[b], alone[0], atol=atol):
+            if not torch.allclose(output[b], alone[0], atol=1e-5):
                 return False
     return True
 

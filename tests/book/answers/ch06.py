@@ -65,14 +65,11 @@ def too_late(scores, may):  # 0/0 on an empty row is covered up, but not its gra
     total = parts.sum(-1, keepdim=True)
     return torch.where(total > 0, parts / total, 0.0).to(dtype)
 
-def place(new, cached):
-    return cached + torch.arange(new)[:, None]
-
 def band(new, cached, window, offset):
     query, key = offset + torch.arange(new)[:, None], torch.arange(cached + new)
     return (key <= query) & (key > query - window)
 
-def look(layer, modes=(True, False), lengths=(4, 12), batch=True, plain_sum=False, ahead=1):
+def look(layer, modes=(True, False), lengths=(4, 12), batch=True, plain_sum=False):
     for training in modes:
         layer.train(training)
         for length in lengths:
@@ -82,7 +79,7 @@ def look(layer, modes=(True, False), lengths=(4, 12), batch=True, plain_sum=Fals
             for i in range(length):
                 (grad,) = torch.autograd.grad(along[0, i], x, retain_graph=True)
                 small = 1e-9 if plain_sum else 0.0
-                if (grad[0, i + ahead :].abs() > small).any():
+                if (grad[0, i + 1 :].abs() > small).any():
                     return False
                 if batch and (grad[1].abs() > small).any():
                     return False

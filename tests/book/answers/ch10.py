@@ -73,14 +73,9 @@ def summed(said, right, n):
 def first_end(follow, size):
     kept = [((), 0.0)]
     while True:
-        kept = sorted(
-            (
-                ((*words, word), total + math.log(chance))
-                for words, total in kept
-                for word, chance in follow(words).items()
-            ),
-            key=lambda path: -path[1],
-        )[:size]
+        longer = [((*words, word), total + math.log(chance))
+                  for words, total in kept for word, chance in follow(words).items()]
+        kept = sorted(longer, key=lambda path: -path[1])[:size]
         for words, _ in kept:
             if words[-1] == "<eos>":
                 return words

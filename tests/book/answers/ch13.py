@@ -83,15 +83,14 @@ def ready_made(x, cache, Wq, Wk, Wv):
     attention = torch.nn.functional.scaled_dot_product_attention
     return attention((x @ Wq)[None], K[None], V[None])[0], (K, V)
 
-def look(d, words=20, texts=2, rows=3, order=(2, 0, 0), when=10, far=1e-9, follow=True):
+def look(d, words=20, texts=2, rows=3, order=(2, 0, 0), far=1e-9):
     for _ in range(texts):
         x, order = torch.randn(rows, words, 8).double(), torch.as_tensor(order)
         d.start()
         for n in range(words):
-            if n == when:
+            if n == 10:
                 d.reorder(order)
-                if follow:
-                    x = torch.cat([x[order, :n], x[:, n:]], 1)
+                x = torch.cat([x[order, :n], x[:, n:]], 1)
             got, whole = d.step(x[:, n]), d.whole(x[:, : n + 1])[:, -1]
             if not (got - whole).abs().max() <= far:
                 return False

@@ -9,6 +9,3 @@ WRONG = {
     (1, "never zigzag"): ("work(n, d, False)", "8 words, 2 devices, zigzag: got"),
     (1, "all of them together"): ("n * (n + 1) // 2", "expected a list of 2"),
 }  # fmt: skip
-
-HELPERS = """
-"""
