@@ -146,7 +146,9 @@ def digest(folder: Path) -> str:
     Sphinx alone would see that no page's source has changed and copy nothing.
     """
     files = sorted(Path(__file__).parent.rglob("*.*")) + sorted((folder / "_static").glob("*"))
-    content = b"".join(path.read_bytes() for path in files if path.is_file())
+    # What Python compiles beside the code is another after the first build, of the same code.
+    files = [path for path in files if path.is_file() and path.suffix != ".pyc"]
+    content = b"".join(path.read_bytes() for path in files)
     return hashlib.sha256(content).hexdigest()[:16]
 
 
