@@ -2,7 +2,8 @@
 
 Sphinx remembers the pages that it has read, and takes them for sound: it says nothing again of a
 broken link in one of them, and leaves what it had not yet written as it was. So a build leaves a
-mark until it has ended well, and one that finds a mark forgets all that Sphinx remembers. And
+mark until it has ended well, and one that finds a mark forgets all that is remembered; what has a
+hash for a name too, since a full disk may have left half of it. One build at a time does so. And
 Sphinx forgets a changed page only when it comes to read it: a label or a claim that has moved to a
 page read earlier would be found twice. So all changed pages are forgotten before the first is read.
 And every page is written again when the contents beside it have changed: by a page that came or
@@ -11,21 +12,32 @@ went, or by a new title; of a page that went nothing stays beside them.
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
+from filelock import FileLock, Timeout
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
+from sphinx.errors import ExtensionError
 
 MARK = "unfinished"
 """The mark's name, beside what Sphinx remembers."""
+LOCK = ".building"
+"""The name of what a build holds while it writes, beside that folder."""
 
 
 def begin(app: Sphinx, config: Config) -> None:
     """Leave the mark, and forget what is remembered where there is one."""
     remembered = Path(app.doctreedir)
+    app.building = FileLock(remembered.with_name(LOCK), timeout=0)
+    try:
+        app.building.acquire()
+    except Timeout:
+        raise ExtensionError(f"another build is writing into {remembered.parent}") from None
     if (remembered / MARK).exists():
-        (remembered / "environment.pickle").unlink(missing_ok=True)
+        shutil.rmtree(remembered)
+        shutil.rmtree(Path(app.outdir).with_name("jupyter_execute"), ignore_errors=True)
     remembered.mkdir(parents=True, exist_ok=True)
     (remembered / MARK).touch()
 
@@ -56,6 +68,7 @@ def end(app: Sphinx, error: Exception | None) -> None:
     """Remove the mark, unless there was an error, or a warning that counts as one."""
     if error is None and not (app.keep_going and app._warncount):  # -W lets none come so far
         (Path(app.doctreedir) / MARK).unlink(missing_ok=True)
+    app.building.release()
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

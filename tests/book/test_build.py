@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
+from filelock import FileLock
 
 from attnbook.pages import notebook
-from booktools import normal_form
+from booktools import normal_form, whole
 from booktools.address import parse_address
 from tests.book.sample import ONE, READ, build, by_id, small_book, sound_notebook, with_claim
 
@@ -316,9 +317,23 @@ def test_a_build_that_was_interrupted_is_made_up_for_by_the_next(plain):
     edit(plain / "plain.md", "A sentence.", "Another sentence.")
     interrupted(plain)
     assert "Another sentence." not in (html(plain) / "plain.html").read_text("utf8")
+    # What a full disk leaves half written: both are taken by their names, which are hashes.
+    half = plain / "_build" / "jupyter_execute" / "hash.png"
+    half.touch()
+    sheets = sorted((plain / "_build" / ".doctrees" / "styles").glob("all-*.css"))
+    for sheet in sheets:
+        sheet.write_text("")
     built(plain)
+    assert not half.exists()
+    assert sheets
+    assert all(sheet.read_text("utf8") for sheet in sheets)
     assert "Another sentence." in (html(plain) / "plain.html").read_text("utf8")
     assert indexed(plain) == {"index", CHAPTER, HOW, "plain"}
+
+
+def test_a_build_leaves_the_place_to_the_one_that_is_writing_there(plain):
+    with FileLock(plain / "_build" / whole.LOCK):
+        assert "another build is writing into" in refused(plain)
 
 
 @pytest.mark.slow
