@@ -13,7 +13,6 @@ from attnkit import masks
 from attnlab import pretrained
 from booktools.weigh import LONG_TASK, from_trace
 from tests.attnbook.machines.test_language_model import weights_of
-from tests.browser.conftest import serving
 from tests.browser.explorer_page import (
     ATTACK,
     THEMES_AND_WIDTHS,
@@ -273,53 +272,3 @@ def test_it_reads_and_writes_from_a_file(open_page, browser, book):
     assert root.locator(".ask-text :not(span)").count() == 0
     assert count > len(reader.tokenizer.encode(prompt).ids)
     assert record.console == []
-
-
-@needs_the_model
-def test_a_killed_download_goes_on_where_it_stopped(browser, book):
-    with serving(book) as url:
-        context = browser.new_context()
-        page, asked, most = context.new_page(), [], 3
-        names = [f"{part.sha}.bin" for part in lm.MODEL.parts]
-
-        def hand(route):
-            name = route.request.url.rsplit("/", 1)[-1]
-            asked.append(names.index(name))
-            if most is not None and asked[-1] >= most:
-                route.abort()
-            else:
-                route.continue_()
-
-        page.route("**/*.bin", hand)
-        page.goto(url + "index.html")
-        root = page.locator(".machine-ask")
-        root.get_by_role("button", name="Load the model").click()
-        page.wait_for_function(
-            "document.querySelector('.ask-flag').textContent.includes('did not load')",
-            timeout=LOADED,
-        )
-        assert asked == [0, 1, 2, 3]
-        asked.clear()
-        most = None
-        page.reload()
-        loaded(root)
-        assert asked == list(range(3, len(names)))
-        context.close()
-
-
-@needs_the_model
-def test_a_part_that_was_changed_is_refused(browser, book):
-    first = f"{lm.MODEL.parts[0].sha}.bin"
-    with serving(book) as url:
-        context = browser.new_context()
-        page = context.new_page()
-        broken = bytearray((book / lm.MODEL.folder / first).read_bytes())
-        broken[1000] ^= 1
-        page.route(f"**/{first}", lambda route: route.fulfill(body=bytes(broken)))
-        page.goto(url + "index.html")
-        page.get_by_role("button", name="Load the model").click()
-        page.wait_for_function(
-            "document.querySelector('.ask-flag').textContent.includes('as it was sent')",
-            timeout=LOADED,
-        )
-        context.close()

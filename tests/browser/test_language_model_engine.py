@@ -185,7 +185,7 @@ def written_alike(page, reader, prompt: str, most: int = 64) -> None:
 
 
 def test_words_are_torchs(page, reader):
-    written_alike(page, reader, PROMPTS[0], most=16)
+    written_alike(page, reader, PROMPTS[0], most=6)
 
 
 @pytest.mark.slow
@@ -242,14 +242,16 @@ def test_names_of_special_tokens_are_text(page, reader):
     assert len(ids) > 1
 
 
-@pytest.mark.parametrize(("temperature", "top_p"), [(0.7, 0.9), (1.5, 1.0), (1, 0.01)])
-def test_top_p_keeps_what_torch_keeps(page, temperature, top_p):
+def test_top_p_keeps_what_torch_keeps(page):
     torch.manual_seed(0)
     logits = (3 * torch.randn(49152)).double()
-    want = (_likely(logits / temperature, None, top_p) > -torch.inf).nonzero().flatten().tolist()
-    given = [logits.tolist(), temperature, top_p]
-    found = page.evaluate("([z, t, p]) => nucleus(chancesOf(z, t), p)", given)
-    assert sorted(found) == want
+    cases = [(0.7, 0.9), (1.5, 1.0), (1, 0.01)]
+    find = "([z, cases]) => cases.map(([t, p]) => nucleus(chancesOf(z, t), p))"
+    for (temperature, top_p), found in zip(
+        cases, page.evaluate(find, [logits.tolist(), cases]), strict=True
+    ):
+        kept = _likely(logits / temperature, None, top_p) > -torch.inf
+        assert sorted(found) == kept.nonzero().flatten().tolist()
 
 
 def test_drawn_words_come_as_often_as_they_should(page):
