@@ -54,39 +54,8 @@ def test_a_widget_of_somebody_else_lives_in_their_book(other_book, open_page):
     assert [url for url in record.requests if "html-manager" in url or "require" in url] == []
 
 
-@pytest.fixture
-def saved(tmp_path) -> tuple[Path, AttentionExplorer]:
-    """An explorer saved as a page, with words in it that would end a script."""
-    query = vectors(2, 4, 8)
-    words = ["a", SWALLOW, ATTACK, "</script>"]
-    explorer = AttentionExplorer(query, query, tokens=words, title="<b> & T", mask="causal")
-    return explorer.save(tmp_path / "page.html"), explorer
-
-
-def test_a_saved_explorer_is_one_file_alive_offline(saved, open_page):
-    file, explorer = saved
-    page, record = open_page(file.as_uri())
-    shown = snapshot(wait_for_widgets(page))
-    assert page.title() == "<b> & T"
-    assert shown["tokens"] == explorer.key_tokens
-    assert shown["weights"] == pytest.approx(explorer.values()[0], abs=1e-6)
-    assert record.console == record.missing == record.other_hosts() == []
-
-
-def test_a_saved_explorer_lives_in_a_frame_of_any_page(saved, open_page, tmp_path):
-    (tmp_path / "mine.html").write_text(
-        '<h1>Mine</h1><iframe src="page.html" height="700"></iframe>'
-    )
-    page, _ = open_page((tmp_path / "mine.html").as_uri())
-    page.frame_locator("iframe").locator(".attnkit-explorer canvas").first.wait_for()
-
-
-def test_a_saved_explorer_keeps_its_picture_without_javascript(saved, open_page):
-    file, explorer = saved
-    page, _ = open_page(file.as_uri(), java_script_enabled=False)
-    image = page.locator(".attnkit-fallback img")
-    assert image.bounding_box()["width"] > 100
-    assert image.get_attribute("alt") == explorer.description()
+WORDS = ["a", SWALLOW, ATTACK, "</script>"]
+"""Which would end a script."""
 
 
 def converted(notebook, folder: Path) -> Path:
@@ -97,33 +66,44 @@ def converted(notebook, folder: Path) -> Path:
     return folder / "page.html"
 
 
-@pytest.fixture(scope="module")
-def one_file(tmp_path_factory):
-    query = vectors(2, 4, 8)
-    first = AttentionExplorer(query, query, tokens=["a", SWALLOW, ATTACK, "</script>"], title="T")
+@pytest.fixture(scope="module", params=["saved", "converted"])
+def one_file(request, tmp_path_factory) -> tuple[Path, AttentionExplorer, int]:
+    """An explorer that was saved as a page, or a notebook of two; and how many there are."""
+    query, folder = vectors(2, 4, 8), tmp_path_factory.mktemp("one")
+    explorer = AttentionExplorer(query, query, tokens=WORDS, title="<b> & T", mask="causal")
+    if request.param == "saved":
+        return explorer.save(folder / "page.html"), explorer, 1
     second = AttentionExplorer(query, query)
-    return converted(a_notebook(first, second), tmp_path_factory.mktemp("one")), first
+    return converted(a_notebook(explorer, second), folder), explorer, 2
 
 
-def test_a_converted_notebook_is_alive_offline(one_file, open_page):
-    file, explorer = one_file
+def test_one_file_is_alive_offline_and_keeps_its_pictures_without_javascript(one_file, open_page):
+    file, explorer, count = one_file
     page, record = open_page(file.as_uri())
-    root = wait_for_widgets(page, 2)
-    shown = snapshot(root)
-    assert shown["tokens"] == ["a", SWALLOW, ATTACK, "</script>"]
+    shown = snapshot(wait_for_widgets(page, count))
+    assert shown["tokens"] == WORDS
     assert shown["weights"] == pytest.approx(explorer.values()[0], abs=1e-6)
     assert [text for text in record.console if "uncaught" in text] == []
-    assert file.read_text("utf-8").count("function host(") == 1
-    assert "html-manager" not in file.read_text("utf-8")
-
-
-def test_a_converted_notebook_keeps_its_pictures_without_javascript(one_file, open_page):
-    file, explorer = one_file
+    if count == 1:
+        assert page.title() == "<b> & T"
+        assert record.console == record.missing == record.other_hosts() == []
+    else:
+        assert file.read_text("utf-8").count("function host(") == 1
+        assert "html-manager" not in file.read_text("utf-8")
     page, _ = open_page(file.as_uri(), java_script_enabled=False)
     images = page.locator(".attnkit-fallback img")
-    assert images.count() == 2
+    assert images.count() == count
     assert images.first.bounding_box()["width"] > 100
     assert images.first.get_attribute("alt") == explorer.description()
+
+
+def test_a_saved_explorer_lives_in_a_frame_of_any_page(open_page, tmp_path):
+    AttentionExplorer(vectors(2, 4, 8), vectors(2, 4, 8)).save(tmp_path / "page.html")
+    (tmp_path / "mine.html").write_text(
+        '<h1>Mine</h1><iframe src="page.html" height="700"></iframe>'
+    )
+    page, _ = open_page((tmp_path / "mine.html").as_uri())
+    page.frame_locator("iframe").locator(".attnkit-explorer canvas").first.wait_for()
 
 
 @pytest.mark.parametrize("widgets", [[], [AttentionExplorer(vectors(1, 4, 8), vectors(1, 4, 8))]])

@@ -23,7 +23,7 @@ from tests.browser.explorer_page import (
     snapshot,
     text,
     vectors,
-)  # fmt: skip
+)
 
 pytestmark = pytest.mark.browser
 

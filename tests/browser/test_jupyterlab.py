@@ -1,10 +1,10 @@
-"""The widgets in a live JupyterLab: the page and the kernel move each other."""
+"""The widgets in a live JupyterLab: page and kernel move each other, and keys are the widget's."""
 
 import nbformat
 import pytest
 
 from tests import jupyter
-from tests.browser.explorer_page import control, move, snapshot
+from tests.browser.explorer_page import control, move, settle, snapshot
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -91,3 +91,40 @@ def test_a_machine_follows_the_kernel_and_the_kernel_follows_it(lab, open_page):
         "document.querySelector('.machine-fast').snapshot().fast === 64", timeout=30_000
     )
     assert control(root, "Fast memory").input_value() == "2"
+
+
+def cells(page) -> int:
+    return page.locator(".jp-Notebook-cell").count()
+
+
+def test_keys_move_the_controls_and_leave_the_cells_alone(lab, open_page):
+    page, _ = open_page(lab + "lab/tree/live.ipynb?reset")
+    run_cell(page, 0, ".attnkit-explorer")
+    root, before = page.locator(".attnkit-explorer"), cells(page)
+    assert before > 1  # there is something to lose
+    length = control(root, "Length")
+    length.focus()
+    page.keyboard.press("Escape")  # command mode
+    for key in ("ArrowLeft", "ArrowLeft", "ArrowDown"):
+        page.keyboard.press(key)
+    assert snapshot(root)["seqLen"] == 3
+    assert length.evaluate("e => e === document.activeElement")
+    for element in (length, control(root, "Mask"), root.locator(".machine-reset")):
+        element.focus()
+        page.keyboard.press("d")
+        page.keyboard.press("d")
+        settle(page)
+        assert cells(page) == before
+    control(root, "Mask").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    assert snapshot(root)["mask"] != "none"
+    cursor = root.locator(".explorer-cursor")
+    cursor.focus()
+    said = root.locator(".machine-live").inner_text()
+    page.keyboard.press("ArrowUp")
+    assert root.locator(".machine-live").inner_text() != said
+    for key in ("d", "d", "x", "a", "b"):
+        page.keyboard.press(key)
+    settle(page)
+    assert cells(page) == before

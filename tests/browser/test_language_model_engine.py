@@ -1,6 +1,5 @@
 """The language model's engine against torch: tokens, logits, weights, words and switches."""
 
-import base64
 import hashlib
 import json
 import struct
@@ -17,7 +16,7 @@ from attnkit.viz.widget import source
 from attnlab import pretrained
 from attnlab.decoding.sampling import _likely
 from attnlab.pretrained import published
-from tests.browser.conftest import serving
+from tests.browser.engine_page import ODD, apart, floats, page_of
 
 NAME = "SmolLM2-135M-Instruct"
 pytestmark = [
@@ -35,12 +34,6 @@ OPEN = """async url => {
 }"""
 READ = """([ids, changes]) => {
     const text = newText(model, changes, 999), logits = ids.map(id => readToken(text, id));
-    const packed = values => {  // as JSON the numbers would take longer than the engine
-        const bytes = new Uint8Array(Float32Array.from(values).buffer), parts = [];
-        for (let at = 0; at < bytes.length; at += 30000)
-            parts.push(String.fromCharCode(...bytes.subarray(at, at + 30000)));
-        return btoa(parts.join(""));
-    };
     return [logits.map(packed), text.rows.map(packed)];
 }"""
 WRITE = """([ids, most]) => {
@@ -70,13 +63,8 @@ def reader():
 @pytest.fixture(scope="module")
 def page(browser):
     (path,) = published.find(NAME, None, False).values()
-    opened = browser.new_page()
-    with serving(path.parent) as url:
-        opened.goto(url + "nothing")
-        opened.add_script_tag(content=CODE)
-        opened.evaluate(OPEN, url + path.name)
-    yield opened
-    opened.close()
+    with page_of(browser, CODE, OPEN, path) as opened:
+        yield opened
 
 
 def ids_of(reader, text: str) -> list[int]:
@@ -87,14 +75,6 @@ def read(page, ids, changes=()):
     logits, rows = page.evaluate(READ, [ids, dict(changes)])
     logits, rows = ([floats(one) for one in each] for each in (logits, rows))
     return torch.stack(logits), rows
-
-
-def floats(packed: str) -> torch.Tensor:
-    return torch.frombuffer(bytearray(base64.b64decode(packed)), dtype=torch.float32)
-
-
-def apart(got, want) -> float:
-    return float((got - want).abs().max())
 
 
 @pytest.mark.parametrize("which", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))])
@@ -209,14 +189,9 @@ def test_64_words_of_50_prompts_are_torchs(page, reader):
             written_alike(page, reader, start.format(subject))
 
 
-ODD = (
-    *("", " ", "\n\n\n", "\t\t x  \r\n", "  two  spaces  ", "a" * 300, "<|im_start|>user"),
-    "it's 'tis we'll I'd THEY'RE 's",
-    "1234567890 3.14 1,000 ½ ² Ⅻ ١٢٣ 四",
+OTHERS = (
+    *("a" * 300, "<|im_start|>user", "it's 'tis we'll I'd THEY'RE 's"),
     "\x00\x07\x7f\x85\u2028\ufeff",
-    "👩🏽\u200d🚀🐈\u200d⬛🇫🇷 ❤️",
-    *("नमस्ते दुनिया", "שלום עולם", "مرحبا بالعالم", "Привет, мир!", "你好，世界", "ภาษาไทย"),
-    *("안녕하세요", "Ünïcödé straße ŒUVRE e\u0301", "𝕋𝕙𝕖 𐍈", "<script>alert(1)</script>"),
 )
 
 
@@ -227,7 +202,13 @@ def test_tokens_are_the_tokenizers(page, reader):
     numbers = [f"{n * 7919} + {n / 7:.3f}" for n in range(200)]
     letters = [chr(code) for code in range(0, sys.maxunicode, 61)
                if unicodedata.category(chr(code)) not in ("Cn", "Co", "Cs")]  # fmt: skip
-    texts = [*ODD, *lines[:6000:4], *numbers, *(f"a{letter} {letter}b" for letter in letters)]
+    texts = [
+        *ODD,
+        *OTHERS,
+        *lines[:6000:4],
+        *numbers,
+        *(f"a{letter} {letter}b" for letter in letters),
+    ]
     want = [ids_of(reader, text) for text in texts if "<|" not in text]
     plain = [text for text in texts if "<|" not in text]
     found = page.evaluate("texts => texts.map(text => encode(tokenizer, text))", plain)

@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from booktools.widget_page import write_page
 from tests.attnbook.machines import test_backwards as backwards
 from tests.attnbook.machines import test_beam_tree as beam
 from tests.attnbook.machines import test_cache_tiles as cache_tiles
@@ -14,11 +13,21 @@ from tests.attnbook.machines import test_online_tiles as online
 from tests.attnbook.machines import test_query_plane as plane
 from tests.browser.explorer_page import (
     control,
+    follow,
     move,
+    press,
     snapshot,
 )
 
 pytestmark = pytest.mark.browser
+
+
+def drag(page, start: tuple[float, float], end: tuple[float, float]) -> None:
+    page.mouse.move(*start)
+    page.mouse.down()
+    page.mouse.move(*end, steps=3)
+    page.mouse.up()
+
 
 # ---- The machine that writes backwards.
 
@@ -42,10 +51,8 @@ def test_the_query_is_dragged_and_the_output_stays_among_the_values(show, value)
     for x, y, turned in ((0.8, 0.3, False), (0.1, 0.5, True), (0.5, 0.5, False)):
         root.get_by_label("Multiply the query by W first").set_checked(turned)
         handle = root.locator(".plane-handle").bounding_box()
-        page.mouse.move(handle["x"] + handle["width"] / 2, handle["y"] + handle["height"] / 2)
-        page.mouse.down()
-        page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["width"], steps=3)
-        page.mouse.up()
+        place = handle["x"] + handle["width"] / 2, handle["y"] + handle["height"] / 2
+        drag(page, place, (box["x"] + x * box["width"], box["y"] + y * box["width"]))
         shown = snapshot(root)
         machine.query, machine.turned = shown["query"], shown["turned"]
         assert shown["weights"] == pytest.approx(machine.weights(), abs=1e-6)
@@ -56,7 +63,7 @@ def test_the_query_is_dragged_and_the_output_stays_among_the_values(show, value)
     assert shown["weights"] == pytest.approx([1 / 3] * 3, abs=0.03)
 
 
-def test_arrow_keys_move_the_query_and_the_page_says_what_follows(show):
+def test_arrow_keys_and_buttons_move_the_query_and_the_page_says_what_follows(show):
     page, root, _ = show(plane.make(value=[[10], [20], [50]], query=[0.5, 0.5], matrix=None))
     assert root.get_by_label("Multiply the query by W first").count() == 0
     handle = root.get_by_role("slider", name="Query")
@@ -69,17 +76,23 @@ def test_arrow_keys_move_the_query_and_the_page_says_what_follows(show):
     assert handle.get_attribute("aria-valuetext") == "(0.50, 0.50)"
     said = root.locator(".machine-live").inner_text()
     assert said.startswith("query (0.50, 0.50). Weights: the 0.27, black 0.27, cat 0.45. Output ")
+    follow(page, "query-plane=query:[0.2,0.4]")
+    press(root, "Longer")  # keeps its direction
+    assert snapshot(root)["query"] == pytest.approx([0.4, 0.8])
+    press(root, *["Longer"] * 4)
+    x, y = snapshot(root)["query"]
+    assert y == pytest.approx(2 * x)
+    assert y == pytest.approx(1.3)  # the edge of the plane
+    press(root, "Shorter")
+    assert snapshot(root)["query"] == pytest.approx([x / 2, y / 2])
+    handle.focus()
     for _ in range(80):
         page.keyboard.press("ArrowRight")
     assert max(snapshot(root)["query"]) < 2  # it stays on the page
 
 
-def test_a_finger_places_the_query(browser, tmp_path):
-    context = browser.new_context(viewport={"width": 360, "height": 740}, has_touch=True)
-    page = context.new_page()
-    page.goto(write_page(tmp_path, plane.make()).as_uri())
-    root = page.locator(".machine-plane")
-    root.locator(".plane-area").wait_for()
+def test_a_finger_places_the_query(show):
+    page, root, _ = show(plane.make(), width=360, has_touch=True)
     box = root.locator(".plane-area").bounding_box()
     page.touchscreen.tap(box["x"] + 0.25 * box["width"], box["y"] + 0.5 * box["width"])
     query = snapshot(root)["query"]
@@ -87,30 +100,18 @@ def test_a_finger_places_the_query(browser, tmp_path):
     assert abs(query[1]) < 0.05
     handle = root.locator(".plane-handle").bounding_box()
     assert min(handle["width"], handle["height"]) >= 24
-    context.close()
 
 
-@pytest.mark.parametrize("query", [[0.9, 0.4], [-0.9, -0.4], [0.0, 1.3], [1.3, -1.3]])
-def test_the_name_of_the_query_lies_beside_its_handle(show, query):
-    _, root, _ = show(plane.make(query=query, matrix=None))
-    baseline = float(root.locator(".plane-names .plane-query").get_attribute("y"))
-    handle = root.locator(".plane-handle")
-    centre, radius = (float(handle.get_attribute(name)) for name in ("cy", "r"))
-    descender, ascender = 4, 12  # of the lettering; its box has a halo besides
-    assert baseline + descender <= centre - radius or baseline - ascender >= centre + radius
-
-
-def test_a_query_twice_as_long_keeps_its_direction(show):
-    _, root, _ = show(plane.make(query=[0.2, 0.4], matrix=None))
-    root.get_by_role("button", name="Longer").click()
-    assert snapshot(root)["query"] == pytest.approx([0.4, 0.8])
-    for _ in range(4):
-        root.get_by_role("button", name="Longer").click()
-    x, y = snapshot(root)["query"]
-    assert y == pytest.approx(2 * x)
-    assert y == pytest.approx(1.3)  # the edge of the plane
-    root.get_by_role("button", name="Shorter").click()
-    assert snapshot(root)["query"] == pytest.approx([x / 2, y / 2])
+def test_the_name_of_the_query_lies_beside_its_handle(show):
+    queries = [[0.9, 0.4], [-0.9, -0.4], [0.0, 1.3], [1.3, -1.3]]
+    page, _, _ = show(*(plane.make(query=query, matrix=None) for query in queries))
+    for place in range(len(queries)):
+        root = page.locator(".machine").nth(place)
+        baseline = float(root.locator(".plane-names .plane-query").get_attribute("y"))
+        handle = root.locator(".plane-handle")
+        centre, radius = (float(handle.get_attribute(name)) for name in ("cy", "r"))
+        descender, ascender = 4, 12  # of the lettering; its box has a halo besides
+        assert baseline + descender <= centre - radius or baseline - ascender >= centre + radius
 
 
 # ---- The race.
@@ -158,23 +159,8 @@ def test_a_race_ends_with_every_word_and_two_clocks(show, bug):
     assert not record.console
 
 
-def test_who_chooses_a_bug_is_led_to_the_first_wrong_word(show):
+def test_what_the_race_says_is_counted_and_a_bug_leads_to_the_first_wrong_word(show):
     machine = race.make(step=1)
-    _, root, _ = show(machine)
-    control(root, "Bug").select_option("a rejected draft stays")
-    now = snapshot(root)
-    machine.bug = "draft"
-    assert now["differs"] == machine.compute()["differs"] > 0
-    assert now["differs"] < now["step"] == min(now["differs"] + 8, race.LAST)
-    assert root.locator(".race-lanes strong").inner_text() == now["written"][now["differs"]]
-    names = root.locator("text.race-wrong").all_text_contents()
-    assert names == ["wrong logits", "wrong word"]
-    move(root, "Words", now["differs"] - 1)
-    assert root.locator(".machine-big").inner_text().startswith("Right so far, wrong from word ")
-
-
-def test_what_the_race_says_is_what_is_counted(show):
-    machine = race.make()
     _, root, _ = show(machine)
     for step in (1, 7, race.LAST):
         move(root, "Words", step)
@@ -184,6 +170,17 @@ def test_what_the_race_says_is_what_is_counted(show):
                           machine.compute()["all"][way]))  # fmt: skip
             assert lane.locator("p").nth(1).inner_text() == f"{total} multiply-adds"
             assert root.locator(f"text.race-of{way}").text_content().endswith(f": {now}")
+    press(root, "Reset")
+    control(root, "Bug").select_option("a rejected draft stays")
+    now = snapshot(root)
+    machine.step, machine.bug = 1, "draft"
+    assert now["differs"] == machine.compute()["differs"] > 0
+    assert now["differs"] < now["step"] == min(now["differs"] + 8, race.LAST)
+    assert root.locator(".race-lanes strong").inner_text() == now["written"][now["differs"]]
+    names = root.locator("text.race-wrong").all_text_contents()
+    assert names == ["wrong logits", "wrong word"]
+    move(root, "Words", now["differs"] - 1)
+    assert root.locator(".machine-big").inner_text().startswith("Right so far, wrong from word ")
 
 
 # ---- The lamps.
@@ -196,10 +193,8 @@ def test_heads_are_dragged_and_the_lamps_follow(show):
     assert lit.count() == 0
     box = root.locator(".lamp-picture").bounding_box()
     for y, x, head, aim in ((0.1, 0.02, "head0", -30), (0.9, 0.98, "head1", 30)):
-        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + y * box["height"])
-        page.mouse.down()
-        page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"], steps=3)
-        page.mouse.up()
+        high = box["y"] + y * box["height"]
+        drag(page, (box["x"] + box["width"] / 2, high), (box["x"] + x * box["width"], high))
         assert snapshot(root)[head] == aim
         assert lit.count() == snapshot(root)["lit"]
     assert lit.count() == 12
@@ -225,10 +220,7 @@ def test_scores_are_dragged_and_the_tiles_end_at_the_whole_row(show):
     for place, y, expected in ((0, 27, 6), (3, 97, -4), (7, 27 + 7 * 4, 2)):
         key = online.MIXED[place]
         x = box["x"] + (place + 0.5) / 8 * box["width"]
-        page.mouse.move(x, box["y"] + 60 / tall * box["height"])
-        page.mouse.down()
-        page.mouse.move(x, box["y"] + y / tall * box["height"], steps=3)
-        page.mouse.up()
+        drag(page, *((x, box["y"] + at / tall * box["height"]) for at in (60, y)))
         shown = snapshot(root)
         assert shown["scores"][key] == expected
         assert shown["output"] == pytest.approx(shown["whole"], abs=1e-9)
@@ -240,8 +232,11 @@ def test_scores_are_dragged_and_the_tiles_end_at_the_whole_row(show):
 
 def test_without_rescaling_the_page_tells_luck_from_an_error(show):
     rising = sorted(range(8), key=online.SCORES.__getitem__)
-    for order, said in ((rising[::-1], "right, by luck"), (online.MIXED[::-1], "and wrong")):
-        _, root, _ = show(online.make(seen=8, rescale=False, order=order))
+    orders = {"right, by luck": rising[::-1], "and wrong": online.MIXED[::-1]}
+    made = [online.make(seen=8, rescale=False, order=order) for order in orders.values()]
+    page, _, _ = show(*made)
+    for place, said in enumerate(orders):
+        root = page.locator(".machine").nth(place)
         assert said in root.locator(".machine-say").inner_text()
         assert root.locator(".online-carried").inner_text().endswith("correction left out")
         root.get_by_role("button", name="Start again").click()
@@ -249,8 +244,12 @@ def test_without_rescaling_the_page_tells_luck_from_an_error(show):
         assert root.get_by_role("button", name="Next tile").is_visible()
 
 
-def test_a_score_has_its_number_and_the_keys_of_a_slider(show):
+def test_a_score_has_its_number_and_keys_and_the_correction_is_drawn(show):
     page, root, _ = show(online.make())
+    for size, seen in ((4, 4), (8, 8)):  # a larger tile is not read as nothing
+        root.get_by_label("Tile").select_option(str(size))
+        assert snapshot(root)["seen"] == seen
+    press(root, "Reset")
     hand, label = root.get_by_role("slider").first, root.locator(".online-number").first
     hand.focus()
     scores = []
@@ -260,10 +259,7 @@ def test_a_score_has_its_number_and_the_keys_of_a_slider(show):
         assert float(label.text_content().replace("\u2212", "-")) == scores[-1]
     assert scores == [2.5, -4, 6, 4, 2]
     assert page.evaluate("scrollY") == 0
-
-
-def test_the_correction_is_drawn_and_without_a_maximum_there_is_none(show):
-    _, root, _ = show(online.make())
+    press(root, "Reset")
     drawn = root.locator(".online-under").text_content()
     assert "sum d before1.67× e1.5 \u2212 2.0 = 0.61" in drawn
     assert "+ this tile2.10" in drawn
@@ -273,13 +269,6 @@ def test_the_correction_is_drawn_and_without_a_maximum_there_is_none(show):
     said = root.locator(".online-carried").inner_text()
     assert "maximum m: not used" in said
     assert "(too large for float32)" in said
-
-
-def test_a_larger_tile_is_not_read_as_nothing(show):
-    _, root, _ = show(online.make())
-    for size, seen in ((4, 4), (8, 8)):
-        root.get_by_label("Tile").select_option(str(size))
-        assert snapshot(root)["seen"] == seen
 
 
 # ---- The beam.

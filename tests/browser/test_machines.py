@@ -89,7 +89,7 @@ def alike(shown, expected, where: str = "") -> None:
         assert len(shown) == len(expected), where
         for at, value in enumerate(expected):
             alike(shown[at], value, f"{where}[{at}]")
-    elif isinstance(expected, float):
+    elif isinstance(expected, float) or isinstance(shown, float):
         # What `pytest.approx` says, which takes a second over the numbers of one machine.
         off = 0 if shown == expected else abs(shown - expected)
         assert off <= max(1e-6, 1e-6 * abs(expected)), (where, shown, expected)
