@@ -13,7 +13,7 @@ import pytest
 
 from booktools import chromium
 from booktools.serve import make_server
-from tests.browser.explorer_page import start_widgets, wait_for_widgets, write_page
+from tests.browser.explorer_page import Widget, start_widgets, wait_for_widgets, write_page
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -164,6 +164,6 @@ def show(open_page, tmp_path):
 
     def show_(*widgets, **options):
         page, record = open_page(write_page(tmp_path, *widgets).as_uri(), **options)
-        return page, wait_for_widgets(page, len(widgets)), record
+        return page, Widget(wait_for_widgets(page, len(widgets))), record
 
     return show_

@@ -181,6 +181,22 @@ def settle(page) -> None:
     )
 
 
+class Widget:
+    """The root of a widget on a page, what a reader does to it, and what it shows."""
+
+    button, control, move, picture = button, control, move, picture
+    press, snapshot, text = press, snapshot, text
+
+    def __init__(self, root):
+        self.root = root
+
+    def __getattr__(self, name: str):
+        return getattr(self.root, name)
+
+    def other(self, place: int) -> "Widget":
+        return Widget(self.page.locator(".machine").nth(place))
+
+
 def load_axe(page) -> None:
     if not page.evaluate("'axe' in window"):
         page.evaluate(pytest.importorskip("axe_playwright_python.sync_playwright").Axe().axe_script)

@@ -15,14 +15,7 @@ from sphinx_external_toc.parsing import parse_toc_yaml
 from attnkit.viz import AttentionExplorer
 from booktools import gates
 from booktools.address import ROOT
-from tests.browser.explorer_page import (
-    control,
-    saved_arrays,
-    saved_models,
-    state_of,
-    vectors,
-    write_page,
-)
+from tests.browser.explorer_page import control, saved_arrays, saved_models, state_of, vectors
 
 pytestmark = pytest.mark.browser
 
@@ -177,17 +170,14 @@ def test_there_are_explorers_to_compare():
     assert len(PAGES) >= 2
 
 
-@pytest.mark.parametrize("chapter", ["10"])
-def test_where_words_look_at_other_words_they_can_be_seen_as_lines(chapter):
-    (path,) = ROOT.glob(f"appendices/exercises/{chapter}_*.ipynb")
+def test_where_words_look_at_other_words_they_can_be_seen_as_lines():
+    (path,) = ROOT.glob("appendices/exercises/10_*.ipynb")
     crossing = [state.traits for state in explorers(path) if not state.square]
     assert crossing
     assert [traits["title"] for traits in crossing if "view" not in traits["controls"]] == []
 
 
-@pytest.fixture
-def one_of_each():
-    """An explorer of every kind, and the states that a notebook would hold of them."""
+def test_the_comparison_reaches_every_kind_of_explorer_and_notices_one_wrong_number(show):
     made = [
         AttentionExplorer(vectors(2, 6, 4), vectors(2, 6, 4, seed=1), window=2, prefix_len=3),
         AttentionExplorer(
@@ -197,24 +187,16 @@ def one_of_each():
         AttentionExplorer.from_frames({n: vectors(2, 3, n).softmax(-1) for n in (2, 4)}),
     ]
     models = state_of(*made)
-    return made, [State(models[widget.model_id]) for widget in made]
-
-
-def test_the_comparison_reaches_every_kind_of_explorer(one_of_each, open_page, tmp_path):
-    made, states = one_of_each
-    page, _ = open_page(write_page(tmp_path, *made).as_uri())
-    compare(page, states)
+    states = [State(models[widget.model_id]) for widget in made]
     assert len(states[0].settings()) == 3 * 5 * 3 * 2
     assert len(states[-1].settings()) == 2
-
-
-@pytest.mark.parametrize("which", range(4))
-def test_the_comparison_notices_one_wrong_number(which, one_of_each, open_page, tmp_path):
-    made, states = one_of_each
-    page, _ = open_page(write_page(tmp_path, *made).as_uri())
-    name = next(name for name in ("frames", "scores", "key") if states[which].arrays[name].size)
-    changed = states[which].arrays[name].copy()
-    changed[-1] += 1e-4
-    states[which].arrays[name] = changed
-    with pytest.raises(AssertionError, match="Not equal to tolerance"):
-        compare(page, states)
+    page, _, _ = show(*made)
+    compare(page, states)
+    for state in states:
+        name = next(name for name in ("frames", "scores", "key") if state.arrays[name].size)
+        right = state.arrays[name]
+        state.arrays[name] = right.copy()
+        state.arrays[name][-1] += 1e-4
+        with pytest.raises(AssertionError, match="Not equal to tolerance"):
+            compare(page, states)
+        state.arrays[name] = right

@@ -15,13 +15,7 @@ from tests.browser.explorer_page import (
     WORDS,
     an_explorer,
     complaints,
-    control,
-    move,
-    picture,
-    press,
     settle,
-    snapshot,
-    text,
     vectors,
     wait_for_theme,
     wait_for_widgets,
@@ -42,11 +36,11 @@ def test_python_and_the_page_agree_on_extreme_scores(show):
     scores[0, 4, 2] = -math.inf
     explorer = AttentionExplorer.from_scores(scores, mask="causal")
     _, root, _ = show(explorer)
-    shown = np.array(snapshot(root)["weights"])
+    shown = np.array(root.snapshot()["weights"])
     np.testing.assert_allclose(shown, explorer.values()[0], rtol=0, atol=1e-6, equal_nan=False)
-    control(root, "Mask").select_option("none")
+    root.control("Mask").select_option("none")
     explorer.mask = "none"
-    shown = np.array(snapshot(root)["weights"], dtype=float)
+    shown = np.array(root.snapshot()["weights"], dtype=float)
     sick = np.isnan(explorer.values()[0])
     assert sick[1:3].all()
     assert (np.isnan(shown) == sick).all()
@@ -58,8 +52,8 @@ def test_cross_attention_shortens_keys_only_and_offers_fitting_masks(show):
     _, root, _ = show(
         AttentionExplorer(query, key, query_tokens=WORDS[:5], key_tokens=list("abcdefg"))
     )
-    move(root, "Keys", 3)
-    shown = snapshot(root)
+    root.move("Keys", 3)
+    shown = root.snapshot()
     assert (shown["queryTokens"], shown["keyTokens"]) == (WORDS[:5], list("abcd"))
     disabled = root.locator("option:disabled").all_inner_texts()
     assert len(disabled) == 3
@@ -74,30 +68,30 @@ def test_frames_may_bring_their_own_words_which_are_never_taken_for_others(show)
         key_tokens=english, seq_len=3, pinned=[0, 1, 2], kept={"seq_len": 3},
     )  # fmt: skip
     _, root, _ = show(explorer)
-    assert text(root, "query") == "“chat”"
+    assert root.text("query") == "“chat”"
     for length in (3, 4):
-        move(root, "Length", length - 3)
-        shown = snapshot(root)
+        root.move("Length", length - 3)
+        shown = root.snapshot()
         assert (shown["queryTokens"], shown["keyTokens"]) == (french[length], english[length])
-    assert "“chat” is not on show" in text(root, "score")
-    assert text(root, "big") == "–"
-    assert "other words" in text(root, "change")
-    assert control(root, "show the difference").is_disabled()
+    assert "“chat” is not on show" in root.text("score")
+    assert root.text("big") == "–"
+    assert "other words" in root.text("change")
+    assert root.control("show the difference").is_disabled()
 
 
 def test_every_stage_is_drawn_and_reset_returns_to_the_beginning(show):
     _, root, _ = show(an_explorer(mask="causal", seq_len=8))
-    before, drawn = snapshot(root), set()
+    before, drawn = root.snapshot(), set()
     for stage in ("scores", "masked scores", "weights"):
-        control(root, "Show").select_option(stage)
-        drawn.add(picture(root))
+        root.control("Show").select_option(stage)
+        drawn.add(root.picture())
         assert root.locator(".explorer-low").inner_text().startswith(stage.split()[-1].rstrip("s"))
         assert root.locator(".explorer-masked").is_visible() == (stage != "scores")
     assert len(drawn) == 3
-    move(root, "Length", 4)
-    control(root, "Head").select_option("all")
-    press(root, "Reset")
-    assert snapshot(root) == before
+    root.move("Length", 4)
+    root.control("Head").select_option("all")
+    root.press("Reset")
+    assert root.snapshot() == before
 
 
 def test_the_parameter_of_a_mask_shows_with_it_and_moves_nothing(show):
@@ -105,16 +99,16 @@ def test_the_parameter_of_a_mask_shows_with_it_and_moves_nothing(show):
     own = {"window": "Window", "prefix": "Prefix", "padding": "Padded"}
     places = []
     for mask in ("none", "causal", *own):
-        control(root, "Mask").select_option(mask)
+        root.control("Mask").select_option(mask)
         settle(page)
-        shown = [n for n in own.values() if control(root, n).is_visible()]
+        shown = [n for n in own.values() if root.control(n).is_visible()]
         assert shown == [own[name] for name in own if name == mask]
         others = ("Show", "Temperature", "scale by 1/√16")
-        places.append([control(root, name).bounding_box() for name in others])
+        places.append([root.control(name).bounding_box() for name in others])
     assert all(place == places[0] for place in places)
-    control(root, "Mask").select_option("window")
-    move(root, "Window", 1)
-    assert np.array(snapshot(root)["weights"]).tolist() == np.eye(LENGTH).tolist()
+    root.control("Mask").select_option("window")
+    root.move("Window", 1)
+    assert np.array(root.snapshot()["weights"]).tolist() == np.eye(LENGTH).tolist()
 
 
 def hover_cell(page, root, query: int, key: int) -> tuple[float, float]:
@@ -124,39 +118,39 @@ def hover_cell(page, root, query: int, key: int) -> tuple[float, float]:
     right, bottom = box["x"] + box["width"], box["y"] + box["height"]
     for x in np.arange(box["x"] + 40, right, 20).tolist():
         page.mouse.move(x, box["y"] + 120)  # in a row that is there at every length
-        if text(root, "key") == f"“{WORDS[key]}”":
+        if root.text("key") == f"“{WORDS[key]}”":
             break
     for y in np.arange(bottom - 40, box["y"], -20).tolist():
         page.mouse.move(x, y)
-        if text(root, "query") == f"“{WORDS[query]}”":
+        if root.text("query") == f"“{WORDS[query]}”":
             return x, y
     raise AssertionError(f"no place on the canvas shows query {query} and key {key}")
 
 
 def test_hover_shows_the_cell_and_click_pins_it(show):
     page, root, _ = show(an_explorer(seq_len=4))
-    weights = snapshot(root)["weights"]
+    weights = root.snapshot()["weights"]
     hover_cell(page, root, 1, 2)
-    assert float(text(root, "big")) == pytest.approx(weights[1][2], abs=6e-4)
+    assert float(root.text("big")) == pytest.approx(weights[1][2], abs=6e-4)
     page.mouse.click(*hover_cell(page, root, 0, 1))
-    assert snapshot(root)["pinned"] == [0, 0, 1]
-    assert text(root, "live").startswith("query “The”, key “animal”: score")
-    assert "pinned: The → animal" in text(root, "chip")
+    assert root.snapshot()["pinned"] == [0, 0, 1]
+    assert root.text("live").startswith("query “The”, key “animal”: score")
+    assert "pinned: The → animal" in root.text("chip")
     page.mouse.move(5, 5)
-    framed = picture(root, "cursor")
+    framed = root.picture("cursor")
     box = root.locator(".explorer-cursor").bounding_box()
     page.mouse.move(box["x"] + 120, box["y"] + 180)
-    assert text(root, "query") != "“The”"
-    assert picture(root, "cursor") != framed
+    assert root.text("query") != "“The”"
+    assert root.picture("cursor") != framed
     page.mouse.move(5, 5)  # away: the pinned cell is back
-    assert text(root, "query") == "“The”"
-    assert picture(root, "cursor") == framed
-    assert snapshot(root)["pinned"] == [0, 0, 1]
+    assert root.text("query") == "“The”"
+    assert root.picture("cursor") == framed
+    assert root.snapshot()["pinned"] == [0, 0, 1]
 
 
 def test_the_row_is_summed_up_in_numbers(show):
     _, root, _ = show(an_explorer(mask="causal"))
-    row = np.array(snapshot(root)["weights"][-1])
+    row = np.array(root.snapshot()["weights"][-1])
     entropy = -(row * np.log(row)).sum()
     text = root.locator(".explorer-row").inner_text()
     assert "Row sum 1.000" in text
@@ -206,15 +200,15 @@ def test_the_keyboard_reaches_every_cell_and_head(show):
     page.keyboard.press("End")
     assert live.inner_text().startswith(f"query “{WORDS[-1]}”, key “{WORDS[-1]}”")
     page.keyboard.press("PageDown")
-    assert snapshot(root)["head"] == 1
+    assert root.snapshot()["head"] == 1
     page.keyboard.press("PageUp")
-    assert snapshot(root)["head"] == 0
+    assert root.snapshot()["head"] == 0
     page.keyboard.press("Enter")
-    assert snapshot(root)["pinned"] == [0, LENGTH - 1, LENGTH - 1]
+    assert root.snapshot()["pinned"] == [0, LENGTH - 1, LENGTH - 1]
     page.keyboard.press("ArrowLeft")
-    assert snapshot(root)["pinned"] == [0, LENGTH - 1, LENGTH - 2]
+    assert root.snapshot()["pinned"] == [0, LENGTH - 1, LENGTH - 2]
     page.keyboard.press("Escape")
-    assert snapshot(root)["pinned"] == []
+    assert root.snapshot()["pinned"] == []
     page.keyboard.press("ArrowUp")
     page.keyboard.press("End")
     assert live.inner_text().endswith("masked, weight 0")
@@ -250,7 +244,7 @@ def test_focus_is_visible_and_every_control_has_a_name_and_keeps_its_keys(show):
 @pytest.mark.parametrize(("theme", "width"), THEMES_AND_WIDTHS)
 def test_every_form_passes_axe_and_does_not_overflow(show, theme, width):
     toured = tour.an_explorer(title="A guide")
-    page, _, record = show(
+    page, root, record = show(
         an_explorer(mask="prefix", title="A title"), an_explorer(head="all"), toured,
         modes.asking(title="Guess", anchor="explorer-99-2"), modes.hiding(hidden=[1]),
         an_explorer(kept={"mask": "causal"}, difference=True, title="Two pictures"),
@@ -259,8 +253,8 @@ def test_every_form_passes_axe_and_does_not_overflow(show, theme, width):
     settle(page)
     assert complaints(page, record, width) == []
     record.console.clear()  # of what axe asked for
-    root = page.locator(".attnkit-explorer").nth(2)
-    press(root, "Next")
+    root = root.other(2)
+    root.press("Next")
     tour.open_apart(root)
     page.locator(".explorer-answers").get_by_role("button", name="animal", exact=True).click()
     settle(page)
@@ -269,13 +263,13 @@ def test_every_form_passes_axe_and_does_not_overflow(show, theme, width):
 
 def test_it_redraws_when_the_page_turns_dark(show):
     page, root, _ = show(an_explorer())
-    light, background = picture(root), "e => getComputedStyle(e).backgroundColor"
+    light, background = root.picture(), "e => getComputedStyle(e).backgroundColor"
     page.emulate_media(color_scheme="dark")
     wait_for_theme(page, dark=True)
-    assert picture(root) != light
+    assert root.picture() != light
     page.emulate_media(color_scheme="light")
     wait_for_theme(page, dark=False)
-    assert picture(root) == light
+    assert root.picture() == light
     page.add_style_tag(content="[data-theme=dark]{--pst-color-background:#14181e}")
     page.evaluate("document.documentElement.dataset.theme = 'dark'")
     wait_for_theme(page, dark=True)
@@ -292,14 +286,14 @@ def test_token_text_is_text_everywhere(show):
     )
     alerts = []
     page.on("dialog", lambda dialog: (alerts.append(dialog.message), dialog.dismiss()))
-    control(root, "Head").select_option("all")
+    root.control("Head").select_option("all")
     root.locator(".explorer-cursor").focus()
     for key in ("Home", "ArrowUp", "ArrowUp", "ArrowUp", "PageUp", "Enter"):
         page.keyboard.press(key)
     settle(page)
     assert root.locator(".explorer-query").inner_text() == f"“{ATTACK}”"
     assert ATTACK in root.locator(".machine-live").inner_text()
-    assert snapshot(root)["tokens"] == tokens
+    assert root.snapshot()["tokens"] == tokens
     assert root.locator("img, b, i:not([class]):not(span i):not(li i)").count() == 0
     assert not alerts
     assert not record.console
@@ -308,13 +302,13 @@ def test_token_text_is_text_everywhere(show):
 
 def test_two_views_of_one_model_stay_in_step(show):
     explorer = an_explorer()
-    page, first, _ = show(explorer, explorer)
-    second = page.locator(".attnkit-explorer").nth(1)
-    move(first, "Length", 4)
-    control(second, "Mask").select_option("causal")
-    assert snapshot(first) == snapshot(second)
-    assert control(second, "Length").input_value() == "4"
-    assert control(first, "Mask").input_value() == "causal"
+    _, first, _ = show(explorer, explorer)
+    second = first.other(1)
+    first.move("Length", 4)
+    second.control("Mask").select_option("causal")
+    assert first.snapshot() == second.snapshot()
+    assert second.control("Length").input_value() == "4"
+    assert first.control("Mask").input_value() == "causal"
 
 
 def test_twelve_heads_stay_below_200_nodes(show):

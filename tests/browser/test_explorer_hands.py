@@ -7,19 +7,7 @@ import pytest
 import torch
 
 from attnkit.viz import AttentionExplorer
-from tests.browser.explorer_page import (
-    WORDS,
-    an_explorer,
-    button,
-    control,
-    move,
-    picture,
-    press,
-    settle,
-    snapshot,
-    text,
-    vectors,
-)
+from tests.browser.explorer_page import WORDS, an_explorer, settle, vectors
 
 pytestmark = pytest.mark.browser
 
@@ -33,14 +21,14 @@ def test_the_recorded_mask_hatches_cells_and_counts_keys(show):
         frames, tokens=WORDS[:6], mask="causal", pinned=[0, 1, 4], controls=["length", "head"]
     )
     _, root, _ = show(explorer)
-    assert text(root, "big") == "masked"
+    assert root.text("big") == "masked"
     assert root.locator(".explorer-masked").is_visible()
-    assert f"of at most {math.log(2):.2f}" in text(root, "row")
-    assert "of 2 keys" in text(root, "row")
+    assert f"of at most {math.log(2):.2f}" in root.text("row")
+    assert "of 2 keys" in root.text("row")
     assert root.locator(".machine-top li:visible").count() == 2
     unknown = AttentionExplorer.from_frames(frames, tokens=WORDS[:6], pinned=[0, 1, 4])
     _, root, _ = show(unknown)
-    assert "of at most" not in text(root, "row")
+    assert "of at most" not in root.text("row")
     assert not root.locator(".explorer-masked").is_visible()
 
 
@@ -54,25 +42,25 @@ def test_a_mask_may_differ_by_head_and_python_counts_the_same(show):
     )
     _, root, _ = show(explorer)
     assert (explorer.visible() == both.numpy()).all()
-    assert "of 2 keys" in text(root, "row")
-    assert text(root, "big") == "masked"
-    control(root, "Head").select_option("0")
-    assert "of 5 keys" in text(root, "row")
+    assert "of 2 keys" in root.text("row")
+    assert root.text("big") == "masked"
+    root.control("Head").select_option("0")
+    assert "of 5 keys" in root.text("row")
 
 
 def test_colours_of_weights_stay_from_0_to_1_and_stretch_on_request(show):
     _, root, _ = show(an_explorer(temperature=10.0))
-    assert text(root, "high") == "1.00"
-    pale = picture(root)
+    assert root.text("high") == "1.00"
+    pale = root.picture()
     root.get_by_label("stretch colours").check()
-    most = max(max(row) for row in snapshot(root)["weights"])
-    assert float(text(root, "high")) == pytest.approx(most, abs=6e-3)
-    assert picture(root) != pale
-    control(root, "Show").select_option("scores")
+    most = max(max(row) for row in root.snapshot()["weights"])
+    assert float(root.text("high")) == pytest.approx(most, abs=6e-3)
+    assert root.picture() != pale
+    root.control("Show").select_option("scores")
     root.get_by_label("stretch colours").uncheck()
-    before = text(root, "high")
-    move(root, "Temperature", 0)
-    assert text(root, "high") == before
+    before = root.text("high")
+    root.move("Temperature", 0)
+    assert root.text("high") == before
 
 
 def framed(root) -> int:
@@ -98,25 +86,25 @@ def test_a_pinned_row_is_framed_in_the_maps_of_all_heads_on_show(show):
 
 def test_a_pin_is_kept_with_its_words_until_escape_or_the_chip_lets_go_of_it(show):
     page, root, _ = show(an_explorer(pinned=[0, LENGTH - 1, 1]))
-    move(root, "Length", 4)
-    assert (text(root, "query"), text(root, "big")) == ("“tired”", "–")
-    assert "“tired” is not on show at this length" in text(root, "score")
+    root.move("Length", 4)
+    assert (root.text("query"), root.text("big")) == ("“tired”", "–")
+    assert "“tired” is not on show at this length" in root.text("score")
     assert root.evaluate(BLANK)  # no frame around any cell
-    move(root, "Length", LENGTH - 1)
-    assert (text(root, "query"), text(root, "key")) == ("“tired”", "“animal”")
-    control(root, "Length").focus()
+    root.move("Length", LENGTH - 1)
+    assert (root.text("query"), root.text("key")) == ("“tired”", "“animal”")
+    root.control("Length").focus()
     page.keyboard.press("Escape")
-    assert snapshot(root)["pinned"] == []
+    assert root.snapshot()["pinned"] == []
     assert not root.locator(".explorer-chip").is_visible()
-    assert "free again" in text(root, "live")
+    assert "free again" in root.text("live")
     root.locator(".explorer-cursor").press("Enter")
-    assert len(snapshot(root)["pinned"]) == 3
+    assert len(root.snapshot()["pinned"]) == 3
     root.locator(".explorer-chip").click()
-    assert snapshot(root)["pinned"] == []
+    assert root.snapshot()["pinned"] == []
     root.locator(".explorer-cursor").press("Home")
     for length in (0, LENGTH - 1):  # the cell last looked at comes back with its length, too
-        move(root, "Length", length)
-    assert (text(root, "query"), text(root, "key")) == ("“tired”", "“The”")
+        root.move("Length", length)
+    assert (root.text("query"), root.text("key")) == ("“tired”", "“The”")
 
 
 BLANK = """e => { const c = e.querySelector('.explorer-cursor'); return c.getContext('2d')
@@ -127,15 +115,15 @@ def test_nothing_moves_while_the_length_does(show):
     page, root, _ = show(an_explorer())
     sizes = set()
     for length in (0, 4, 8, LENGTH - 1):
-        move(root, "Length", length)
+        root.move("Length", length)
         canvas = root.locator(".explorer-map").bounding_box()
         sizes.add((canvas["width"], canvas["height"], root.bounding_box()["height"]))
     assert len(sizes) == 1
-    move(root, "Length", 4)
+    root.move("Length", 4)
     corner = """e => { const c = e.querySelector('.explorer-map');
         return [...c.getContext('2d').getImageData(0, 0, 120, 140).data] }"""
     short = root.evaluate(corner)
-    control(root, "Length").press("ArrowRight")
+    root.control("Length").press("ArrowRight")
     settle(page)
     assert root.evaluate(corner)[: 4 * 40 * 120] == short[: 4 * 40 * 120]
 
@@ -164,7 +152,7 @@ def test_the_heads_of_a_whole_model_stand_by_layer_and_can_be_told_apart(show, w
     frames = {16: torch.rand(72, 16, 16).softmax(-1)}
     explorer = AttentionExplorer.from_frames(frames, head_names=names, head=0)
     page, root, _ = show(explorer, width=width)
-    written = drawn_words(page, lambda: move(root, "Head", "all"))
+    written = drawn_words(page, lambda: root.move("Head", "all"))
     assert "5·11" in written
     assert [words for words in written if "…" in words] == []
     box = root.locator(".explorer-cursor").bounding_box()
@@ -172,7 +160,7 @@ def test_the_heads_of_a_whole_model_stand_by_layer_and_can_be_told_apart(show, w
     assert box["x"] + box["width"] <= width
     # On the first row the one at the right is the last of its layer, or of its half.
     page.mouse.move(box["x"] + box["width"] - 12, box["y"] + 75)
-    assert f"({names[across - 1]})" in text(root, "head")
+    assert f"({names[across - 1]})" in root.text("head")
 
 
 @pytest.mark.parametrize("width", [1280, 360])
@@ -184,16 +172,16 @@ def test_all_heads_have_words_on_their_outer_axes_and_each_opens_large(show, wid
     root.locator(".explorer-cursor").focus()
     page.keyboard.press("PageDown")
     page.keyboard.press("+")
-    assert snapshot(root)["head"] == 1
-    assert text(root, "live").startswith("head 1, large")
+    assert root.snapshot()["head"] == 1
+    assert root.text("live").startswith("head 1, large")
     page.keyboard.press("-")
-    assert snapshot(root)["head"] == "all"
-    press(root, "Open head 1 large")
-    assert snapshot(root)["head"] == 1
-    press(root, "Show all")
+    assert root.snapshot()["head"] == "all"
+    root.press("Open head 1 large")
+    assert root.snapshot()["head"] == 1
+    root.press("Show all")
     box = root.locator(".explorer-cursor").bounding_box()
     page.mouse.click(box["x"] + 100, box["y"] + 8)  # the title of the first
-    assert snapshot(root)["head"] == 0
+    assert root.snapshot()["head"] == 0
 
 
 def test_long_texts_have_numbers_on_their_axes_and_in_words(show):
@@ -203,9 +191,9 @@ def test_long_texts_have_numbers_on_their_axes_and_in_words(show):
     page, root, _ = show(explorer)
     drawn = drawn_words(page, root.get_by_label("stretch colours").check)
     assert {"a 1", "h 8", "p 16", "p 48"} <= set(drawn)
-    assert text(root, "query") == "“p 48”"
+    assert root.text("query") == "“p 48”"
     root.locator(".explorer-cursor").press("Home")
-    assert "key “a 1”" in text(root, "live")
+    assert "key “a 1”" in root.text("live")
     labels = root.locator(".machine-top li span:first-child").all_inner_texts()
     assert all(label.split()[1].isdigit() for label in labels)
 
@@ -245,17 +233,17 @@ def test_a_finger_scans_a_row_whose_number_stays_in_sight_and_reaches_everything
     line, cursor = root.locator(".explorer-line").bounding_box(), root.locator(".explorer-cursor")
     assert 0 <= line["y"] < 900
     assert cursor.evaluate("e => getComputedStyle(e).touchAction") == "pan-y"
-    before, row = text(root, "key"), WORDS.index(text(root, "query")[1:-1])
-    button(root, "query before").tap()
-    button(root, "key before").tap()
-    assert text(root, "query") == f"“{WORDS[row - 1]}”"
-    assert text(root, "key") != before
+    before, row = root.text("key"), WORDS.index(root.text("query")[1:-1])
+    root.button("query before").tap()
+    root.button("key before").tap()
+    assert root.text("query") == f"“{WORDS[row - 1]}”"
+    assert root.text("key") != before
     for one in root.locator(".explorer-pad button").all():
         box = one.bounding_box()
         assert min(box["width"], box["height"]) >= 24
     word = root.locator(".explorer-hide").get_by_role("button", name="animal", exact=True)
     word.tap()
-    assert snapshot(root)["hidden"] == [1]
+    assert root.snapshot()["hidden"] == [1]
     assert word.bounding_box()["height"] >= 44
 
 
@@ -263,29 +251,29 @@ def test_the_stage_has_its_number_first(show):
     _, root, _ = show(an_explorer(stage="scores", pinned=[0, 3, 2]))
     query, key = vectors(3, LENGTH, 16), vectors(3, LENGTH, 16, seed=1)
     score = (query[0, 3] @ key[0, 2]).item() / 4
-    assert text(root, "big").replace("−", "-") == f"{score:.2f}"
-    assert "weight 0." in text(root, "score")
-    control(root, "Show").select_option("weights")
-    assert text(root, "score").startswith("weight, from score")
+    assert root.text("big").replace("−", "-") == f"{score:.2f}"
+    assert "weight 0." in root.text("score")
+    root.control("Show").select_option("weights")
+    assert root.text("score").startswith("weight, from score")
 
 
 def test_the_temperature_stops_at_the_numbers_that_texts_speak_of(show):
     page, root, _ = show(an_explorer())
     stops = []
-    slider = control(root, "Temperature")
+    slider = root.control("Temperature")
     slider.focus()
     page.keyboard.press("Home")
     for _ in range(41):
-        stops.append(snapshot(root)["temperature"])
+        stops.append(root.snapshot()["temperature"])
         page.keyboard.press("ArrowRight")
     assert {0.1, 0.5, 1, 2, 4, 10} <= set(stops)
     assert stops == sorted(stops)
     assert slider.get_attribute("aria-valuetext") == "10, flatter"
-    row = snapshot(root)["weights"][-1]  # which a screen reader hears
+    row = root.snapshot()["weights"][-1]  # which a screen reader hears
     best = int(np.argmax(row))
-    assert text(root, "live").endswith(f"it looks most at “{WORDS[best]}”, {row[best]:.3f}")
+    assert root.text("live").endswith(f"it looks most at “{WORDS[best]}”, {row[best]:.3f}")
     root.locator(".explorer-cursor").press("PageDown")
-    assert text(root, "live").startswith("head 1: query")
+    assert root.text("live").startswith("head 1: query")
 
 
 def test_a_row_can_be_read_as_a_table(show):
@@ -294,7 +282,7 @@ def test_a_row_can_be_read_as_a_table(show):
     rows = root.locator(".explorer-data tbody tr")
     rows.first.wait_for()  # the table is filled when it has opened
     assert rows.count() == LENGTH
-    weights = snapshot(root)["weights"][2]
+    weights = root.snapshot()["weights"][2]
     cells = rows.nth(1).locator("td").all_inner_texts()
     assert cells[1] == f"{weights[1]:.3f}"
     assert rows.nth(5).locator("td").nth(1).inner_text() == "masked"
@@ -317,13 +305,13 @@ def test_type_grows_with_the_readers_font_and_nothing_overflows(show):
 
 def test_a_word_that_comes_twice_has_its_place_and_the_head_may_have_another_name(show):
     query, words = vectors(1, 5, 8), ["the", "cat", "saw", "the", "dog"]
-    page, root, _ = show(
+    _, root, _ = show(
         AttentionExplorer(query, query, tokens=words, pinned=[0, 4, 3]),
         an_explorer(head_label="Model", head_names=["a", "b", "c"]),
     )
-    assert (text(root, "query"), text(root, "key")) == ("“dog”", "“the 4”")
-    other = page.locator(".attnkit-explorer").nth(1)
-    assert control(other, "Model").count() == 1
+    assert (root.text("query"), root.text("key")) == ("“dog”", "“the 4”")
+    other = root.other(1)
+    assert other.control("Model").count() == 1
     assert other.locator("option", has_text="all models").count() == 1
 
 

@@ -13,15 +13,9 @@ from tests.browser.explorer_page import (
     an_explorer,
     button,
     complaints,
-    control,
     follow,
-    move,
     named,
-    picture,
-    press,
     settle,
-    snapshot,
-    text,
     vectors,
 )
 
@@ -34,22 +28,22 @@ LENGTH = len(WORDS)
 
 def test_the_kept_picture_stays_while_the_other_moves(show):
     _, root, record = show(an_explorer(pinned=[0, 8, 1]))
-    press(root, "Keep this picture to compare")
+    root.press("Keep this picture to compare")
     beside = [root.locator(named(part)).bounding_box() for part in ("map", "before")]
     assert beside[0]["width"] == pytest.approx(beside[1]["width"], abs=2)
     assert beside[1]["x"] > beside[0]["x"] + beside[0]["width"]
-    assert "the same settings" in text(root, "old")
-    assert "No weight has changed" in text(root, "change")
-    kept, moving = picture(root, "before"), picture(root)
-    control(root, "Mask").select_option("causal")
-    move(root, "Temperature", -0.5)
-    assert picture(root, "before") == kept
-    assert picture(root) != moving
+    assert "the same settings" in root.text("old")
+    assert "No weight has changed" in root.text("change")
+    kept, moving = root.picture("before"), root.picture()
+    root.control("Mask").select_option("causal")
+    root.move("Temperature", -0.5)
+    assert root.picture("before") == kept
+    assert root.picture() != moving
     now = "Kept: mask none, temperature 1. Now: mask causal, temperature 0.316"
-    assert text(root, "old") == now
-    press(root, "Let go of the kept picture")
+    assert root.text("old") == now
+    root.press("Let go of the kept picture")
     assert not root.locator(".explorer-kept").is_visible()
-    assert snapshot(root)["kept"] == {}
+    assert root.snapshot()["kept"] == {}
     assert not record.console
 
 
@@ -62,7 +56,7 @@ CHANGES = [
 
 def test_the_largest_change_in_words_is_torchs(show):
     made = [an_explorer(2, **now, kept=kept, difference=True) for now, kept in CHANGES]
-    page, _, _ = show(*made)
+    _, root, _ = show(*made)
     for place, (explorer, (now, kept)) in enumerate(zip(made, CHANGES, strict=True)):
         change = explorer.change()
         plain = an_explorer(2, **{**now, **kept}).values()
@@ -72,25 +66,25 @@ def test_the_largest_change_in_words_is_torchs(show):
         expected = explorer.values()[heads][:, :rows, :rows] - then[:, :rows, :rows]
         np.testing.assert_allclose(change, expected, rtol=0, atol=1e-12)
         _, query, key = np.unravel_index(np.abs(change).argmax(), change.shape)
-        said = text(page.locator(".attnkit-explorer").nth(place), "change")
+        said = root.other(place).text("change")
         assert f"“{WORDS[query]}” → “{WORDS[key]}”" in said
         assert f"({change.flat[np.abs(change).argmax()]:+.3f})".replace("-", "−") in said
 
 
 def test_the_difference_is_a_choice_with_a_scale_about_zero(show):
     page, root, _ = show(an_explorer(temperature=0.5, kept={"temperature": 2.0}))
-    plain = picture(root, "before")
-    control(root, "show the difference").focus()
+    plain = root.picture("before")
+    root.control("show the difference").focus()
     page.keyboard.press(" ")
-    assert snapshot(root)["difference"] is True
-    assert picture(root, "before") != plain
-    assert (text(root, "less"), text(root, "more")) == ("−1.00", "+1.00")
-    assert "blue has more weight now" in text(root, "old")
-    assert text(root, "live") == text(root, "change")
+    assert root.snapshot()["difference"] is True
+    assert root.picture("before") != plain
+    assert (root.text("less"), root.text("more")) == ("−1.00", "+1.00")
+    assert "blue has more weight now" in root.text("old")
+    assert root.text("live") == root.text("change")
     root.get_by_label("stretch colours").check()
-    assert text(root, "less").replace("−", "") == text(root, "more").replace("+", "") != "1.00"
-    move(root, "Temperature", np.log10(2))
-    assert "No weight has changed" in text(root, "change")
+    assert root.text("less").replace("−", "") == root.text("more").replace("+", "") != "1.00"
+    root.move("Temperature", np.log10(2))
+    assert "No weight has changed" in root.text("change")
     page.set_viewport_size({"width": 360, "height": 900})  # there one stands below the other
     page.wait_for_function("document.querySelector('.explorer-map').clientWidth < 360")
     settle(page)
@@ -127,20 +121,20 @@ def test_the_row_is_covered_everywhere_until_the_guess(show):
     explorer = asking()
     best, _, weight, _ = truth(explorer)
     page, root, record = show(explorer)
-    assert (text(root, "query"), text(root, "big")) == ("“it”", "?")
+    assert (root.text("query"), root.text("big")) == ("“it”", "?")
     assert root.locator(".machine-top li:visible").count() == 0
     for part in ("apart", "data", "chip", "change"):
         assert not root.locator(named(part)).is_visible()
     for key in ("ArrowLeft", "ArrowRight", "Home"):
         root.locator(".explorer-cursor").press(key)
-        assert "covered. Enter guesses" in text(root, "live")
+        assert "covered. Enter guesses" in root.text("live")
         assert f"{weight:.3f}" not in root.inner_text()
-    before = picture(root)
+    before = root.picture()
     answer(root, best).click()
-    assert picture(root) != before
+    assert root.picture() != before
     said = f"You pressed “{best}”, and there is most of the weight of “it”: {weight:.3f}"
-    assert said in text(root, "told")
-    assert text(root, "big") == f"{weight:.3f}"
+    assert said in root.text("told")
+    assert root.text("big") == f"{weight:.3f}"
     assert page.evaluate("document.activeElement.className") == "explorer-skip"
     assert not record.console
 
@@ -150,11 +144,11 @@ def test_another_key_is_compared_with_the_truth_and_spoken(show):
     best, other, weight, less = truth(explorer)
     _, root, _ = show(explorer)
     answer(root, other).press("Enter")
-    told = text(root, "told")
+    told = root.text("told")
     assert f"“{other}”: it has {less:.3f}, place 3 of {LENGTH}" in told
     assert f"{weight:.3f}, lies on “{best}”" in told
-    assert text(root, "live") == told
-    shown = snapshot(root)
+    assert root.text("live") == told
+    shown = root.snapshot()
     assert shown["guess"] == [0, IT, WORDS.index(other)] == shown["pinned"]
     np.testing.assert_allclose(shown["weights"], explorer.values()[0], rtol=0, atol=1e-6)
 
@@ -162,34 +156,34 @@ def test_another_key_is_compared_with_the_truth_and_spoken(show):
 def test_a_cell_of_the_row_is_a_guess_but_nobody_has_to_make_one(show):
     page, root, _ = show(asking())
     root.locator(".explorer-cursor").press("ArrowDown")
-    assert text(root, "query") == "“was”"
+    assert root.text("query") == "“was”"
     box = root.locator(".explorer-cursor").bounding_box()
     for y in np.arange(box["y"] + box["height"] - 9, box["y"] + 60, -6).tolist():
         page.mouse.move(box["x"] + box["width"] / 2, y)
-        if text(root, "query") == "“it”" and text(root, "big") == "?":
+        if root.text("query") == "“it”" and root.text("big") == "?":
             break
     page.mouse.click(box["x"] + box["width"] / 2, y)
-    assert "You pressed" in text(root, "told")
-    press(root, "Cover it again")
-    assert snapshot(root)["guess"] == [0, IT]
-    assert text(root, "told") == ""
+    assert "You pressed" in root.text("told")
+    root.press("Cover it again")
+    assert root.snapshot()["guess"] == [0, IT]
+    assert root.text("told") == ""
     for key in ("Home", "Enter"):
         root.locator(".explorer-cursor").press(key)
-    assert snapshot(root)["guess"] == [0, IT, 0]
-    press(root, "Next")
-    assert "weight of “tired”" in text(root, "ask")
-    press(root, "Just show me")
-    assert snapshot(root)["guess"] == []
-    assert text(root, "big") != "?"
+    assert root.snapshot()["guess"] == [0, IT, 0]
+    root.press("Next")
+    assert "weight of “tired”" in root.text("ask")
+    root.press("Just show me")
+    assert root.snapshot()["guess"] == []
+    assert root.text("big") != "?"
     assert not root.locator(".explorer-guess").is_visible()
-    press(root, "Back")
-    assert snapshot(root)["guess"] == [0, IT]
+    root.press("Back")
+    assert root.snapshot()["guess"] == [0, IT]
     follow(page, "explorer-99-1=mask:causal;guess:[0,1]")
     assert root.locator(".explorer-answers button").count() == 2
     for key in ("End", "Enter"):
         root.locator(".explorer-cursor").press(key)
-    assert "masked for this query" in text(root, "live")
-    assert snapshot(root)["guess"] == [0, 1]
+    assert "masked for this query" in root.text("live")
+    assert root.snapshot()["guess"] == [0, 1]
 
 
 # ---- A word that is pressed is hidden from every query.
@@ -213,11 +207,11 @@ def test_the_weights_left_are_torchs_and_pythons(show):
             one.hidden = hidden
             given.append(visible)
             explorers.append(one)
-    page, _, _ = show(*explorers)
+    _, root, _ = show(*explorers)
     query, key = vectors(2, LENGTH, 16).double(), vectors(2, LENGTH, 16, seed=1).double()
     scores = query @ key.mT / math.sqrt(16) / 0.5
     for place, (explorer, visible) in enumerate(zip(explorers, given, strict=True)):
-        found = np.array(snapshot(page.locator(".attnkit-explorer").nth(place))["weights"])
+        found = np.array(root.other(place).snapshot()["weights"])
         masked = scores.masked_fill(~torch.tensor(visible), float("-inf"))
         expected = masked.softmax(-1).nan_to_num(0.0)  # a row that sees nothing: zeros
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6, equal_nan=False)
@@ -227,35 +221,35 @@ def test_the_weights_left_are_torchs_and_pythons(show):
 
 def test_a_press_hides_a_word_and_a_second_one_brings_it_back(show):
     page, root, _ = show(hiding(pinned=[0, 8, 1]))
-    before = snapshot(root)["weights"]
+    before = root.snapshot()["weights"]
     word(root, "The").focus()
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    shown = snapshot(root)
+    shown = root.snapshot()
     assert shown["hidden"] == [1]
-    assert text(root, "big") == "masked"
-    assert "of 11 keys" in text(root, "row")
+    assert root.text("big") == "masked"
+    assert "of 11 keys" in root.text("row")
     assert root.locator(".explorer-masked").is_visible()
     assert all(row[1] == 0 and sum(row) == pytest.approx(1) for row in shown["weights"])
     assert page.evaluate("document.activeElement.textContent") == "animal"
     assert word(root, "animal").get_attribute("aria-pressed") == "true"
-    spoken = text(root, "live")
+    spoken = root.text("live")
     assert spoken.startswith("“animal” is hidden. query “it”, key “animal”")
     assert "masked, weight 0; it looks most at" in spoken
     assert "“animal” hidden" in root.locator(".explorer-cursor").get_attribute("aria-label")
     page.keyboard.press(" ")
-    assert text(root, "live").startswith("“animal” is back.")
-    assert snapshot(root)["weights"] == before
+    assert root.text("live").startswith("“animal” is back.")
+    assert root.snapshot()["weights"] == before
     word(root, "it").click()
-    press(root, "Reset")
-    assert snapshot(root)["hidden"] == []
+    root.press("Reset")
+    assert root.snapshot()["hidden"] == []
 
 
 def test_with_everything_hidden_the_row_says_so_and_nothing_breaks(show):
     recorded = AttentionExplorer.from_frames({3: vectors(1, 3, 3).softmax(-1)}, controls=["hide"])
     page, root, record = show(hiding(pinned=[0, 8, 1], hidden=list(range(LENGTH))), recorded)
     root.locator(".explorer-apart summary").click()
-    assert "is hidden: its weights are 0" in text(root, "row")
+    assert "is hidden: its weights are 0" in root.text("row")
     assert "NaN" not in root.inner_text()
     assert "Infinity" not in root.inner_text()
     assert not record.console
@@ -265,13 +259,13 @@ def test_with_everything_hidden_the_row_says_so_and_nothing_breaks(show):
 def test_a_step_hides_a_word_and_the_next_one_does_not(show):
     tour = [{"say": "One word is gone.", "hidden": [1]}, {"say": "It is back."}]
     page, root, _ = show(hiding(tour=tour, anchor="explorer-99-1"))
-    assert snapshot(root)["hidden"] == [1]
-    press(root, "Next")
-    assert snapshot(root)["hidden"] == []
+    assert root.snapshot()["hidden"] == [1]
+    root.press("Next")
+    assert root.snapshot()["hidden"] == []
     assert "explorer-moved" in root.locator(".explorer-hide").get_attribute("class")
     for address, found in (("hidden:[2,3]", [2, 3]), ("hidden:[2,99]", [2, 3])):
         follow(page, f"explorer-99-1={address}")
-        assert snapshot(root)["hidden"] == found
+        assert root.snapshot()["hidden"] == found
 
 
 # ---- Attention as lines between words.
@@ -298,8 +292,8 @@ STROKES = """() => {
 def test_the_view_is_a_choice_where_words_stand_on_both_sides(show):
     page, root, record = show(of_lines(view="map", pinned=[]))
     page.evaluate(STROKES)
-    control(root, "View").select_option("lines")
-    assert snapshot(root)["view"] == "lines"
+    root.control("View").select_option("lines")
+    assert root.snapshot()["view"] == "lines"
     for part, weights in (("map", WEIGHTS), ("cursor", WEIGHTS[2])):
         drawn = page.evaluate(f"strokes.filter(name => name === 'explorer-{part}').length")
         assert drawn == int((weights >= 0.05).sum())
@@ -311,30 +305,30 @@ def test_the_view_is_a_choice_where_words_stand_on_both_sides(show):
 
 def test_it_says_what_lies_below_the_threshold_and_pointers_choose_words_and_lines(show):
     page, root, _ = show(of_lines())
-    said, cursor = text(root, "least"), root.locator(".explorer-cursor")
+    said, cursor = root.text("least"), root.locator(".explorer-cursor")
     assert "at least 0.05" in said
     assert "Not drawn: 0.060 of the row of “noir”" in said
     assert "lines from queries to keys" in cursor.get_attribute("aria-label")
     cursor.press("ArrowUp")
-    assert "Not drawn: 0.000 of the row of “chat”" in text(root, "least")
+    assert "Not drawn: 0.000 of the row of “chat”" in root.text("least")
     cursor.press("ArrowRight")
-    assert (text(root, "query"), text(root, "key")) == ("“chat”", "“cat”")
-    assert "query “chat”, key “cat”: weight 0.700" in text(root, "live")
-    press(root, "Reset")
+    assert (root.text("query"), root.text("key")) == ("“chat”", "“cat”")
+    assert "query “chat”, key “cat”: weight 0.700" in root.text("live")
+    root.press("Reset")
     box = cursor.bounding_box()
     left, top, step = box["x"] + 15, box["y"] + 26, 30
     page.mouse.move(left, top + 0.5 * step)
-    assert (text(root, "query"), text(root, "key")) == ("“le”", "“the”")  # its strongest key
+    assert (root.text("query"), root.text("key")) == ("“le”", "“the”")  # its strongest key
     page.mouse.move(3, 3)
-    assert text(root, "query") == "“noir”"  # which is pinned
+    assert root.text("query") == "“noir”"  # which is pinned
     found = set()
     for down in (1.75, 2.25):
         for x in np.arange(box["x"] + 180, box["x"] + 360, 20).tolist():
             page.mouse.move(x, top + down * step)
-            found.add((text(root, "query"), text(root, "key")))
+            found.add((root.text("query"), root.text("key")))
     assert {("“chat”", "“cat”"), ("“noir”", "“black”")} <= found  # where the two cross
     page.mouse.click(left, top + 1.5 * step)
-    assert snapshot(root)["pinned"] == [0, 1, 2]
+    assert root.snapshot()["pinned"] == [0, 1, 2]
 
 
 def test_lines_are_seen_on_a_phone_in_colours_of_the_readers_own(show):
@@ -380,7 +374,7 @@ def test_a_head_is_coloured_again_only_when_it_changed(show):
     def counted(label: str, value) -> int:
         """The heads that moving a control coloured, none with the room of a new image."""
         page.evaluate("calls.putImageData = 0")
-        move(root, label, value)
+        root.move(label, value)
         assert page.evaluate("calls.createImageData") == 0
         return page.evaluate("calls.putImageData")
 
@@ -393,8 +387,8 @@ def test_a_head_is_coloured_again_only_when_it_changed(show):
 
 
 def test_after_any_changes_the_map_is_that_of_an_explorer_without_a_past(show):
-    page, walked, _ = show(*(an_explorer(HEADS, head="all") for _ in range(2)))
-    fresh = page.locator(".attnkit-explorer").nth(1)
+    _, walked, _ = show(*(an_explorer(HEADS, head="all") for _ in range(2)))
+    fresh = walked.other(1)
     choices = {
         "Length": [11, 3, 7],
         "Head": ["all", "2"],
@@ -408,7 +402,7 @@ def test_after_any_changes_the_map_is_that_of_an_explorer_without_a_past(show):
     for turn in range(4):
         now = {label: next(found) for label, found in values.items()}
         for label, value in reversed(now.items()) if turn % 2 else now.items():
-            move(walked, label, value)
+            walked.move(label, value)
         fresh.evaluate(SET, list(now.items()))
-        assert picture(walked) == picture(fresh), now
-    assert control(walked, "Mask").input_value() == "padding"
+        assert walked.picture() == fresh.picture(), now
+    assert walked.control("Mask").input_value() == "padding"

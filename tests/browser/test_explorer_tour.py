@@ -9,18 +9,7 @@ import torch.nn.functional as F
 from attnkit import masks
 from attnkit.viz import AttentionExplorer
 from tests.browser import explorer_page
-from tests.browser.explorer_page import (
-    WORDS,
-    control,
-    move,
-    press,
-    settle,
-    snapshot,
-    text,
-    vectors,
-    wait_for_widgets,
-    write_page,
-)
+from tests.browser.explorer_page import WORDS, Widget, settle, vectors, wait_for_widgets, write_page
 
 pytestmark = pytest.mark.browser
 
@@ -48,30 +37,20 @@ def holds(shown: dict, step: dict) -> bool:
 
 def test_next_and_back_set_the_traits_and_mark_what_moved(show):
     _, root, _ = show(an_explorer())
-    assert text(root, "say") == TOUR[0]["say"]
-    assert text(root, "count") == "1 of 3"
-    press(root, "Next")
-    assert holds(snapshot(root), TOUR[1])
-    assert text(root, "say") == TOUR[1]["say"]
+    assert root.text("say") == TOUR[0]["say"]
+    assert root.text("count") == "1 of 3"
+    root.press("Next")
+    assert holds(root.snapshot(), TOUR[1])
+    assert root.text("say") == TOUR[1]["say"]
     moved = root.locator(".explorer-moved")
     assert "Length" in moved.first.inner_text()
     assert moved.count() == 2  # the length, and the pin
-    press(root, "Next")
-    assert holds(snapshot(root), TOUR[2] | {"seq_len": LENGTH, "pinned": []})
-    move(root, "Temperature", 0)
+    root.press("Next")
+    assert holds(root.snapshot(), TOUR[2] | {"seq_len": LENGTH, "pinned": []})
+    root.move("Temperature", 0)
     assert moved.count() == 0
-    press(root, "Back")
-    assert holds(snapshot(root), TOUR[1] | {"temperature": 1.0, "mask": "causal"})
-
-
-def test_reset_takes_the_guide_back_to_its_beginning_too(show):
-    _, root, _ = show(an_explorer(**{k: v for k, v in TOUR[0].items() if k != "say"}))
-    for _ in TOUR[1:]:
-        press(root, "Next")
-    press(root, "Reset")
-    assert text(root, "say") == TOUR[0]["say"]
-    assert text(root, "count") == "1 of 3"
-    assert holds(snapshot(root), TOUR[0] | {"mask": "causal", "temperature": 1.0})
+    root.press("Back")
+    assert holds(root.snapshot(), TOUR[1] | {"temperature": 1.0, "mask": "causal"})
 
 
 def test_a_step_that_was_left_is_shown_again(show):
@@ -80,15 +59,15 @@ def test_a_step_that_was_left_is_shown_again(show):
     again = root.get_by_role("button", name="Again", exact=True)
     assert again.count() == 0
     place = root.get_by_role("button", name="Next", exact=True).bounding_box()
-    press(root, "Next")
+    root.press("Next")
     assert again.count() == 0
-    move(root, "Temperature", 0.5)
+    root.move("Temperature", 0.5)
     assert again.is_visible()
     assert root.get_by_role("button", name="Next", exact=True).bounding_box() == place
     again.focus()
     page.keyboard.press("Enter")
-    assert holds(snapshot(root), TOUR[1] | {"temperature": 1.0, "mask": "causal"})
-    assert text(root, "count") == "2 of 3"
+    assert holds(root.snapshot(), TOUR[1] | {"temperature": 1.0, "mask": "causal"})
+    assert root.text("count") == "2 of 3"
     assert again.count() == 0
     assert page.evaluate("document.activeElement.className") == "explorer-next"
     root.locator(".explorer-cursor").focus()
@@ -97,7 +76,7 @@ def test_a_step_that_was_left_is_shown_again(show):
     settle(page)
     assert again.is_visible()
     again.click()
-    assert snapshot(root)["pinned"] == TOUR[1]["pinned"]
+    assert root.snapshot()["pinned"] == TOUR[1]["pinned"]
     assert record.console == []
 
 
@@ -107,28 +86,32 @@ def test_a_sentence_about_another_head_than_the_one_on_show_goes_blank(show):
     sentence = root.locator(".machine-say")
     height = root.locator(".explorer-tour").bounding_box()["height"]
     for head, there in (("1", False), ("all", True), ("2", False), ("0", True)):
-        control(root, "Head").select_option(head)
+        root.control("Head").select_option(head)
         settle(page)
         assert sentence.is_visible() == there
         assert root.locator(".explorer-tour").bounding_box()["height"] == height
-    control(root, "Head").select_option("2")
-    press(root, "Next")
+    root.control("Head").select_option("2")
+    root.press("Next")
     assert sentence.is_visible()
-    assert text(root, "say") == "The second."
+    assert root.text("say") == "The second."
 
 
-def test_python_and_the_page_take_the_same_steps_whatever_the_reader_did_before(show):
-    explorer = an_explorer()
+def test_python_and_the_page_take_the_same_steps_whatever_the_reader_did_and_reset(show):
+    explorer = an_explorer(**{k: v for k, v in TOUR[0].items() if k != "say"})
     _, root, _ = show(explorer)
     for step in range(len(TOUR)):
         explorer.step = step
         if step:
-            control(root, "Mask").select_option("window")
-            move(root, "Length", 2)
-            press(root, "Next")
+            root.control("Mask").select_option("window")
+            root.move("Length", 2)
+            root.press("Next")
         np.testing.assert_allclose(
-            snapshot(root)["weights"], explorer.values()[0], rtol=0, atol=1e-6, equal_nan=False
+            root.snapshot()["weights"], explorer.values()[0], rtol=0, atol=1e-6, equal_nan=False
         )
+    root.press("Reset")
+    assert root.text("say") == TOUR[0]["say"]
+    assert root.text("count") == "1 of 3"
+    assert holds(root.snapshot(), TOUR[0] | {"mask": "causal", "temperature": 1.0})
 
 
 def test_the_guide_by_keyboard_and_for_those_who_hear_it(show):
@@ -137,15 +120,15 @@ def test_the_guide_by_keyboard_and_for_those_who_hear_it(show):
     following.focus()
     page.keyboard.press("Enter")
     page.keyboard.press("Enter")
-    assert text(root, "count") == "3 of 3"
+    assert root.text("count") == "3 of 3"
     assert root.locator(".machine-say").get_attribute("aria-live") == "polite"
     assert page.evaluate("document.activeElement.className") == "explorer-next"
-    assert text(root, "next") == "Start over"
+    assert root.text("next") == "Start over"
     page.keyboard.press("Enter")
-    assert text(root, "count") == "1 of 3"
+    assert root.text("count") == "1 of 3"
     assert root.locator(".explorer-back").get_attribute("aria-disabled") == "true"
     root.locator(".explorer-back").click(force=True)
-    assert text(root, "count") == "1 of 3"
+    assert root.text("count") == "1 of 3"
 
 
 LINKS = (
@@ -163,7 +146,7 @@ def long_page(open_page, tmp_path):
 
     def open_(address: str = "", **options):
         page, record = open_page(path.as_uri() + address, **options)
-        return page, wait_for_widgets(page), record
+        return page, Widget(wait_for_widgets(page)), record
 
     return open_
 
@@ -185,18 +168,18 @@ def test_a_link_takes_the_step_or_settings_and_brings_it_into_view_and_a_wrong_o
         settle(page)
         assert -5 <= root.bounding_box()["y"] <= 300
     wait_until_in_view(page)
-    assert holds(snapshot(root), TOUR[1])
+    assert holds(root.snapshot(), TOUR[1])
     assert page.evaluate("document.activeElement.className") == "explorer-tour"
     assert page.evaluate("location.hash") == "#explorer-99-1=2"
     page.go_back()
-    press(root, "Next")
+    root.press("Next")
     assert page.evaluate("location.hash") == "#explorer-99-1=3"
-    before = snapshot(root)
+    before = root.snapshot()
     page.get_by_text("nothing").click()
-    assert snapshot(root) == before
+    assert root.snapshot() == before
     page.get_by_text("these").click()
     settings = {"mask": "window", "window": 2, "pinned": [1, 3, 2], "head": 1}
-    assert holds(snapshot(root), settings)
+    assert holds(root.snapshot(), settings)
     assert not record.console
 
 
@@ -204,7 +187,7 @@ def test_a_link_takes_the_step_or_settings_and_brings_it_into_view_and_a_wrong_o
 def test_the_address_of_the_page_leads_to_the_step(long_page, address):
     page, root, _ = long_page(address)
     wait_until_in_view(page)
-    assert holds(snapshot(root), TOUR[1 if address.endswith("=2") else 0])
+    assert holds(root.snapshot(), TOUR[1 if address.endswith("=2") else 0])
 
 
 def test_weights_times_values_are_torchs_output(show):
@@ -213,15 +196,15 @@ def test_weights_times_values_are_torchs_output(show):
     _, root, _ = show(explorer)
     assert not root.locator(".explorer-tour").is_visible()
     for head in range(3):
-        control(root, "Head").select_option(str(head))
+        root.control("Head").select_option(str(head))
         for length in (4, LENGTH):
-            move(root, "Length", length - 1)
+            root.move("Length", length - 1)
             expected = F.scaled_dot_product_attention(
                 query[head, :length], key[head, :length], value[head, :length],
                 attn_mask=masks.causal(length),
             )  # fmt: skip
             np.testing.assert_allclose(
-                snapshot(root)["output"], expected, rtol=0, atol=1e-6, equal_nan=False
+                root.snapshot()["output"], expected, rtol=0, atol=1e-6, equal_nan=False
             )
             explorer.seq_len = length
             np.testing.assert_allclose(explorer.output()[head], expected, rtol=0, atol=1e-6)
@@ -276,7 +259,7 @@ def test_a_pressed_line_is_the_one_spelled_out_and_a_masked_key_says_so(show):
     line = apart(root).get_by_role("button", name=WORDS[2], exact=True)
     line.focus()
     page.keyboard.press("Enter")
-    assert snapshot(root)["pinned"] == [0, 5, 2]
+    assert root.snapshot()["pinned"] == [0, 5, 2]
     assert f"“{WORDS[2]}”" in apart(root).locator(".explorer-sum").inner_text()
     apart(root).get_by_role("button", name=WORDS[9], exact=True).click()
     apart(root).locator(".explorer-stages button").nth(2).click()

@@ -11,14 +11,7 @@ from attnbook.machines.live_translator import shown
 from attnbook.machines.live_translator.weights import payload
 from attnlab.tasks.vocab import EOS
 from tests.browser.conftest import Record, listen, serving
-from tests.browser.explorer_page import (
-    ATTACK,
-    SWALLOW,
-    follow,
-    settle,
-    start_widgets,
-    write_page,
-)
+from tests.browser.explorer_page import ATTACK, SWALLOW, follow, settle, start_widgets, write_page
 from tests.browser.translator_page import (
     bring_back,
     by_directive,

@@ -11,13 +11,7 @@ from tests.attnbook.machines import test_decode_race as race
 from tests.attnbook.machines import test_lamp_machine as lamps
 from tests.attnbook.machines import test_online_tiles as online
 from tests.attnbook.machines import test_query_plane as plane
-from tests.browser.explorer_page import (
-    control,
-    follow,
-    move,
-    press,
-    snapshot,
-)
+from tests.browser.explorer_page import follow
 
 pytestmark = pytest.mark.browser
 
@@ -36,7 +30,7 @@ def test_a_letter_with_an_accent_is_the_letter(show):
     _, root, _ = show(backwards.make())
     for typed, word in (("Zoë", "zoe"), ("A.-B. Ñu", "abnu"), ("日", "")):
         root.get_by_role("textbox").fill(typed)
-        assert snapshot(root)["read"] == word
+        assert root.snapshot()["read"] == word
 
 
 # ---- The plane.
@@ -53,7 +47,7 @@ def test_the_query_is_dragged_and_the_output_stays_among_the_values(show, value)
         handle = root.locator(".plane-handle").bounding_box()
         place = handle["x"] + handle["width"] / 2, handle["y"] + handle["height"] / 2
         drag(page, place, (box["x"] + x * box["width"], box["y"] + y * box["width"]))
-        shown = snapshot(root)
+        shown = root.snapshot()
         machine.query, machine.turned = shown["query"], shown["turned"]
         assert shown["weights"] == pytest.approx(machine.weights(), abs=1e-6)
         assert shown["output"] == pytest.approx(machine.output(), abs=1e-6)
@@ -71,31 +65,31 @@ def test_arrow_keys_and_buttons_move_the_query_and_the_page_says_what_follows(sh
     for key, expected in (("ArrowRight", [0.6, 0.5]), ("ArrowUp", [0.6, 0.6]),
                           ("ArrowLeft", [0.5, 0.6]), ("ArrowDown", [0.5, 0.5])):  # fmt: skip
         page.keyboard.press(key)
-        assert snapshot(root)["query"] == pytest.approx(expected)
+        assert root.snapshot()["query"] == pytest.approx(expected)
         assert handle.evaluate("e => e === document.activeElement")
     assert handle.get_attribute("aria-valuetext") == "(0.50, 0.50)"
     said = root.locator(".machine-live").inner_text()
     assert said.startswith("query (0.50, 0.50). Weights: the 0.27, black 0.27, cat 0.45. Output ")
     follow(page, "query-plane=query:[0.2,0.4]")
-    press(root, "Longer")  # keeps its direction
-    assert snapshot(root)["query"] == pytest.approx([0.4, 0.8])
-    press(root, *["Longer"] * 4)
-    x, y = snapshot(root)["query"]
+    root.press("Longer")  # keeps its direction
+    assert root.snapshot()["query"] == pytest.approx([0.4, 0.8])
+    root.press(*["Longer"] * 4)
+    x, y = root.snapshot()["query"]
     assert y == pytest.approx(2 * x)
     assert y == pytest.approx(1.3)  # the edge of the plane
-    press(root, "Shorter")
-    assert snapshot(root)["query"] == pytest.approx([x / 2, y / 2])
+    root.press("Shorter")
+    assert root.snapshot()["query"] == pytest.approx([x / 2, y / 2])
     handle.focus()
     for _ in range(80):
         page.keyboard.press("ArrowRight")
-    assert max(snapshot(root)["query"]) < 2  # it stays on the page
+    assert max(root.snapshot()["query"]) < 2  # it stays on the page
 
 
 def test_a_finger_places_the_query(show):
     page, root, _ = show(plane.make(), width=360, has_touch=True)
     box = root.locator(".plane-area").bounding_box()
     page.touchscreen.tap(box["x"] + 0.25 * box["width"], box["y"] + 0.5 * box["width"])
-    query = snapshot(root)["query"]
+    query = root.snapshot()["query"]
     assert query[0] < -0.5
     assert abs(query[1]) < 0.05
     handle = root.locator(".plane-handle").bounding_box()
@@ -104,9 +98,9 @@ def test_a_finger_places_the_query(show):
 
 def test_the_name_of_the_query_lies_beside_its_handle(show):
     queries = [[0.9, 0.4], [-0.9, -0.4], [0.0, 1.3], [1.3, -1.3]]
-    page, _, _ = show(*(plane.make(query=query, matrix=None) for query in queries))
+    _, root, _ = show(*(plane.make(query=query, matrix=None) for query in queries))
     for place in range(len(queries)):
-        root = page.locator(".machine").nth(place)
+        root = root.other(place)
         baseline = float(root.locator(".plane-names .plane-query").get_attribute("y"))
         handle = root.locator(".plane-handle")
         centre, radius = (float(handle.get_attribute(name)) for name in ("cy", "r"))
@@ -135,7 +129,7 @@ def test_a_race_ends_with_every_word_and_two_clocks(show, bug):
     page.wait_for_function("document.querySelector('.machine-live').textContent.includes('ms')")
     machine.step = race.LAST
     now = machine.compute()
-    assert snapshot(root)["step"] == race.LAST
+    assert root.snapshot()["step"] == race.LAST
     assert root.locator(".race-written").all_inner_texts() == [
         " ".join(now[way]) for way in ("written", "right")
     ]
@@ -152,9 +146,9 @@ def test_a_race_ends_with_every_word_and_two_clocks(show, bug):
     assert 0 < with_cache < again
     # Every step has its dot, and the time of fewer steps is the less.
     assert root.locator(".race-picture circle").count() == 2 * race.LAST
-    move(root, "Words", 3)
+    root.move("Words", 3)
     assert clocks(root)[1] < again
-    control(root, "Song").select_option(index=1)
+    root.control("Song").select_option(index=1)
     assert clocks(root) == [None, None]
     assert not record.console
 
@@ -163,23 +157,23 @@ def test_what_the_race_says_is_counted_and_a_bug_leads_to_the_first_wrong_word(s
     machine = race.make(step=1)
     _, root, _ = show(machine)
     for step in (1, 7, race.LAST):
-        move(root, "Words", step)
+        root.move("Words", step)
         machine.step = step
         for way, lane in enumerate(root.locator(".race-lanes > div").all()):
             now, total = (f"{n / 1e6:.2f} M" for n in (machine.counts(step)[way],
                           machine.compute()["all"][way]))  # fmt: skip
             assert lane.locator("p").nth(1).inner_text() == f"{total} multiply-adds"
             assert root.locator(f"text.race-of{way}").text_content().endswith(f": {now}")
-    press(root, "Reset")
-    control(root, "Bug").select_option("a rejected draft stays")
-    now = snapshot(root)
+    root.press("Reset")
+    root.control("Bug").select_option("a rejected draft stays")
+    now = root.snapshot()
     machine.step, machine.bug = 1, "draft"
     assert now["differs"] == machine.compute()["differs"] > 0
     assert now["differs"] < now["step"] == min(now["differs"] + 8, race.LAST)
     assert root.locator(".race-lanes strong").inner_text() == now["written"][now["differs"]]
     names = root.locator("text.race-wrong").all_text_contents()
     assert names == ["wrong logits", "wrong word"]
-    move(root, "Words", now["differs"] - 1)
+    root.move("Words", now["differs"] - 1)
     assert root.locator(".machine-big").inner_text().startswith("Right so far, wrong from word ")
 
 
@@ -195,12 +189,12 @@ def test_heads_are_dragged_and_the_lamps_follow(show):
     for y, x, head, aim in ((0.1, 0.02, "head0", -30), (0.9, 0.98, "head1", 30)):
         high = box["y"] + y * box["height"]
         drag(page, (box["x"] + box["width"] / 2, high), (box["x"] + x * box["width"], high))
-        assert snapshot(root)[head] == aim
-        assert lit.count() == snapshot(root)["lit"]
+        assert root.snapshot()[head] == aim
+        assert lit.count() == root.snapshot()["lit"]
     assert lit.count() == 12
     names = root.locator(".lamp").evaluate_all("all => all.map(e => e.textContent)")
     assert all(name.endswith("✓") for name in names)
-    control(root, "A second head").uncheck()
+    root.control("A second head").uncheck()
     assert lit.count() == 6
     said = root.locator(".machine-live").inner_text()
     assert said.startswith("6 of 12 lamps are lit. The read-out for the right names ")
@@ -221,7 +215,7 @@ def test_scores_are_dragged_and_the_tiles_end_at_the_whole_row(show):
         key = online.MIXED[place]
         x = box["x"] + (place + 0.5) / 8 * box["width"]
         drag(page, *((x, box["y"] + at / tall * box["height"]) for at in (60, y)))
-        shown = snapshot(root)
+        shown = root.snapshot()
         assert shown["scores"][key] == expected
         assert shown["output"] == pytest.approx(shown["whole"], abs=1e-9)
         machine.scores = shown["scores"]
@@ -234,13 +228,13 @@ def test_without_rescaling_the_page_tells_luck_from_an_error(show):
     rising = sorted(range(8), key=online.SCORES.__getitem__)
     orders = {"right, by luck": rising[::-1], "and wrong": online.MIXED[::-1]}
     made = [online.make(seen=8, rescale=False, order=order) for order in orders.values()]
-    page, _, _ = show(*made)
+    _, root, _ = show(*made)
     for place, said in enumerate(orders):
-        root = page.locator(".machine").nth(place)
+        root = root.other(place)
         assert said in root.locator(".machine-say").inner_text()
         assert root.locator(".online-carried").inner_text().endswith("correction left out")
         root.get_by_role("button", name="Start again").click()
-        assert snapshot(root)["seen"] == 0
+        assert root.snapshot()["seen"] == 0
         assert root.get_by_role("button", name="Next tile").is_visible()
 
 
@@ -248,18 +242,18 @@ def test_a_score_has_its_number_and_keys_and_the_correction_is_drawn(show):
     page, root, _ = show(online.make())
     for size, seen in ((4, 4), (8, 8)):  # a larger tile is not read as nothing
         root.get_by_label("Tile").select_option(str(size))
-        assert snapshot(root)["seen"] == seen
-    press(root, "Reset")
+        assert root.snapshot()["seen"] == seen
+    root.press("Reset")
     hand, label = root.get_by_role("slider").first, root.locator(".online-number").first
     hand.focus()
     scores = []
     for key in ("PageUp", "Home", "End", "PageDown", "PageDown"):
         page.keyboard.press(key)
-        scores.append(snapshot(root)["scores"][0])
+        scores.append(root.snapshot()["scores"][0])
         assert float(label.text_content().replace("\u2212", "-")) == scores[-1]
     assert scores == [2.5, -4, 6, 4, 2]
     assert page.evaluate("scrollY") == 0
-    press(root, "Reset")
+    root.press("Reset")
     drawn = root.locator(".online-under").text_content()
     assert "sum d before1.67× e1.5 \u2212 2.0 = 0.61" in drawn
     assert "+ this tile2.10" in drawn
@@ -279,17 +273,17 @@ def test_a_box_of_the_beam_is_pressed_or_reached_by_arrows(show):
     chain, boxes = root.locator(".beam-chain"), root.locator(".beam-box")
     assert "Press a box" in chain.inner_text()
     boxes.nth(4).click()
-    assert snapshot(root)["box"] == snapshot(root)["rows"][1][1]
+    assert root.snapshot()["box"] == root.snapshot()["rows"][1][1]
     assert " · " in chain.inner_text()
     picture = root.get_by_role("slider", name="Box of the tree")
     assert picture.get_attribute("aria-valuetext") == chain.inner_text()
     picture.focus()
     for key, (step, place) in (("ArrowLeft", (1, 0)), ("ArrowDown", (2, 0)), ("ArrowUp", (1, 0))):
         page.keyboard.press(key)
-        assert snapshot(root)["box"] == snapshot(root)["rows"][step][place]
+        assert root.snapshot()["box"] == root.snapshot()["rows"][step][place]
     assert root.locator(".beam-chosen").count() == 1
     led = root.locator(".beam-led[data-node]").evaluate_all("all => all.map((b) => b.dataset.node)")
-    assert [*map(int, led)] == [one["node"] for one in snapshot(root)["chain"]]
+    assert [*map(int, led)] == [one["node"] for one in root.snapshot()["chain"]]
     assert len(led) == 2
 
 
@@ -305,9 +299,9 @@ def test_a_pressed_dot_shows_its_form_and_what_was_written_with_it(show, width):
     for place in range(dots.count()):
         box = dots.nth(place).bounding_box()
         page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-        now = snapshot(root)
+        now = root.snapshot()
         seen.add((now["form"], now["bits"]))
         assert root.locator(".tiles-said").inner_text() == f"small{now['found']['said']}"
     assert len(seen) > len(cache_tiles.MEASURED) / 2  # lines change their order when one is pressed
     page.mouse.click(*(root.locator(".tiles-chart").bounding_box()[side] + 8 for side in "xy"))
-    assert (snapshot(root)["form"], snapshot(root)["bits"]) == (now["form"], now["bits"])
+    assert (root.snapshot()["form"], root.snapshot()["bits"]) == (now["form"], now["bits"])

@@ -168,48 +168,34 @@ SQUASHED = """() => [...document.querySelectorAll(".bd-article img[width][height
     .filter(([stretched]) => Math.abs(stretched - 1) > 0.03)"""
 
 
-def test_no_picture_is_squashed_on_a_phone(visit):
-    page = visit.look(width=360)
-    assert page.evaluate(SQUASHED) == []
-
-
 PLOTS = """() => [...document.querySelectorAll(".cell_output > img[width]")]
     .filter((image) => image.clientWidth > 0)
-    .map((image) => [image.clientWidth, Number(image.getAttribute("width")),
-        image.parentElement.clientWidth])"""
+    .map((image) => {
+        const own = image.getBoundingClientRect(), box = image.parentElement;
+        const place = box.getBoundingClientRect();
+        return [image.clientWidth, Number(image.getAttribute("width")), box.clientWidth,
+            own.left - place.left - (place.right - own.right)];
+    })"""
 
 
-def test_a_plot_fits_a_phone_while_its_lettering_can_be_read(visit):
-    """The usual letters keep 8.5 pixels, and a plot that they would not fit scrolls instead."""
-    style = matplotlib.rc_params_from_file(
-        ROOT / "attnbook" / "style.mplstyle", use_default_template=False
-    )
+def test_a_plot_fits_a_phone_or_a_wide_page_and_no_picture_is_squashed(visit):
+    """The usual letters keep 8.5 pixels on a phone, where a plot may scroll, and are no larger than
+    the text on a wide page, where it stands in the middle."""
+    file = ROOT / "attnbook" / "style.mplstyle"
+    style = matplotlib.rc_params_from_file(file, use_default_template=False)
     letters = style["font.size"] * style["figure.dpi"] / 72
-    for shown, drawn, room in visit.look(width=360).evaluate(PLOTS):
+    page = visit.look(width=360)
+    assert page.evaluate(SQUASHED) == []
+    for shown, drawn, room, _ in page.evaluate(PLOTS):
         assert shown >= 8.5 / letters * drawn
         if 0.44 * drawn <= room:
             assert shown <= room
-
-
-def test_a_plots_usual_letters_are_no_larger_than_the_text(visit):
-    """On a wide page, where there would be room for more; and it stands in the middle."""
-    style = matplotlib.rc_params_from_file(
-        ROOT / "attnbook" / "style.mplstyle", use_default_template=False
-    )
-    letters = style["font.size"] * style["figure.dpi"] / 72
     page = visit.look(width=1280)
     text = page.evaluate("parseFloat(getComputedStyle(document.querySelector('main p')).fontSize)")
-    for shown, drawn, room in page.evaluate(PLOTS):
+    for shown, drawn, room, left_of_middle in page.evaluate(PLOTS):
         assert shown * letters / drawn <= text + 0.1
         assert shown <= room
-    aside = page.evaluate(
-        """() => [...document.querySelectorAll(".cell_output > img[width]")]
-            .filter((image) => image.clientWidth > 0)
-            .map((image) => [image.getBoundingClientRect(),
-                image.parentElement.getBoundingClientRect()])
-            .map(([own, box]) => own.left - box.left - (box.right - own.right))"""
-    )
-    assert all(abs(left_of_middle) <= 2 for left_of_middle in aside)
+        assert abs(left_of_middle) <= 2
 
 
 def test_is_readable_on_paper(visit):
@@ -371,14 +357,10 @@ def test_search_finds_a_page(open_page, site_url, site_dir):
         result.first.wait_for()
 
 
-def test_one_search_field_is_visible(open_page, site_url):
+def test_the_theme_button_is_remembered_beside_one_search_field(open_page, site_url):
     page, _ = open_page(site_url + "index.html")
     fields = page.locator("input[type=search], .search-button-field").all()
     assert sum(element.is_visible() for element in fields) == 1
-
-
-def test_the_theme_button_goes_round_and_is_remembered(open_page, site_url):
-    page, _ = open_page(site_url + "index.html")
     button = page.locator("button.theme-switch-button:visible").first
     seen = set()
     for _ in range(3):
