@@ -26,8 +26,9 @@ from attnkit.efficient.key_ranges import KeyRanges, key_ranges
 from attnkit.efficient.online_softmax import finish, finite_or_zero, start, update
 from attnkit.guard.dtypes import HALF, values_unavailable, without_autocast
 
-# Queries and keys of a block. On a CPU these keep a block of one head's scores in cache.
-ROWS, KEYS = 128, 512
+# Queries and keys of a block. On a CPU these keep a block of one head's scores in cache; elsewhere
+# blocks are larger, since each costs a dozen launches.
+ROWS, KEYS, LARGER = 128, 512, 8
 # Up to so many queries and keys the plain form is faster on a CPU: its scores fit the cache.
 SHORT = 512
 
@@ -218,13 +219,14 @@ def _blocks(
     query: Tensor, key: Tensor, mask: Tensor | None, ranges: KeyRanges | None
 ) -> Iterator[tuple[slice, Iterator[slice]]]:
     """Each block of queries, with the blocks of keys that any of them may see."""
-    for begin in range(0, query.shape[-2], ROWS):
-        rows = slice(begin, min(begin + ROWS, query.shape[-2]))
+    tall, wide = (side if query.is_cpu else LARGER * side for side in (ROWS, KEYS))
+    for begin in range(0, query.shape[-2], tall):
+        rows = slice(begin, min(begin + tall, query.shape[-2]))
         span = slice(0, key.shape[-2]) if ranges is None else ranges.rows(rows).span()
         if mask is not None and span.start < span.stop:
             span = _visible_part(mask[..., rows, :], span)
-        starts = range(span.start, span.stop, KEYS)
-        yield rows, (slice(first, min(first + KEYS, span.stop)) for first in starts)
+        starts = range(span.start, span.stop, wide)
+        yield rows, (slice(first, min(first + wide, span.stop)) for first in starts)
 
 
 def _visible_part(mask: Tensor, span: slice) -> slice:

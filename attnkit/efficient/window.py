@@ -59,7 +59,7 @@ def sliding_window_attention(
         enable_gqa: grouped heads in dimension -3, as in `scaled_dot_product_attention`.
         need_weights: return the weights (..., L, S), zeros included: that is quadratic again.
         backend: "blocks" runs anywhere; "flex" is FlexAttention, which takes a mask of the keys
-            alone; "auto" takes flex on a GPU where it can.
+            alone, and compiled at least 16 features; "auto" takes flex on a GPU where it can.
 
     Returns:
         `Attended(output, weights)`: output (..., L, Ev), weights or None.
@@ -93,7 +93,9 @@ def sliding_window_attention(
     if need_weights or short or values_unavailable(query):  # all scores, and a mask (L, S)
         return call.finish(*call.dot_product(scale, need_weights=need_weights))
     with without_autocast(query):
-        if backend == "flex" or (backend == "auto" and query.is_cuda and keys_alone(mask)):
+        # Of fewer features compiled FlexAttention has no kernel.
+        fits = query.is_cuda and keys_alone(mask) and min(query.shape[-1], value.shape[-1]) >= 16
+        if backend == "flex" or (backend == "auto" and fits):
             output = _flex(call, scale)
         else:
             output = _in_blocks(call, scale, _rows(length, window))

@@ -6,7 +6,6 @@ import torch
 from torch import Tensor
 
 HALF = (torch.float16, torch.bfloat16)
-_NOTHING = nullcontext()
 # Private names of PyTorch: where one is gone, what it tells apart is no longer noticed.
 _PROXY = getattr(getattr(torch._C, "_TorchDispatchModeKey", None), "PROXY", None)
 _FUNCTORCH = getattr(torch._C, "_functorch", None)
@@ -39,7 +38,7 @@ def as_autocast(*tensors: Tensor) -> tuple[Tensor, ...]:
 def without_autocast(tensor: Tensor) -> AbstractContextManager:
     """Disable autocast, so that float32 tensors from `widen` are not cast back."""
     if not autocasting(tensor):
-        return _NOTHING
+        return nullcontext()
     return torch.autocast(tensor.device.type, enabled=False)
 
 
@@ -60,6 +59,15 @@ def values_unavailable(tensor: Tensor) -> bool:
         or torch._C._get_tracing_state() is not None
         or type(tensor) not in (Tensor, torch.nn.Parameter)
         or tensor.is_meta
-        or (_FUNCTORCH is not None and _FUNCTORCH.peek_interpreter_stack() is not None)
+        or _transformed()
         or (_PROXY is not None and torch._C._get_dispatch_mode(_PROXY) is not None)
     )
+
+
+def without_kernels(tensor: Tensor) -> bool:
+    """Whether this is `torch.func.vmap` on a GPU, where PyTorch's fused kernels refuse a mask."""
+    return _transformed() and not tensor.is_cpu
+
+
+def _transformed() -> bool:
+    return _FUNCTORCH is not None and _FUNCTORCH.peek_interpreter_stack() is not None

@@ -14,7 +14,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from attnkit import MultiHeadAttention, masks
 
 from .mechanisms import MECHANISMS, InTiles, small_tiles
-from .test_contract import close, inputs
+from .test_contract import DEVICES, close, inputs
 from .test_contract import make as make_whole
 
 
@@ -154,12 +154,18 @@ def test_export_with_dynamic_batch_and_lengths(mechanism, masked, module):
     close(exported.module()(*tensors, mask), module(*tensors, mask=mask).output, 1e-5)
 
 
-def test_vmap_over_the_batch(masked, module, drawn):
-    tensors, mask = drawn
-    if masked:
-        output = vmap(lambda q, k, v, m: module(q, k, v, mask=m).output)(*tensors, mask)
-    else:
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("shared", [False, True])
+def test_vmap_over_the_batch(masked, module, drawn, shared, device):
+    """With a mask for each sample, or the first one's for all."""
+    module = module.to(device)
+    tensors, mask = [x.to(device) for x in drawn[0]], drawn[1]
+    if mask is None:
         output = vmap(lambda q, k, v: module(q, k, v).output)(*tensors)
+    else:
+        mask = mask[0].to(device) if shared else mask.to(device)
+        dims = (0, 0, 0, None if shared else 0)
+        output = vmap(lambda q, k, v, m: module(q, k, v, mask=m).output, dims)(*tensors, mask)
     close(output, module(*tensors, mask=mask).output, 1e-5)
 
 
