@@ -42,6 +42,9 @@ def test_explorers_print_as_they_are_and_a_dark_page_as_a_light_one(show):
     assert dark(night) == pytest.approx(dark(light), rel=0.02)
     for medium in ("print", "screen"):
         page.emulate_media(media=medium)
+        wait_for_theme(page, dark=medium == "screen")
+        back = root.evaluate("e => getComputedStyle(e).backgroundColor")
+        assert (back == "rgb(255, 255, 255)") == (medium == "print")
         assert page.locator(".attnkit-view img:visible").count() == 0
         assert root.is_visible()
 

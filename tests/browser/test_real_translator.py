@@ -555,6 +555,8 @@ def test_nothing_to_complain_of(open_page, book, theme, width):
     root.locator(".translator-choice").nth(1).click()
     page.locator(LAMPS).nth(5).click()
     snapshot(root)  # what is greyed out until it is there
+    assert root.locator(".translator-unknown").count() > 0
+    assert root.locator(".translator-changed").count() > 0
     settle(page)
     assert complaints(page, record, width) == []
     record.console.clear()  # of what axe asked for
