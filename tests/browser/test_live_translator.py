@@ -11,7 +11,15 @@ from attnbook.machines.live_translator import shown
 from attnbook.machines.live_translator.weights import payload
 from attnlab.tasks.vocab import EOS
 from tests.browser.conftest import Record, listen, serving
-from tests.browser.explorer_page import ATTACK, SWALLOW, follow, settle, start_widgets, write_page
+from tests.browser.explorer_page import (
+    ATTACK,
+    SWALLOW,
+    axe_violations,
+    follow,
+    settle,
+    start_widgets,
+    write_page,
+)
 from tests.browser.translator_page import (
     bring_back,
     by_directive,
@@ -305,6 +313,7 @@ def test_strange_input_gets_a_clear_answer(live, kept, text, says):
         assert "words it has learned: zebra." in told
         assert source(root, 1).get_attribute("aria-label") == "zebra, unknown, hide"
         assert root.locator(".translator-unknown").count() == 1
+        assert axe_violations(page, rules=("color-contrast",)) == []
         assert found["target"] == want(kept, text).target
     assert write(root, SENTENCE)["target"] == want(kept, SENTENCE).target
 
