@@ -1,4 +1,4 @@
-"""The figures of 12 and 12b: what the table costs, and the roof of one processor."""
+"""The figures of 12 and 12b: what the table costs, and a card under its roof."""
 
 import matplotlib.pyplot as plt
 
@@ -48,20 +48,10 @@ def roof(**settings) -> Roofline:
 
 def attention() -> dict[int, dict[str, float]]:
     """Milliseconds of each form by length, without a mask, forward."""
-    rows = [row for row in recorded.results("roofline")["rows"] if row["case"] == "attention"]
     return {
         row["count"]: {name: 1e3 * found["median"] for name, found in row["seconds"].items()}
-        for row in rows
+        for row in recorded.results("three_forms")["rows"]
     }
-
-
-def weights() -> list[tuple[float, float]]:
-    """Operations a byte and operations a second of weights times 1 to 256 vectors."""
-    rows = [row for row in recorded.results("roofline")["rows"] if row["case"] == "weights"]
-    return [
-        (row["operations"] / row["bytes"], row["operations"] / row["seconds"]["weights"]["median"])
-        for row in rows
-    ]
 
 
 def two_calls() -> None:
@@ -145,27 +135,31 @@ def costs() -> None:
         plt.show()
 
 
-def processor() -> None:
-    """Draw the measured speed of weights times vectors under the roof that it makes."""
-    found = weights()
-    peak, band = max(speed for _, speed in found), found[0][1] / found[0][0]
-    with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(5.8, 3.0), layout="constrained")
-        ends = [found[0][0] / 2, peak / band, found[-1][0] * 2]
-        roof = [min(peak, band * x) / 1e9 for x in ends]
-        ax.plot(ends, roof, color="#444444", linestyle="--", label="the roof of its two ends")
-        x, y = zip(*found, strict=True)
-        ax.plot(x, [v / 1e9 for v in y], "o", color=BLUE, label="measured")
-        for n, at in ((1, 0), (256, -1)):
-            ax.annotate(
-                f"{n:,} vector{'s' * (n > 1)}", (x[at], y[at] / 1e9), xytext=(0, -14),
-                textcoords="offset points", ha="center", fontsize=9,
-            )  # fmt: skip
-        ax.set(xscale="log", yscale="log", xlabel="FLOP a byte", ylabel="GFLOP a second")
-        ax.set_xticks([1, 10, 100], ["1", "10", "100"])
-        ax.set_yticks([3, 10, 30, 70], ["3", "10", "30", "70"])
-        ax.minorticks_off()
-        ax.grid(alpha=0.3)
-        ax.legend()
-        figure.suptitle("The more vectors share a weight, the faster; then no more")
-        plt.show()
+def card() -> Table:
+    """What an H100 took, and what its roof allows."""
+    found = {(row["case"], row["of"]): row for row in recorded.results("card")["rows"]}
+    rows = []
+
+    def line(what: str, done: float, moved: float, seconds: float) -> None:
+        least = max(done / PEAK, moved / BAND)
+        reached = f"{least / seconds:.0%}"
+        rows.append([what, _time(least), _time(seconds), reached])
+
+    for n in (1, 4096):
+        row = found["weights", n]
+        name = f"a matrix times {n:,} vector{'s' * (n > 1)}"
+        line(name, row["operations"], row["bytes"], row["seconds"]["product"])
+    row = found["attention", 4096]
+    for name, form, table in (("with the table", "plain", row["table"]), ("fused", "fused", 0)):
+        line(f"attention, 4,096 tokens, {name}", row["operations"], row["bytes"] + table,
+             row["seconds"][form])  # fmt: skip
+    for phase, name in (("prefill", "read 2,048 tokens"), ("decode", "write one token")):
+        (done, moved), took = roof(phase=phase).parts(1)["step"], found["call", phase]["seconds"]
+        line(f"{name}, from Python", done, moved, took["launched"])
+        if "recorded" in took:
+            line(f"{name}, recorded", done, moved, took["recorded"])
+    return Table(["on an H100", "the roof allows", "it took", "share"], rows)
+
+
+def _time(seconds: float) -> str:
+    return f"{1e3 * seconds:.1f} ms" if seconds >= 1e-3 else f"{1e3 * seconds:.2g} ms"

@@ -46,11 +46,11 @@ WRITES = ("dropped", "induction", "kv_cache", "one_token", "readers", "sinks", "
 # for the others, which run weekly: short ones, long ones, one that decodes, one that reads.
 DAILY = ("learning", "norms", "translate", "word_order")
 # They measure times, or have tests of their own.
-OTHERS = ("judged", "parallel", "resampled", "roofline", "score_cost", "translate",
+OTHERS = ("card", "judged", "parallel", "resampled", "score_cost", "three_forms", "translate",
           "update_rates")  # fmt: skip
 # They read with published models, or measure times of models that need not have learned.
-UNTRAINED = ("heads_off", "judged", "negation", "parallel", "resampled", "roofline",
-             "score_cost", "update_rates", *READS, *WRITES)  # fmt: skip
+UNTRAINED = ("card", "heads_off", "judged", "negation", "parallel", "resampled",
+             "score_cost", "three_forms", "update_rates", *READS, *WRITES)  # fmt: skip
 REPEATED = [name for name in NAMES if name not in (*OTHERS, *READS, *WRITES)]
 HEADER = {"command", "seeds", "interval", "versions", "device", "date"}
 OPTIONS = {"by_length": ["--task", "reverse"]}

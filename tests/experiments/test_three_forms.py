@@ -1,0 +1,20 @@
+"""The three forms of attention: they give the same, and the book has all lengths."""
+
+import torch
+
+from attnbook import recorded
+from experiments import three_forms
+
+
+def test_the_three_forms_give_the_same():
+    torch.manual_seed(0)
+    q, k, v = torch.randn(3, 1, three_forms.HEADS, 256, three_forms.WIDTH)
+    plain, tiles, fused = (form(q, k, v) for form in three_forms.FORMS.values())
+    assert torch.allclose(plain, tiles.output, atol=1e-5)
+    assert torch.allclose(plain, fused, atol=1e-5)
+
+
+def test_the_results_in_the_book_are_of_the_lengths_in_the_code():
+    written = recorded.results("three_forms")
+    assert written["command"] == "python -m experiments.three_forms"
+    assert [row["count"] for row in written["rows"]] == three_forms.LENGTHS
