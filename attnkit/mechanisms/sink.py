@@ -3,10 +3,8 @@
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attnkit import formula
 from attnkit.call import Call
 from attnkit.guard.dtypes import without_autocast
 from attnkit.mechanisms.multihead import MultiHeadAttention
@@ -43,8 +41,8 @@ class SinkAttention(MultiHeadAttention):
         """The softmax over the keys and the sink, whose share is then left out."""
         with without_autocast(call.query):
             scores = call.dot_scores(self.scale)  # (..., H, L, S)
-            sink = self.sink.to(scores.dtype)[:, None, None].expand(*scores.shape[:-1], 1)
-            mask = None if call.mask is None else F.pad(call.mask, (0, 1), value=True)
-            weights = formula.masked_softmax(torch.cat((scores, sink), -1), mask, None)[..., :-1]
+            seen = scores if call.mask is None else scores.masked_fill(~call.mask, -torch.inf)
+            sink = self.sink.to(scores.dtype)[:, None, None].expand(*seen.shape[:-1], 1)
+            weights = torch.cat((seen, sink), -1).softmax(-1)[..., :-1]
         output, weights = call.spread(weights, self.dropout * self.training, lambda: scores)
         return output, weights if need_weights else None

@@ -123,7 +123,7 @@ every_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
 
 
 @pytest.mark.parametrize("seen", [True, False])
-@pytest.mark.parametrize("mechanism", [x for x in MECHANISMS if x.name != "sink"], ids=repr)
+@every_mechanism
 def test_a_mask_without_dimensions(mechanism, seen):
     module, tensors = make(mechanism), inputs(mechanism)
     close(module(*tensors, mask=torch.tensor(seen)).output, module(*tensors).output * seen)
