@@ -2,12 +2,12 @@
 
 Sphinx remembers the pages that it has read, and takes them for sound: it says nothing again of a
 broken link in one of them, and leaves what it had not yet written as it was. So a build leaves a
-mark until it has ended well, and one that finds a mark forgets all that is remembered; what has a
-hash for a name too, since a full disk may have left half of it. One build at a time does so. And
-Sphinx forgets a changed page only when it comes to read it: a label or a claim that has moved to a
-page read earlier would be found twice. So all changed pages are forgotten before the first is read.
-And every page is written again when the contents beside it have changed: by a page that came or
-went, or by a new title; of a page that went nothing stays beside them.
+mark until it has ended well, and one that finds a mark forgets all that is remembered and written,
+since a full disk may have left half of a file. One build at a time does so. And Sphinx forgets a
+changed page only when it comes to read it: a label or a claim that has moved to a page read earlier
+would be found twice. So all changed pages are forgotten before the first is read. And every page is
+written again when the contents beside it have changed: by a page that came or went, or by a new
+title; of a page that went nothing stays beside them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ def begin(app: Sphinx, config: Config) -> None:
         raise ExtensionError(f"another build is writing into {remembered.parent}") from None
     if (remembered / MARK).exists():
         shutil.rmtree(remembered)
-        shutil.rmtree(Path(app.outdir).with_name("jupyter_execute"), ignore_errors=True)
+        for folder in (app.outdir, Path(app.outdir).with_name("jupyter_execute")):
+            shutil.rmtree(folder, ignore_errors=True)
     remembered.mkdir(parents=True, exist_ok=True)
     (remembered / MARK).touch()
 

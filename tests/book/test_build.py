@@ -317,16 +317,18 @@ def test_a_build_that_was_interrupted_is_made_up_for_by_the_next(plain):
     edit(plain / "plain.md", "A sentence.", "Another sentence.")
     interrupted(plain)
     assert "Another sentence." not in (html(plain) / "plain.html").read_text("utf8")
-    # What a full disk leaves half written: both are taken by their names, which are hashes.
-    half = plain / "_build" / "jupyter_execute" / "hash.png"
-    half.touch()
-    sheets = sorted((plain / "_build" / ".doctrees" / "styles").glob("all-*.css"))
-    for sheet in sheets:
+    # What a full disk leaves half written; pictures and sheets are taken by their names, hashes.
+    halves = plain / "_build" / "jupyter_execute" / "hash.png", html(plain) / "half.html"
+    for half in halves:
+        half.touch()
+    styles = plain / "_build" / ".doctrees" / "styles"
+    for sheet in styles.glob("all-*.css"):
         sheet.write_text("")
     built(plain)
-    assert not half.exists()
+    assert not any(half.exists() for half in halves)
+    sheets = [sheet.read_text("utf8") for sheet in styles.glob("all-*.css")]
     assert sheets
-    assert all(sheet.read_text("utf8") for sheet in sheets)
+    assert all(sheets)
     assert "Another sentence." in (html(plain) / "plain.html").read_text("utf8")
     assert indexed(plain) == {"index", CHAPTER, HOW, "plain"}
 
