@@ -40,6 +40,7 @@ MODULE_LIMITS = {
     "HideAWord": 11_600,
     "MaskPainter": 9_500,
     "KeptMachine": 13_500,
+    "LeakDetector": 9_600,
     "OnlineTiles": 10_400,
     "Porter": 10_600,
     "RingMachine": 12_200,

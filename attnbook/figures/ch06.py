@@ -314,6 +314,9 @@ def empty_rows() -> Table:
     ways = {
         "fill with -1e9": lambda s: s.masked_fill(~may, -1e9).softmax(-1),
         "fill with -inf": lambda s: s.masked_fill(~may, -torch.inf).softmax(-1),
+        "fill with -inf, set NaN to 0 afterwards": lambda s: (
+            s.masked_fill(~may, -torch.inf).softmax(-1).nan_to_num(0.0)
+        ),
         "add -inf, set NaN to 0 afterwards": lambda s: (
             (s + torch.where(may, 0.0, -torch.inf)).softmax(-1).nan_to_num(0.0)
         ),

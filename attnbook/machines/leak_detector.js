@@ -50,13 +50,14 @@ const moved = (row) => row.map((v, e) => v + (e % 2 ? -WIGGLE : WIGGLE));
 
 function compute({ x, matrices }, settings) {
   const { library, given, layer, word } = settings;
-  if (library === "attnkit" && !booleans(given)) return { refused: true, seen: [], weights: [], before: [], output: [], reach: [], leaks: 0 };
+  if (library === "attnkit" && !booleans(given)) return { refused: true, seen: [], weights: [], now: [], before: [], output: [], reach: [], leaks: 0 };
   const added = x.map((_, i) => x.map((_, j) => ADDS[library](HANDED[given](j <= i), given)));
   const run = (given) => LAYER[layer](given, matrices, added, library), plain = run(x);
-  const after = x.map((_, at) => run(x.map((row, j) => (j === at ? moved(row) : row))).output);
-  const reach = x.map((_, i) => x.map((_, j) => Math.hypot(...after[j][i].map((v, e) => v - plain.output[i][e]))));
+  const after = x.map((_, at) => run(x.map((row, j) => (j === at ? moved(row) : row))));
+  const reach = x.map((_, i) => x.map((_, j) => Math.hypot(...after[j].output[i].map((v, e) => v - plain.output[i][e]))));
   const leaks = reach.flatMap((row, i) => row.filter((v, j) => j > i && v > STILL)).length;
-  return { refused: false, seen: added.map((row) => row.map((v) => v > -1e4)), weights: plain.weights, before: plain.output, output: after[word], reach, leaks };
+  return { refused: false, seen: added.map((row) => row.map((v) => v > -1e4)), weights: plain.weights,
+    now: after[word].weights, before: plain.output, output: after[word].output, reach, leaks };
 }
 
 // ---- The page.
@@ -81,18 +82,30 @@ const even = (row) => {
   return seen.length > 1 && Math.max(...seen) - Math.min(...seen) < 1e-12;
 };
 
+/** A number as short as a cell is wide. */
+const brief = (v) => (v < 0.095 ? String(significant(v, 1)) : v.toFixed(v < 0.995 ? 2 : 1)).replace(/^0\./, ".");
+const inCell = (v) => v.toFixed(2).replace(/^0/, "").replace("1.00", "1");
+
+/** Where the masked layer's weights may tell of the word: the row before it and the key whose weight changes most. */
+function shifted({ weights, now, word }) {
+  const pairs = weights.flatMap((row, i) => (i < word ? row.map((w, j) => [Math.abs(now[i][j] - w), i, j]) : []));
+  return pairs.reduce((most, one) => (one[0] > most[0] ? one : most), [0.005]);
+}
+
 const called = (list, name) => list.find(([one]) => one === name)[1];
 
 function show(now, { page, data: { names, x, choices } }) {
   const { refused, reach, weights, word, leaks, given, library } = now, n = names.length, pairs = n * (n - 1) / 2;
+  const [, row, key] = now.layer === "after" && !refused ? shifted(now) : [];
   const early = names.filter((_, i) => i < word && reach[i]?.[word] > STILL);
   const lost = !leaks && weights.some(even), dead = !reach.flat().some((v) => v > STILL);
   say(page.big, refused ? "TypeError: mask: expected a boolean tensor" : early.length ? `${plural(early.length, "output")} before it ${early.length > 1 ? "move" : "moves"}: a leak`
     : leaks ? "This word does not leak, another does" : dead ? "Nothing moves at all" : lost ? "No leak, but the scores are lost"
       : "Nothing before it moves, for any word");
-  say(page.say, refused ? "attnkit takes no numbers for a mask."
+  say(page.say, refused ? "attnkit takes no numbers for a mask, so there is no output."
     : `You hand ${called(choices[0], library)} a causal mask (${called(choices[1], given)}) and wiggle ${quoted(names[word])}. ${
       early.length ? `It must not move ${early.map(quoted).join(", ")}, yet it does. ` : ""}${
+      row === undefined || !early.length ? "" : `The weight of ${quoted(names[row])} on ${quoted(names[key])} goes from ${inCell(weights[row][key])} to ${inCell(now.now[row][key])}. `}${
       `Of the ${pairs} pairs that the mask should hide, ${leaks || "none"} ${leaks > 1 ? "leak" : "leaks"}.`}${
       lost && !dead ? " What is added is so large that no score survives: a word weighs all that it may see alike." : ""}`);
   drawWords(page.words, now, names, x);
@@ -101,24 +114,30 @@ function show(now, { page, data: { names, x, choices } }) {
 
 const PITCH = 64, TALL = 44, CENTRE = { text_anchor: "middle" };
 
-/** Inputs above, outputs below: four bars each, before in grey. */
+/** Inputs above, outputs below: four bars each, before in grey; below an output its change, enlarged until it can be seen. */
 function drawWords(picture, { refused, word, output, before, reach }, names, x) {
-  const parts = [text("leak-axis", 0, 12, "inputs: press one to wiggle it"), text("leak-axis", 0, 124, "outputs")], wide = PITCH * names.length;
-  const strip = (left, top, vector, className) => vector.map((v, e) => {
-    const tall = Math.min(Math.abs(v), 2.2) * 9;
-    return rect(className, left + 8 + 11 * e, top + TALL / 2 - (v > 0 ? tall : 0), 7, Math.max(tall, 0.4));
+  const wide = PITCH * names.length, inputs = x.map((row, i) => (i === word ? moved(row) : row));
+  const parts = [text("leak-axis", 0, 12, "inputs: press one to wiggle it"),
+    text("leak-axis", 0, 100, refused ? "no output" : "outputs; below each its change, enlarged, and the size of it")];
+  const largest = (...vectors) => Math.max(...vectors.flat(2).map(Math.abs), 1e-12);
+  const strip = (left, top, high, vector, most, className) => vector.map((v, e) => {
+    const tall = Math.abs(v) / most * (high / 2 - 4);
+    return rect(className, left + 8 + 11 * e, top + high / 2 - (v > 0 ? tall : 0), 7, Math.max(tall, 0.4));
   });
+  const most = { input: largest(x, inputs), output: largest(before, output) };
   names.forEach((name, i) => {
     const left = i * PITCH, middle = left + PITCH / 2 - 2;
-    parts.push(rect(`leak-box${i === word ? " leak-wiggled" : ""}`, left + 2, 20, PITCH - 8, TALL, { rx: 4 }), ...strip(left, 20, x[i], "leak-before"),
-      ...strip(left, 20, i === word ? moved(x[i]) : x[i], "leak-bar"), text("leak-name", middle, 80, name, CENTRE));
+    parts.push(rect(`leak-box${i === word ? " leak-wiggled" : ""}`, left + 2, 20, PITCH - 8, TALL, { rx: 4 }), ...strip(left, 20, TALL, x[i], most.input, "leak-before"),
+      ...strip(left, 20, TALL, inputs[i], most.input, "leak-bar"), text("leak-name", middle, 80, name, CENTRE));
     if (refused) return;
-    const moves = reach[i][word] > STILL, red = moves && i < word;
-    parts.push(rect(`leak-box${red ? " leak-red" : moves ? " leak-moved" : ""}`, left + 2, 132, PITCH - 8, TALL, { rx: 4 }),
-      ...strip(left, 132, before[i].map((v) => 2 * v), "leak-before"), ...strip(left, 132, output[i].map((v) => 2 * v), "leak-bar"),
-      text(red ? "leak-alarm" : moves ? "leak-moves" : "leak-axis", middle, 192, red ? "leaks" : moves ? "moves" : before[i].some((v) => v) ? "still" : "zeros", CENTRE));
+    const size = reach[i][word], moves = size > STILL, red = moves && i < word, kind = red ? "leak-alarm" : moves ? "leak-moves" : "leak-axis";
+    const change = output[i].map((v, e) => v - before[i][e]);
+    parts.push(rect(`leak-box${red ? " leak-red" : moves ? " leak-moved" : ""}`, left + 2, 107, PITCH - 8, TALL, { rx: 4 }),
+      ...strip(left, 107, TALL, before[i], most.output, "leak-before"), ...strip(left, 107, TALL, output[i], most.output, "leak-bar"),
+      text(kind, middle, 167, red ? "leaks" : moves ? "moves" : before[i].some((v) => v) ? "still" : "zeros", CENTRE));
+    if (moves) parts.push(...strip(left, 170, 32, change, largest(change), red ? "leak-illegal" : "leak-legal"), text(kind, middle, 213, brief(size), CENTRE));
   });
-  picture.setAttribute("viewBox", `0 0 ${wide} 200`);
+  picture.setAttribute("viewBox", `0 0 ${wide} 218`);
   picture.replaceChildren(...parts);
 }
 
@@ -126,14 +145,20 @@ function drawWords(picture, { refused, word, output, before, reach }, names, x) 
 function drawMaps(picture, { refused, weights, reach, word }, names, shades) {
   const n = names.length, cell = 23, parts = [], top = 34, first = 26;
   names.forEach((name, i) => parts.push(text("leak-axis", first - 4, top + i * cell + 16, name, { text_anchor: "end" })));
-  [["weight on", first], ["moves with", first + n * cell + 20]].forEach(([title, left], which) => {
+  const titles = refused ? ["no weights", "nothing moves"] : ["weight on", "moves with"];
+  titles.forEach((title, which) => {
+    const left = first + which * (n * cell + 20);
     parts.push(text("leak-name", left, 12, title));
     names.forEach((name, j) => parts.push(text(which && j === word ? "leak-picked" : "leak-axis", left + (j + 0.5) * cell, 28, name, CENTRE)));
     for (let i = 0; i < n; i++) {
       for (let j = 0; j < n; j++) {
         const at = [left + j * cell, top + i * cell, cell, cell], v = refused ? 0 : (which ? reach : weights)[i][j];
         if (which) parts.push(v > STILL ? rect(`leak-cell ${j > i ? "leak-illegal" : "leak-legal"}`, ...at) : rect("leak-none", ...at));
-        else parts.push(rect("leak-cell", ...at, { fill: shades(v).background }));
+        else {
+          const { background, color } = shades(v);
+          parts.push(rect("leak-cell", ...at, { fill: background }));
+          if (v > 0) parts.push(text("leak-share", at[0] + cell / 2, at[1] + 15.5, inCell(v), { ...CENTRE, style: `fill:${color}` }));
+        }
       }
     }
     const steps = names.map((_, i) => `H${left + (i + 1) * cell}V${top + (i + 1) * cell}`);

@@ -16,7 +16,7 @@ LIBRARIES = {
     "sdpa": "PyTorch’s function",
     "mha": "PyTorch’s module",
     "keras": "Keras 3",
-    "transformers": "transformers, 1/0",
+    "transformers": "transformers’ old helper",
 }
 GIVEN = {
     "look": "True: may look",
@@ -46,9 +46,10 @@ class LeakDetector(Machine):
     Its inputs and projections are random and fixed. The mask is always the causal one; what a
     library takes it for decides who sees whom. PyTorch's function, Keras and `attnkit` look where a
     mask is true, PyTorch's modules hide there; PyTorch adds floats to the scores; Keras takes
-    whatever is not 0 for true; transformers adds (1 - mask) times the least float. A row that sees
+    whatever is not 0 for true; transformers added (1 - mask) times the least float. A row that sees
     nothing is the average of all values in Keras and transformers, and zeros elsewhere: PyTorch's
-    module is called with `need_weights=False`.
+    module is called with `need_weights=False`. Of transformers it is the older helper
+    `get_extended_attention_mask`, which its version 5.24 has no more.
 
     Args:
         names: of the inputs.
@@ -144,7 +145,7 @@ class LeakDetector(Machine):
         return weights, weights @ value
 
     def compute(self) -> dict:
-        none = {"seen": [], "weights": [], "before": [], "output": [], "reach": []}
+        none = {"seen": [], "weights": [], "now": [], "before": [], "output": [], "reach": []}
         if self.library == "attnkit" and self.handed().dtype != bool:
             return {"refused": True, **none, "leaks": 0}
         x, n = np.array(self.x), len(self.names)
@@ -153,15 +154,17 @@ class LeakDetector(Machine):
         for place in range(n):
             wiggled = x.copy()
             wiggled[place] += WIGGLE
-            moved.append(self.run(wiggled)[1])
-        reach = np.linalg.norm(np.stack(moved, 1) - before[:, None], axis=-1)  # (L, S)
+            moved.append(self.run(wiggled))
+        outputs = np.stack([output for _, output in moved], 1)
+        reach = np.linalg.norm(outputs - before[:, None], axis=-1)  # (L, S)
         above = ~np.tri(n, dtype=bool)
         return {
             "refused": False,
             "seen": (self.added() > -1e4).tolist(),
             "weights": weights.tolist(),
+            "now": moved[self.word][0].tolist(),  # the weights, once the word is wiggled
             "before": before.tolist(),
-            "output": moved[self.word].tolist(),
+            "output": moved[self.word][1].tolist(),
             "reach": reach.tolist(),
             "leaks": int((reach[above] > STILL).sum()),
         }

@@ -75,6 +75,7 @@ def test_the_tables_say_what_masks_promise():
     empty = {row[0][0]: (row[1][0], row[2][0]) for row in ch06.empty_rows().rows}
     assert empty["fill with -inf"] == ("NaN each", "NaN")
     assert empty["add -inf, set NaN to 0 afterwards"] == ("0.00 each", "NaN")
+    assert empty["fill with -inf, set NaN to 0 afterwards"] == ("0.00 each", "finite")
     assert empty["fill with -inf, but it sees itself"] == ("1.00 0.00 0.00", "finite")
     for name in ("attnkit", "PyTorch’s function"):
         assert empty[name] == ("0.00 each", "finite")

@@ -129,3 +129,10 @@ def test_one_layer_of_four_is_causal_and_three_look_it(layer):
     assert (now["leaks"] == 0) == (layer == "before")
     weights = np.array(now["weights"])
     assert (weights[~np.tri(6, dtype=bool)] == 0).all()
+
+
+def test_a_hidden_word_changes_weights_only_where_the_mask_comes_late():
+    for layer in ("before", "after"):
+        now = make(layer=layer, library="sdpa", word=5).compute()
+        changed = np.abs(np.array(now["now"]) - now["weights"])[:5].max()
+        assert (changed > 0.01) == (layer == "after")
