@@ -21,14 +21,26 @@ FORMS = {
 PEAKS = {"plain": "full, by hand", "tiles": "flash in PyTorch", "fused": "full, fused"}
 """What the benchmarks call each form."""
 
-KERNEL = 7.3e-3
-"""Seconds that FlashAttention's kernel takes for what stands in `MARKS`."""
+PAPER = [
+    {"name": "with the table", "gflop": 66.6, "gb": 40.3, "ms": 41.7, "products": 6},
+    {"name": "FlashAttention", "gflop": 75.2, "gb": 4.4, "ms": 7.3, "products": 7},
+]
+"""Forward and backward of GPT-2's attention, from figure 2 of Dao et al. (2022), and the products of
+matrices that each takes: the kernel computes its scores once more."""
+
+PRODUCT = 2 * 64 * 16 * 1024**2 * 64
+"""FLOP of one such product: texts, heads, tokens, tokens, width of a head."""
 
 MARKS = [
-    {"chip": "a100", "name": "with the table", "intensity": 66.6 / 40.3, "speed": 66.6e9 / 41.7e-3},
-    {"chip": "a100", "name": "FlashAttention", "intensity": 75.2 / 4.4, "speed": 75.2e9 / KERNEL},
+    {
+        "chip": "a100",
+        "name": row["name"],
+        "intensity": row["products"] * PRODUCT / (1e9 * row["gb"]),
+        "speed": row["products"] * PRODUCT / (1e-3 * row["ms"]),
+    }
+    for row in PAPER
 ]
-"""Forward and backward of GPT-2's attention, from figure 2 of Dao et al. (2022)."""
+"""The rows of `PAPER`, their operations counted by the sizes and not the paper's way."""
 
 
 def tiles(**settings) -> OnlineTiles:
@@ -74,38 +86,48 @@ def two_calls() -> None:
         plt.show()
 
 
+def bare_roof() -> None:
+    """Draw the roof of an H100 and a matrix times 1 to 4,096 vectors under it."""
+    side, ridge = 4096, PEAK / BAND
+    with plt.style.context("attnbook.style"):
+        figure, ax = plt.subplots(figsize=(5.8, 2.3), layout="constrained")
+        ax.plot([0.4, ridge, 8192], [0.4 * BAND / 1e12, PEAK / 1e12, PEAK / 1e12], color="black")
+        ax.axvline(ridge, color="black", linestyle=":", linewidth=1)
+        ax.annotate(f"ridge {ridge:.0f}", (ridge, 1.3), (5, 0), textcoords="offset points")
+        for n in (1, 16, 256, 4096):
+            done, moved = 2 * side * side * n, 2 * (side * side + 2 * side * n)
+            x, y = done / moved, min(PEAK, BAND * done / moved) / 1e12
+            ax.plot(x, y, "o", color=BLUE, markersize=8, zorder=3)
+            label = f"{n:,} vectors" if n > 1 else "1 vector"
+            away = (14, -22) if n == 256 else (8, -12)
+            ax.annotate(label, (x, y), away, textcoords="offset points", fontsize=10)
+        ax.text(3, 60, "waits for bytes", ha="center", fontsize=10.5, color=VERMILION)
+        ax.text(1600, 1900, "waits for arithmetic", ha="center", fontsize=10.5, color=VERMILION)
+        ax.set(xscale="log", yscale="log", xlim=(0.4, 8192), ylim=(1, 6000))
+        ax.set(xlabel="FLOP for each byte moved", ylabel="TFLOP/s")
+        ax.set_xticks([1, 16, 256, 4096], ["1", "16", "256", "4,096"])
+        ax.set_yticks([1, 10, 100, 1000], ["1", "10", "100", "1,000"])
+        ax.minorticks_off()
+        figure.suptitle("More uses of a byte: up the slope, then along the level", fontsize=11)
+        plt.show()
+
+
 def published() -> Table:
-    """What others have published, and where the roof is."""
+    """What others have measured of attention, and its share of what the roof allows."""
     chips = releases.CHIPS
-    (_, table), (_, flash) = ((m["name"], m) for m in MARKS)
-    a100 = chips["a100"]
 
-    def share(mark: dict) -> str:
-        limit = min(1e12 * a100["compute"], 1e12 * a100["bandwidth"] * mark["intensity"])
-        return f"{mark['speed'] / limit:.0%} of the roof"
+    def row(who: str, where: str, reached: float, chip: str, intensity: float) -> list[str]:
+        limit = min(chips[chip]["compute"], chips[chip]["bandwidth"] * intensity)
+        return [who, where, f"{reached:,.0f} TFLOP/s", f"{reached / limit:.0%}"]
 
-    def tflops(mark: dict) -> str:
-        return f"{mark['speed'] / 1e12:.1f} TFLOP/s"
-
-    def ridge(chip: dict) -> str:
-        return f"ridge {chip['compute'] / chip['bandwidth']:.0f}"
-
-    def level(reached: float, chip: str) -> str:
-        return f"{reached / chips[chip]['compute']:.0%} of the roof"
-
-    batch, heads, length, width = 64, 16, 1024, 64
-    # By seven products of these sizes, not by the paper's count.
-    by_size = 7 * 2 * batch * heads * length**2 * width / KERNEL / 1e12
+    table, flash = ((1e-12 * mark["speed"], "a100", mark["intensity"]) for mark in MARKS)
     rows = [
-        ["the scaling book", "TPU v5e", "compute from 240 tokens on", ridge(chips["v5e"])],
-        ["the scaling book", "GPUs", "closer to 300", ridge(chips["h100"])],
-        ["FlashAttention", "A100, with the table", tflops(table), share(table)],
-        ["FlashAttention", "A100, its kernel", tflops(flash), share(flash)],
-        ["(by the sizes)", "A100, its kernel", f"{by_size:.0f} TFLOP/s", level(by_size, "a100")],
-        ["FlashAttention-3", "H100", "740 TFLOP/s", level(740, "h100")],
-        ["FlashAttention-4", "B200", "1,613 TFLOP/s", level(1613, "b200")],
-    ]  # fmt: skip
-    return Table(["published by", "for", "published", "here"], rows)
+        row("plain attention", "A100, with the table", *table),
+        row("FlashAttention", "A100, its kernel", *flash),
+        row("FlashAttention-3", "H100, its kernel", 740, "h100", float("inf")),
+        row("FlashAttention-4", "B200, its kernel", 1613, "b200", float("inf")),
+    ]
+    return Table(["attention", "on", "it reached", "share of the roof"], rows)
 
 
 def costs() -> None:

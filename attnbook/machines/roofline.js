@@ -1,6 +1,6 @@
 // One roofline, and what a call of a language model comes to under it; the kit stands before it.
 
-const WIDE = 440, TALL = 240, LEFT = 36, FROM = -2, TO = 17, LOW = -0.5, HIGH = 3.5, CROSSINGS = 4, PARTS = ["weights", "attention", "step"];
+const WIDE = 520, TALL = 240, LEFT = 44, RIGHT = 412, FROM = -2, TO = 17, LOW = -0.5, HIGH = 3.5, CROSSINGS = 4, PARTS = ["weights", "attention", "step"];
 
 // ---- What is computed.
 
@@ -17,12 +17,13 @@ function compute({ model, chips, choices }, settings) {
     operations: done, bytes: moved, intensity: done / moved, speed: Math.min(peak, band * done / moved),
     seconds: Math.max(done / peak, moved / band), bound: moved / band >= done / peak ? "bandwidth" : "compute" }]));
   const trail = choices.readers.map((readers) => partsOf(model, settings, readers)[2]).map(([done, moved]) => done / moved);
-  return { ...found, ridge: peak / band, trail };
+  const held = (model.parameters + settings.readers * settings.tokens * model.kept) * settings.bits / 8;
+  return { ...found, ridge: peak / band, trail, apart: found.weights.seconds + found.attention.seconds, held };
 }
 
 // ---- The page.
 
-const stage = `<svg class="roof-picture" viewBox="0 0 ${WIDE} ${TALL + 36}" aria-hidden="true"></svg><table class="roof-table"><thead><tr></tr></thead><tbody></tbody></table>`;
+const stage = `<svg class="roof-picture" viewBox="0 0 ${WIDE} ${TALL + 36}" aria-hidden="true"></svg><table class="roof-table"><thead><tr></tr></thead><tbody></tbody></table><p class="roof-held"></p>`;
 const HEAD = ["", "TFLOP", "GB", "FLOP a byte", "ms at least", "bound by"];
 
 const controls = ({ chips, choices: { readers, tokens, bits, phases } }) => [
@@ -31,40 +32,76 @@ const controls = ({ chips, choices: { readers, tokens, bits, phases } }) => [
   chooser("Bits", "bits", bits.map((n) => [n, String(n)])), toggle("Attention writes its table", "table"),
 ];
 
-const X = (v) => LEFT + (Math.log2(v) - FROM) / (TO - FROM) * (WIDE - LEFT - 8), Y = (v) => TALL - (Math.log10(v / 1e12) - LOW) / (HIGH - LOW) * TALL;
+/** An intensity, in full where it is a whole number of four digits. */
+const perByte = (v) => (v >= 1000 ? whole(Math.round(v)) : significant(v, 3));
+const shortName = (name) => name.replace(/ (SXM|80 GB)$/, "");
+
+const X = (v) => LEFT + (Math.min(Math.log2(v), TO) - FROM) / (TO - FROM) * (RIGHT - LEFT), Y = (v) => TALL - (Math.log10(v / 1e12) - LOW) / (HIGH - LOW) * TALL;
 
 /** The roof of a card: up with the bandwidth, then level. */
 function roof({ compute: peak, bandwidth }, className) {
   const start = Math.max(2 ** FROM, 10 ** LOW / bandwidth), top = Y(1e12 * peak);
-  return svg("path", { class: className, d: `M${X(start).toFixed(1)} ${Y(1e12 * bandwidth * start).toFixed(1)}L${X(peak / bandwidth).toFixed(1)} ${top.toFixed(1)}H${WIDE - 8}` });
+  return svg("path", { class: className, d: `M${X(start).toFixed(1)} ${Y(1e12 * bandwidth * start).toFixed(1)}L${X(peak / bandwidth).toFixed(1)} ${top.toFixed(1)}H${RIGHT}` });
 }
 
-const axes = () => [rule("roof-axis", LEFT, TALL, WIDE - 8, TALL), rule("roof-axis", LEFT, 0, LEFT, TALL),
+const axes = () => [rule("roof-axis", LEFT, TALL, RIGHT, TALL), rule("roof-axis", LEFT, 0, LEFT, TALL),
   ...[1, 16, 256, 4096, 65536].flatMap((v) => [rule("roof-grid", X(v), 0, X(v), TALL), text("roof-name", X(v), TALL + 15, whole(v), { text_anchor: "middle" })]),
-  ...[1, 10, 100, 1000].flatMap((v) => [rule("roof-grid", LEFT, Y(1e12 * v), WIDE - 8, Y(1e12 * v)), text("roof-name", LEFT - 5, Y(1e12 * v) + 4, whole(v), { text_anchor: "end" })]),
-  text("roof-name", (LEFT + WIDE) / 2, TALL + 32, "FLOP for each byte moved", { text_anchor: "middle" }), text("roof-name", LEFT + 6, 11, "TFLOP/s")];
+  ...[1, 10, 100, 1000].flatMap((v) => [rule("roof-grid", LEFT, Y(1e12 * v), RIGHT, Y(1e12 * v)), text("roof-name", LEFT - 5, Y(1e12 * v) + 4, whole(v), { text_anchor: "end" })]),
+  text("roof-name", (LEFT + RIGHT) / 2, TALL + 32, "FLOP for each byte moved", { text_anchor: "middle" }), text("roof-name", LEFT + 6, 11, "TFLOP/s")];
 
-function show(now, { page, data: { model, chips, marks } }) {
+/** The cards' names at the ends of their roofs, from the top down and none over another. */
+function names(chips, chip, font) {
+  let last = -Infinity;
+  return [...new Set(chips.map(({ compute: peak }) => peak))].sort((a, b) => b - a).map((peak) => {
+    const those = chips.filter((one) => one.compute === peak);
+    last = Math.max(last + font, Y(1e12 * peak) + font / 3);
+    return text(those.includes(chip) ? "roof-bold" : "roof-name", RIGHT + 4, last, those.map(({ name }) => shortName(name)).join(", "));
+  });
+}
+
+/** Words beside dots: each moves up or down until it covers no dot and no other. */
+function place(words, dots, font) {
+  const boxes = dots.map(([x, y, r]) => [x - r, x + r, y - r, y + r]);
+  return words.map(([className, said, x, start, { end, up } = {}]) => {
+    const long = 0.56 * font * said.length, flip = end || x + long > WIDE, from = flip ? (end ? x - long : RIGHT - long) : x;
+    let y = start;
+    const meets = ([left, right, top, bottom]) => from < right && from + long > left && y - 0.75 * font < bottom && y + 0.2 * font > top;
+    while (boxes.some(meets) && y > font && y < TALL - font) y += up ? -2 : 2;
+    boxes.push([from, from + long, y - 0.75 * font, y + 0.2 * font]);
+    return text(`roof-beside ${className}`, flip && !end ? RIGHT : x, y, said, flip ? { text_anchor: "end" } : {});
+  });
+}
+
+function show(now, { page, data: { model, chips, marks, choices } }) {
   const { phase, readers, tokens, ridge, trail, step } = now, chip = chips.find(({ id }) => id === now.chip), level = 1e12 * chip.compute;
   const under = (x) => Math.min(level, 1e12 * chip.bandwidth * x), dot = (name, r) => svg("circle", { class: `roof-${name}`, cx: X(now[name].intensity), cy: Y(now[name].speed), r });
-  const used = 100 * step.speed / level;
-  say(page.big, `${significant(step.intensity, 3)} FLOP a byte: bound by ${step.bound}`);
+  const used = 100 * step.speed / level, mixed = now.weights.bound !== now.attention.bound, font = isNarrow(page.picture) ? 17 : 12.5;
+  const crosses = marks.filter((mark) => mark.chip === now.chip), at = (name) => [X(now[name].intensity), Y(now[name].speed)];
+  const beside = (className, said, [x, y], off, more) => [className, said, x + off, y + off + 4, more];
+  say(page.big, `${perByte(step.intensity)} FLOP a byte: bound by ${step.bound}`);
   say(page.say, `${model.name}, ${phase === "decode" ? `one token ${readers > 1 ? `for each of ${whole(readers)} readers` : "for one reader"} of ${whole(tokens)} tokens` : `${plural(readers, "text")} of ${whole(tokens)} tokens at once`}: ` +
-    `at least ${significant(1e3 * step.seconds, 3)} ms on an ${chip.name}, with ${used > 99.5 ? "all" : `${significant(used, 2)}%`} of its arithmetic in use.`.replace(/on an (?=[RBT])/, "on a "));
+    `at least ${significant(1e3 * step.seconds, 3)} ms on an ${chip.name}, ${mixed ? `if weights and attention overlap; one after the other, ${significant(1e3 * now.apart, 3)} ms.`
+      : `with ${used > 99.5 ? "all" : `${significant(used, 2)}%`} of its arithmetic in use.`}`.replace(/on an (?=[BT])/, "on a "));
   page.picture.replaceChildren(...axes(), ...chips.filter((one) => one !== chip).map((one) => roof(one, "roof-other")), roof(chip, "roof-line"),
     rule("roof-ridge", X(ridge), Y(level), X(ridge), TALL), text("roof-bold", X(ridge) + 4, TALL - 6, significant(ridge, 3)),
     ...trail.map((x) => svg("circle", { class: "roof-trail", cx: X(x), cy: Y(under(x)), r: 2.5 })),
-    ...marks.filter((mark) => mark.chip === now.chip).flatMap(({ name, intensity, speed }) => {
-      const [x, y] = [X(intensity), Y(speed)];
-      return [svg("path", { class: "roof-mark", d: `M${x - 4} ${y - 4}l8 8m-8 0l8 -8` }), text("roof-name", x + 9, y + 5, name)];
-    }),
-    dot("weights", 6), dot("attention", 6), dot("step", 9));
+    ...crosses.map(({ intensity, speed }) => svg("path", { class: "roof-mark", d: `M${X(intensity) - 4} ${Y(speed) - 4}l8 8m-8 0l8 -8` })),
+    dot("weights", 6), dot("attention", 6), dot("step", 9), ...names(chips, chip, font),
+    ...place([
+      ["roof-of-weights", "weights", at("weights")[0] - 9, at("weights")[1] - 9, { end: true, up: true }],
+      ...crosses.map(({ name, intensity, speed }) => ["", name, X(intensity) + 9, Y(speed) + 5]),
+      beside("roof-of-attention", "attention", at("attention"), 9), beside("roof-of-step", "whole call", at("step"), 11),
+      ...[0, trail.length - 1].map((n) => beside("", plural(choices.readers[n], "reader"), [X(trail[n]), Y(under(trail[n]))], 11)),
+    ], [...PARTS.map((name) => [...at(name), name === "step" ? 10 : 7]), ...crosses.map(({ intensity, speed }) => [X(intensity), Y(speed), 5])], font));
   page.table.tHead.rows[0].replaceChildren(...HEAD.map((name) => (name ? make("th", { scope: "col", textContent: name }) : make("td"))));
   page.table.tBodies[0].replaceChildren(...PARTS.map((name) => {
     const { operations, bytes, intensity, seconds, bound } = now[name];
     return make("tr", {}, make("th", { scope: "row" }, make("i", { className: `roof-key-${name}` }), name === "step" ? "both" : name),
-      ...[operations / 1e12, bytes / 1e9, intensity, 1e3 * seconds].map((v) => make("td", { textContent: significant(v, 3) })), make("td", { textContent: bound }));
+      ...[significant(operations / 1e12, 3), significant(bytes / 1e9, 3), perByte(intensity), significant(1e3 * seconds, 3)].map((textContent) => make("td", { textContent })), make("td", { textContent: bound }));
   }));
+  const held = significant(now.held / 1e9, 3), over = now.held > 1e9 * chip.memory;
+  page.held.classList.toggle("roof-over", over);
+  say(page.held, over ? `It needs ${held} GB; the card has ${chip.memory}.` : `Weights and caches take ${held} of the card’s ${chip.memory} GB.`);
 }
 
 export default machine({ name: "roof", label: "A roofline", data: ["model", "chips", "marks", "choices"],

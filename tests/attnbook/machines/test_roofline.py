@@ -71,6 +71,19 @@ def test_nothing_is_above_the_roof_and_the_ridge_parts_what_bounds():
         assert now["trail"][here] == now["step"]["intensity"]
 
 
+def test_parts_one_after_the_other_take_longer_where_they_are_bound_differently():
+    for settings in [*SETTINGS, {}]:
+        now = make(**settings).compute()
+        same = now["weights"]["bound"] == now["attention"]["bound"]
+        assert (now["apart"] == pytest.approx(now["step"]["seconds"])) == same
+        assert now["apart"] >= now["step"]["seconds"] * (1 - 1e-9)
+
+
+def test_held_is_what_decoding_moves():
+    now = make(readers=16, bits=8).compute()
+    assert now["held"] == now["step"]["bytes"]
+
+
 def test_readers_move_the_weights_and_not_attention():
     one, many = (make(readers=n).compute() for n in (1, 64))
     assert many["weights"]["intensity"] == 64 * one["weights"]["intensity"]
