@@ -60,15 +60,13 @@ function names(chips, chip, font) {
 }
 
 /** Words beside dots: each moves up or down until it covers no dot and no other. */
-function place(words, dots, font) {
-  const boxes = dots.map(([x, y, r]) => [x - r, x + r, y - r, y + r]);
-  return words.map(([className, said, x, start, { end, up } = {}]) => {
-    const long = 0.56 * font * said.length, flip = end || x + long > WIDE, from = flip ? (end ? x - long : RIGHT - long) : x;
-    let y = start;
-    const meets = ([left, right, top, bottom]) => from < right && from + long > left && y - 0.75 * font < bottom && y + 0.2 * font > top;
-    while (boxes.some(meets) && y > font && y < TALL - font) y += up ? -2 : 2;
-    boxes.push([from, from + long, y - 0.75 * font, y + 0.2 * font]);
-    return text(`roof-beside ${className}`, flip && !end ? RIGHT : x, y, said, flip ? { text_anchor: "end" } : {});
+function place(words, boxes, font) {
+  return words.map(([name, said, x, y, left]) => {
+    const long = 0.56 * font * said.length, end = left ? x : Math.min(x + long, WIDE), from = end - long;
+    const meets = ([x1, x2, y1, y2]) => from < x2 && end > x1 && y - 0.75 * font < y2 && y + 0.2 * font > y1;
+    while (boxes.some(meets) && y > font && y < TALL) y += left ? -2 : 2;
+    boxes.push([from, end, y - 0.75 * font, y + 0.2 * font]);
+    return text(`roof-beside roof-of-${name}`, left ? x : from, y, said, left && { text_anchor: "end" });
   });
 }
 
@@ -76,8 +74,9 @@ function show(now, { page, data: { model, chips, marks, choices } }) {
   const { phase, readers, tokens, ridge, trail, step } = now, chip = chips.find(({ id }) => id === now.chip), level = 1e12 * chip.compute;
   const under = (x) => Math.min(level, 1e12 * chip.bandwidth * x), dot = (name, r) => svg("circle", { class: `roof-${name}`, cx: X(now[name].intensity), cy: Y(now[name].speed), r });
   const used = 100 * step.speed / level, mixed = now.weights.bound !== now.attention.bound, font = isNarrow(page.picture) ? 17 : 12.5;
-  const crosses = marks.filter((mark) => mark.chip === now.chip), at = (name) => [X(now[name].intensity), Y(now[name].speed)];
-  const beside = (className, said, [x, y], off, more) => [className, said, x + off, y + off + 4, more];
+  const spot = ({ intensity, speed }) => [X(intensity), Y(speed)], crosses = marks.filter((mark) => mark.chip === now.chip);
+  const beside = ([x, y], off, name, said = name) => [name, said, x + off, y + off + 4], box = ([x, y], r) => [x - r, x + r, y - r, y + r];
+  const [wx, wy] = spot(now.weights);
   say(page.big, `${perByte(step.intensity)} FLOP a byte: bound by ${step.bound}`);
   say(page.say, `${model.name}, ${phase === "decode" ? `one token ${readers > 1 ? `for each of ${whole(readers)} readers` : "for one reader"} of ${whole(tokens)} tokens` : `${plural(readers, "text")} of ${whole(tokens)} tokens at once`}: ` +
     `at least ${significant(1e3 * step.seconds, 3)} ms on an ${chip.name}, ${mixed ? `if weights and attention overlap; one after the other, ${significant(1e3 * now.apart, 3)} ms.`
@@ -85,14 +84,12 @@ function show(now, { page, data: { model, chips, marks, choices } }) {
   page.picture.replaceChildren(...axes(), ...chips.filter((one) => one !== chip).map((one) => roof(one, "roof-other")), roof(chip, "roof-line"),
     rule("roof-ridge", X(ridge), Y(level), X(ridge), TALL), text("roof-bold", X(ridge) + 4, TALL - 6, significant(ridge, 3)),
     ...trail.map((x) => svg("circle", { class: "roof-trail", cx: X(x), cy: Y(under(x)), r: 2.5 })),
-    ...crosses.map(({ intensity, speed }) => svg("path", { class: "roof-mark", d: `M${X(intensity) - 4} ${Y(speed) - 4}l8 8m-8 0l8 -8` })),
+    ...crosses.map(spot).map(([x, y]) => svg("path", { class: "roof-mark", d: `M${x - 4} ${y - 4}l8 8m-8 0l8 -8` })),
     dot("weights", 6), dot("attention", 6), dot("step", 9), ...names(chips, chip, font),
-    ...place([
-      ["roof-of-weights", "weights", at("weights")[0] - 9, at("weights")[1] - 9, { end: true, up: true }],
-      ...crosses.map(({ name, intensity, speed }) => ["", name, X(intensity) + 9, Y(speed) + 5]),
-      beside("roof-of-attention", "attention", at("attention"), 9), beside("roof-of-step", "whole call", at("step"), 11),
-      ...[0, trail.length - 1].map((n) => beside("", plural(choices.readers[n], "reader"), [X(trail[n]), Y(under(trail[n]))], 11)),
-    ], [...PARTS.map((name) => [...at(name), name === "step" ? 10 : 7]), ...crosses.map(({ intensity, speed }) => [X(intensity), Y(speed), 5])], font));
+    ...place([["weights", "weights", wx - 9, wy - 9, true], ...crosses.map((mark) => beside(spot(mark), 5, "mark", mark.name)),
+      beside(spot(now.attention), 9, "attention"), beside(spot(step), 11, "step", "whole call"),
+      ...[0, trail.length - 1].map((n) => beside([X(trail[n]), Y(under(trail[n]))], 11, "trail", plural(choices.readers[n], "reader")))],
+    [...PARTS.map((name) => box(spot(now[name]), 9)), ...crosses.map((mark) => box(spot(mark), 5))], font));
   page.table.tHead.rows[0].replaceChildren(...HEAD.map((name) => (name ? make("th", { scope: "col", textContent: name }) : make("td"))));
   page.table.tBodies[0].replaceChildren(...PARTS.map((name) => {
     const { operations, bytes, intensity, seconds, bound } = now[name];
