@@ -25,8 +25,8 @@ PAPER = [
     {"name": "with the table", "gflop": 66.6, "gb": 40.3, "ms": 41.7, "products": 6},
     {"name": "FlashAttention", "gflop": 75.2, "gb": 4.4, "ms": 7.3, "products": 7},
 ]
-"""Forward and backward of GPT-2's attention, from figure 2 of Dao et al. (2022), and the products of
-matrices that each takes: the kernel computes its scores once more."""
+"""Forward and backward of GPT-2's attention, from figure 2 of Dao et al. (2022), and the products
+of matrices that each takes: the kernel computes its scores once more."""
 
 PRODUCT = 2 * 64 * 16 * 1024**2 * 64
 """FLOP of one such product: texts, heads, tokens, tokens, width of a head."""

@@ -30,8 +30,8 @@ class Roofline(Machine):
 
     .. math:: \min(P, I B)
 
-    operations a second (Williams, Waterman and Patterson, 2009). The step is both parts together, as
-    if they overlapped; its time is that of `attnbook.releases.cost`.
+    operations a second (Williams, Waterman and Patterson, 2009). The step is both parts together,
+    as if they overlapped; its time is that of `attnbook.releases.cost`.
 
     Args:
         model: the id of a model in `releases.toml` whose layers all are full.
@@ -126,9 +126,9 @@ class Roofline(Machine):
 
     def compute(self) -> dict:
         """Of each part what it does and moves, its intensity, the speed and the time that the card
-        allows, and what bounds it; the `ridge` of the card; for each number of readers the intensity
-        of a step; the seconds of the parts one after the other; and the bytes that the card must
-        hold."""
+        allows, and what bounds it; the `ridge` of the card; for each number of readers the
+        intensity of a step; the seconds of the parts one after the other; and the bytes that the
+        card must hold."""
         chip = releases.CHIPS[self.chip]
         peak, band = 1e12 * chip["compute"], 1e12 * chip["bandwidth"]
         found = {
