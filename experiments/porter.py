@@ -24,7 +24,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from attnkit import masks, scaled_dot_product_attention
-from attnkit.efficient import best_keys, gated_delta_segment, linear_attention
+from attnkit.efficient import (
+    best_keys,
+    gated_delta_segment,
+    linear_attention,
+    sliding_window_attention,
+)
 from attnkit.mechanisms import LatentAttention
 from experiments import _record as record
 from experiments._training import parameters
@@ -122,7 +127,8 @@ def bytes_kept(kind: str, tokens: int) -> int:
 
 
 class Memory(nn.Module):
-    """The attention of one layer: x (B, L, E) -> (B, L, E), of the tokens up to each."""
+    """The attention of one layer: x (B, L, E) -> (B, A, E), of the last A, each of the tokens up
+    to it. The last layer answers only the questions, since nothing else of it is read."""
 
     def __init__(self, kind: str):
         super().__init__()
@@ -136,26 +142,29 @@ class Memory(nn.Module):
             self.keep = nn.Linear(EMBED_DIM, HEADS)
             nn.init.constant_(self.keep.bias, 4.0)  # at first, next to nothing fades
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, asked: int) -> Tensor:
         query, key, value = (
             part.unflatten(-1, (HEADS, -1)).transpose(1, 2)  # (B, H, L, F or D)
             for part in self.project(x).split(self.sizes, -1)
         )
-        heads = self.read(x, query, key, value)  # (B, H, L, D)
+        heads = self.read(x, query, key, value, asked)  # (B, H, A, D)
         return self.out(heads.transpose(1, 2).flatten(2))
 
-    def read(self, x: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        """What each head reads out of what it keeps: (B, H, L, D)."""
+    def read(self, x: Tensor, query: Tensor, key: Tensor, value: Tensor, asked: int) -> Tensor:
+        """What each head reads out of what it keeps: (B, H, A, D)."""
         if self.kind.startswith("linear"):
-            return linear_attention(query, key, value, causal=True).output
+            return linear_attention(query, key, value, causal=True).output[..., -asked:, :]
         if self.kind.startswith(("delta", "gated")):
             query, key = F.normalize(query, dim=-1), F.normalize(key, dim=-1)
             write = self.write(x).sigmoid().mT  # (B, H, L)
             fade = F.logsigmoid(self.keep(x)).mT if self.kind.startswith("gated") else None
-            return gated_delta_segment(query, key, value, write, fade)[0]
-        mask = masks.causal(x.shape[1], device=x.device)
+            return gated_delta_segment(query, key, value, write, fade)[0][..., -asked:, :]
+        query, before = query[..., -asked:, :], x.shape[1] - asked
         if self.kind == "window":
-            mask = masks.sliding_window(x.shape[1], window=WINDOW, device=x.device)
+            return sliding_window_attention(
+                query, key, value, window=WINDOW, offset=before, backend="blocks"
+            ).output
+        mask = masks.causal(asked, x.shape[1], offset=before, device=x.device)
         if self.kind == "chosen":
             mask = best_keys(query @ key.mT, BEST, mask=mask)
         return scaled_dot_product_attention(query, key, value, mask=mask).output
@@ -168,8 +177,9 @@ class Latent(nn.Module):
         super().__init__()
         self.attention = LatentAttention(EMBED_DIM, HEADS, latent_dim=LATENT, bias=True)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.attention(x, mask=masks.causal(x.shape[1], device=x.device)).output
+    def forward(self, x: Tensor, asked: int) -> Tensor:
+        mask = masks.causal(asked, x.shape[1], offset=x.shape[1] - asked, device=x.device)
+        return self.attention(x[:, -asked:], x, mask=mask).output
 
 
 class Layer(nn.Module):
@@ -183,8 +193,8 @@ class Layer(nn.Module):
             nn.Linear(EMBED_DIM, 2 * EMBED_DIM), nn.ReLU(), nn.Linear(2 * EMBED_DIM, EMBED_DIM)
         )
 
-    def forward(self, x: Tensor) -> Tensor:
-        x = x + self.memory(self.norm(x))  # (B, L, E)
+    def forward(self, x: Tensor, asked: int) -> Tensor:
+        x = x[:, -asked:] + self.memory(self.norm(x), asked)  # (B, A, E)
         return x + self.feed(self.norm2(x))
 
 
@@ -195,12 +205,14 @@ class Porter(nn.Module):
         super().__init__()
         self.name = nn.Embedding(names_of(places) + 1, EMBED_DIM)
         self.number = nn.Embedding(NUMBERS + 1, EMBED_DIM)
-        self.layers = nn.Sequential(*map(Layer, DESIGNS[design]))
+        self.layers = nn.ModuleList(map(Layer, DESIGNS[design]))
         self.norm, self.answer = nn.LayerNorm(EMBED_DIM), nn.Linear(EMBED_DIM, NUMBERS)
 
     def forward(self, names: Tensor, numbers: Tensor) -> Tensor:
-        x = self.layers(self.name(names) + self.number(numbers))  # (B, L, E)
-        return self.answer(self.norm(x[:, -QUESTIONS:]))
+        x = self.name(names) + self.number(numbers)  # (B, L, E)
+        for layer in self.layers:
+            x = layer(x, QUESTIONS if layer is self.layers[-1] else x.shape[1])
+        return self.answer(self.norm(x))  # of the questions alone
 
 
 def measure(setting: dict, *, device: torch.device) -> dict:

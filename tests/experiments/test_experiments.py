@@ -62,7 +62,7 @@ ROWS = {
     "collapse": ("case", "rate"),
     "drawers": ("features", "updates"),
     "equal_updates": ("model", "steps", "rate"),
-    "full_alone": ("places", "rate"),
+    "full_alone": ("design", "updates", "rate"),
     "heads": ("variant", "updates", "rate"),
     "heads_off": ("order",),
     "il_or_elle": ("model", "steps"),
