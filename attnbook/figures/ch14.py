@@ -88,15 +88,10 @@ def drawers_table() -> None:
     print(f"drawn: seed 0; with 4 features {ASKED}'s drawer gives {taken:.2f}, less than most")
 
 
-def alone(places: int) -> list[dict]:
-    """The rows of one full layer with nothing below it, in texts of so many places."""
-    return [row for row in recorded.results("full_alone")["rows"] if row["places"] == places]
-
-
 def designs() -> dict[str, list[dict]]:
     """For each design its rows at the best rate, from few updates to many."""
-    run, found = recorded.results("porter"), {}
-    for row in run["rows"] + alone(run["task"]["places"]):
+    found: dict[str, list[dict]] = {}
+    for row in recorded.results("porter")["rows"] + recorded.results("full_alone")["rows"]:
         if row["best"]:
             found.setdefault(row["design"], []).append(row)
     return {name: sorted(rows, key=lambda row: row["updates"]) for name, rows in found.items()}
@@ -183,7 +178,7 @@ def larger_table() -> None:
     print(recorded.origin(run).replace(" (", "\n(", 1))
     print("right answers by number of pairs, medians of three seeds; over all, worst and best")
     print(f"{'':23}updates  rate   bytes" + "".join(f"{n:>5}" for n in pairs) + "  worst best")
-    for row in run["rows"] + alone(run["task"]["places"]):
+    for row in run["rows"]:
         print(f"{row['design']:23}{row['updates']:7,}{row['rate']:6g}{row['bytes']:8,}", end="")
         print("".join(f"{row['by_pairs'][n]['median']:5.2f}" for n in pairs), end="")
         print(f"{row['accuracy']['low']:7.2f}{row['accuracy']['high']:5.2f}")
