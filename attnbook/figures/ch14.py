@@ -171,6 +171,16 @@ def price_table() -> None:
             print("".join(f"{row['by_pairs'][n]['median']:6.2f}" for n in pairs))
 
 
+def larger() -> dict[tuple[str, int, float], tuple[float, float]]:
+    """The worst and the best seed of each design, number of updates and rate, of 256 places."""
+    return {
+        (row["design"], row["updates"], row["rate"]): (
+            row["accuracy"]["low"], row["accuracy"]["high"]
+        )
+        for row in recorded.results("porter_larger")["rows"]
+    }  # fmt: skip
+
+
 def larger_table() -> None:
     """Print what four times the places do to it."""
     run = recorded.results("porter_larger")
