@@ -62,7 +62,7 @@ function names(chips, chip, font) {
 /** Words beside dots: each moves up or down until it covers no dot and no other. */
 function place(words, boxes, font) {
   return words.map(([name, said, x, y, left]) => {
-    const long = 0.56 * font * said.length, end = left ? x : Math.min(x + long, WIDE), from = end - long;
+    const long = 0.56 * font * said.length, end = left ? x : Math.min(x + long, RIGHT), from = end - long;
     const meets = ([x1, x2, y1, y2]) => from < x2 && end > x1 && y - 0.75 * font < y2 && y + 0.2 * font > y1;
     while (boxes.some(meets) && y > font && y < TALL) y += left ? -2 : 2;
     boxes.push([from, end, y - 0.75 * font, y + 0.2 * font]);
