@@ -8,6 +8,7 @@ which gives the weights too, or `fused`, PyTorch's kernel. Neither meets anythin
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -21,10 +22,10 @@ from attnkit.guard.dtypes import (
     as_autocast,
     autocasting,
     needs_grad,
+    transformed,
     values_unavailable,
     widen,
     without_autocast,
-    without_kernels,
 )
 from attnkit.trace import observe, watching
 
@@ -81,7 +82,8 @@ class Call:
         grouped: bool = False,
         finite: bool = False,
     ):
-        if autocasting(query):
+        self.autocasts = autocasting(query)
+        if self.autocasts:
             query, key, value = as_autocast(query, key, value)
         self.query, self.key, self.value = query, key, value
         self.mask, self.bias, self.ranges = mask, bias, ranges
@@ -145,7 +147,8 @@ class Call:
         """
         if self.ranges is not None:  # from here on they are a mask
             self.mask, self.ranges = self.whole_mask, None
-        if need_weights or dropout_p or without_kernels(self.query) or not self.key.shape[-2]:
+        refused = not self.query.is_cpu and transformed()  # a GPU's kernels take no mask in vmap
+        if need_weights or dropout_p or refused or not self.key.shape[-2]:
             output, weights = self.written_out(scale, dropout_p)
         else:
             output, weights = self.fused(scale), None
@@ -170,7 +173,7 @@ class Call:
         if flat:
             query, key, value = query.flatten(0, -3), key.flatten(0, -3), value.flatten(0, -3)
         shown = None if query.dtype == self.dtype else self.shown
-        with without_autocast(query):
+        with without_autocast(query) if self.autocasts else nullcontext():
             output, weights = formula.attention(
                 query, key, value, mask, bias, scale, dropout_p, empty, shown, lead if flat else ()
             )

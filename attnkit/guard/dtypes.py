@@ -59,15 +59,11 @@ def values_unavailable(tensor: Tensor) -> bool:
         or torch._C._get_tracing_state() is not None
         or type(tensor) not in (Tensor, torch.nn.Parameter)
         or tensor.is_meta
-        or _transformed()
+        or (_FUNCTORCH is not None and _FUNCTORCH.peek_interpreter_stack() is not None)
         or (_PROXY is not None and torch._C._get_dispatch_mode(_PROXY) is not None)
     )
 
 
-def without_kernels(tensor: Tensor) -> bool:
-    """Whether this is `torch.func.vmap` on a GPU, where PyTorch's fused kernels refuse a mask."""
-    return _transformed() and not tensor.is_cpu
-
-
-def _transformed() -> bool:
+def transformed() -> bool:
+    """Whether this is inside a transform of `torch.func`."""
     return _FUNCTORCH is not None and _FUNCTORCH.peek_interpreter_stack() is not None

@@ -143,10 +143,13 @@ def test_an_address_below_widgets_is_where_the_reader_lands(open_page, tmp_path,
 
 def test_who_goes_back_from_a_machine_finds_the_link(open_page, site_url):
     page, _ = open_page(site_url + "chapters/12_the_cost_of_attention.html")
-    wait_until_started(page)  # what is drawn later moves the link
+    # What is drawn or has come later moves the link.
+    wait_until_started(page)
+    page.wait_for_load_state("networkidle")
     link = page.get_by_text("the largest score first")
     link.scroll_into_view_if_needed()
     page.evaluate("scrollBy(0, 300)")
+    settle(page)
     before = page.evaluate("scrollY")
     link.evaluate("node => node.click()")  # a click of Playwright's would scroll first
     page.wait_for_function("y => scrollY < y - 200", arg=before)
