@@ -153,5 +153,7 @@ def test_who_goes_back_from_a_machine_finds_the_link(open_page, site_url):
     before = page.evaluate("scrollY")
     link.evaluate("node => node.click()")  # a click of Playwright's would scroll first
     page.wait_for_function("y => scrollY < y - 200", arg=before)
+    # A scroll that is under way would go on after the way back.
+    page.wait_for_function("() => window.at === (window.at = scrollY)", polling=200)
     page.go_back()
     page.wait_for_function("y => Math.abs(scrollY - y) < 5", arg=before)
