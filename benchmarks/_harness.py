@@ -53,7 +53,7 @@ def compare(
         if done >= 3 and time.perf_counter() - begin > budget:
             break
         for name in order.sample(names, len(names)):
-            times[name].append(_seconds(forms[name], repeats[name], device))
+            times[name].append(seconds(forms[name], repeats[name], device))
     ours = times[names[0]]
     return {name: summary(ours, times[name], name == names[0]) for name in names}
 
@@ -198,11 +198,12 @@ def compiled(call: Callable[..., object]) -> Callable[..., object] | None:
 
 def _repeats(call: Call, device: str) -> int:
     call()  # the first call loads code and fills caches
-    once = _seconds(call, 1, device)
+    once = seconds(call, 1, device)
     return max(1, min(1000, round(SHORTEST / max(once, 1e-7))))
 
 
-def _seconds(call: Call, repeats: int, device: str) -> float:
+def seconds(call: Call, repeats: int, device: str) -> float:
+    """Seconds of one of so many calls; "cuda" waits for the device before and after."""
     wait = _wait(device)
     wait()
     begin = time.perf_counter()

@@ -13,7 +13,6 @@ The least of five rounds of a fiftieth of a second each, one try. Then which ker
 for a mask, and what each says, first of its features, where a query may attend to nothing.
 """
 
-import time
 import warnings
 from collections.abc import Callable
 
@@ -24,9 +23,11 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 import attnkit
 from attnkit import masks
 from attnlab.transformer import LanguageModel
+from benchmarks import _peak
+from benchmarks._harness import Call, seconds
 from experiments import _record as record
+from experiments.three_forms import plain
 
-Call = Callable[[], object]
 SIDE, MATRICES, HEADS, WIDTH, TOKENS = 8192, 4, 32, 128, 2048
 ROUNDS, SHORTEST = 5, 0.02
 LLAMA = {
@@ -51,11 +52,6 @@ def settings(quick: bool) -> list[dict]:
         for case, some in sizes.items()
         for of in some
     ]
-
-
-def plain(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
-    """Attention that holds its table."""
-    return (query @ key.mT / query.shape[-1] ** 0.5).softmax(-1) @ value
 
 
 FORMS = {"plain": plain, "fused": F.scaled_dot_product_attention}
@@ -85,11 +81,11 @@ def measure(setting: dict, *, device: torch.device) -> dict:
     return kernels(getattr(torch, of), device)
 
 
-def counted(case: str, size: int, side: int = SIDE) -> dict[str, int]:
+def counted(case: str, size: int) -> dict[str, int]:
     """Operations, and bytes of 16-bit numbers that must be moved, a table of attention apart."""
     if case == "weights":
-        moved = side * side + 2 * side * size
-        return {"operations": 2 * side * side * size, "bytes": 2 * moved}
+        moved = SIDE * SIDE + 2 * SIDE * size
+        return {"operations": 2 * SIDE * SIDE * size, "bytes": 2 * moved}
     # Scores and weights are both written once and read once.
     table = HEADS * size * size
     return {"operations": 4 * table * WIDTH, "bytes": 2 * 4 * HEADS * size * WIDTH,
@@ -99,31 +95,16 @@ def counted(case: str, size: int, side: int = SIDE) -> dict[str, int]:
 def least(call: Call, device: torch.device) -> float:
     """Seconds of a call, the least of a few rounds."""
     call()
-    repeats = 1 if device.type == "cpu" else max(1, round(SHORTEST / _took(call, device, 1)))
-    return min(_took(call, device, repeats) for _ in range(ROUNDS))
-
-
-def _took(call: Call, device: torch.device, repeats: int) -> float:
-    wait = torch.cuda.synchronize if device.type == "cuda" else lambda: None
-    wait()
-    start = time.perf_counter()
-    for _ in range(repeats):
-        call()
-    wait()
-    return (time.perf_counter() - start) / repeats
+    once = seconds(call, 1, device.type)
+    repeats = 1 if device.type == "cpu" else max(1, round(SHORTEST / once))
+    return min(seconds(call, repeats, device.type) for _ in range(ROUNDS))
 
 
 @torch.enable_grad()
-def peak(form: Callable, tensors: torch.Tensor) -> float | None:
-    """MiB at the peak of both passes on a card, over what was held before; None on a CPU."""
-    if tensors.device.type != "cuda":
-        return None
+def peak(form: Callable, tensors: torch.Tensor) -> float:
+    """MiB at the peak of both passes, over what was held before."""
     leaves = [x.detach().requires_grad_() for x in tensors]
-    torch.cuda.empty_cache()
-    before = torch.cuda.memory_allocated()
-    torch.cuda.reset_peak_memory_stats()
-    form(*leaves).sum().backward()
-    return (torch.cuda.max_memory_allocated() - before) / 2**20
+    return _peak.measure(lambda: form(*leaves).sum().backward(), tensors.device.type)
 
 
 def called(phase: str, shape: dict, tokens: int, like: dict) -> dict:
