@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from attnkit.call import Attended, Call, check
-from attnkit.efficient.key_ranges import joined, key_ranges, keys_alone, part_of, zeros
+from attnkit.efficient.key_ranges import KeyRanges, joined, key_ranges, keys_alone, part_of, zeros
 from attnkit.guard import checks
 from attnkit.guard.dtypes import values_unavailable, without_autocast
 
@@ -129,8 +129,6 @@ def _in_blocks(call: Call, scale: float, block_rows: int) -> Tensor:
 
 def _flex(call: Call, scale: float) -> Tensor:
     """FlexAttention, which skips whole blocks by a `BlockMask` and masks within the others."""
-    from torch.nn.attention.flex_attention import create_block_mask
-
     mask, ranges, lead = call.mask, call.ranges, call.lead
     if not keys_alone(mask):
         checks.fail("mask", "shape (..., 1, S) with backend='flex'", f"{checks.shape(mask)}")
@@ -140,21 +138,28 @@ def _flex(call: Call, scale: float) -> Tensor:
         (x if call.grouped else x.expand(*lead, *x.shape[-2:])).reshape(batch, -1, *x.shape[-2:])
         for x in (call.query, call.key, call.value)
     ]
-    keep = torch.ones((), dtype=torch.bool, device=ranges.device) if mask is None else mask
-    keep = keep.expand(*lead, 1, ranges.keys).reshape(batch, heads, ranges.keys)
-
-    def visible(b: Tensor, h: Tensor, q: Tensor, k: Tensor) -> Tensor:
-        return (k >= q + ranges.low) & (k < q + ranges.high) & keep[b, h, k]
-
-    shared = mask is None
-    block_mask = create_block_mask(
-        visible, None if shared else batch, None if shared else heads, ranges.queries, ranges.keys,
-        device=ranges.device.type,
-    )  # fmt: skip
+    keep = None if mask is None else mask.expand(*lead, 1, ranges.keys).reshape(batch, heads, -1)
+    block_mask = _shared(ranges) if keep is None else _block_mask(ranges, keep)
     output = _flex_attention(ranges.device.type)(
         *four, block_mask=block_mask, scale=scale, enable_gqa=call.grouped
     )
     return output.reshape(*lead, *output.shape[-2:])
+
+
+def _block_mask(ranges: KeyRanges, keep: Tensor | None = None) -> object:
+    from torch.nn.attention.flex_attention import create_block_mask
+
+    def visible(b: Tensor, h: Tensor, q: Tensor, k: Tensor) -> Tensor:
+        near = (k >= q + ranges.low) & (k < q + ranges.high)
+        return near if keep is None else near & keep[b, h, k]
+
+    lead = (None, None) if keep is None else keep.shape[:2]
+    with torch.inference_mode(False):  # or a later backward pass could not use a kept one
+        return create_block_mask(visible, *lead, *ranges[:2], device=str(ranges.device))
+
+
+# Making one takes a GPU 40 times as long as attention with it (benchmarks/long.py).
+_shared = lru_cache(maxsize=16)(_block_mask)
 
 
 @lru_cache

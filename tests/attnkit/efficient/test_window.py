@@ -10,6 +10,7 @@ import attnkit
 from attnkit import masks, trace
 from attnkit.call import Call
 from attnkit.efficient import sliding_window_attention, window
+from attnkit.efficient.key_ranges import key_ranges
 from tests.attnkit.efficient.memory import largest_tensor
 from tests.attnkit.efficient.same import assert_same, drawn, random
 from tests.refusals.wrong_calls import assert_line_refused, table
@@ -86,6 +87,18 @@ def test_a_mask_comes_on_top(shape):
         output = sliding_window_attention(*inputs, window=3, mask=extra, backend="flex").output
         expected = attnkit.scaled_dot_product_attention(*inputs, mask=near & extra).output
         assert (output - expected).abs().max() < 1e-10
+
+
+@pytest.mark.build
+def test_flex_makes_a_mask_once_and_for_training_too():
+    window._shared.cache_clear()
+    inputs = [x.detach() for x in problem(L=9)]
+    with torch.inference_mode():
+        sliding_window_attention(*inputs, window=3, backend="flex")
+    sliding_window_attention(*inputs, window=3, backend="flex")
+    assert window._shared.cache_info()[:2] == (1, 1)
+    ranges = key_ranges(9, 9, causal=True, window=3, offset=None, device=inputs[0].device)
+    assert not window._shared(ranges).kv_indices.is_inference()
 
 
 @BACKENDS
