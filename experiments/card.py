@@ -4,7 +4,7 @@
     python -m experiments.card --quick    small shapes, on any processor
 
 In 16 bits on a card: a matrix of 128 MiB, by turns with three others so that none is found in a
-cache, times 1 and 4,096 vectors; a layer's attention without a mask, 32 heads of 128 features, by
+cache, times 1 to 4,096 vectors; a layer's attention without a mask, 32 heads of 128 features, by
 the plain three lines and by PyTorch's fused kernel, and what both passes of each hold at their
 peak; and a language model of Llama 3.1 8B's shape with random weights, which reads a prompt and
 writes a token, its kernels launched one by one by Python or recorded and launched as one.
@@ -43,8 +43,8 @@ KERNELS = ("MATH", "EFFICIENT_ATTENTION", "FLASH_ATTENTION", "CUDNN_ATTENTION")
 
 def settings(quick: bool) -> list[dict]:
     """One for each case and size."""
-    sizes = {"weights": (1, 4096), "attention": (4096, 16_384), "call": ("decode", "prefill"),
-             "kernels": ("float32", "bfloat16")}  # fmt: skip
+    sizes = {"weights": (1, 4, 16, 64, 256, 1024, 4096), "attention": (4096, 16_384),
+             "call": ("decode", "prefill"), "kernels": ("float32", "bfloat16")}  # fmt: skip
     if quick:
         sizes |= {"weights": (1, 2), "attention": (64,)}
     return [

@@ -167,7 +167,7 @@ def card() -> Table:
         reached = f"{least / seconds:.0%}"
         rows.append([what, _time(least), _time(seconds), reached])
 
-    for n in (1, 4096):
+    for n in (1, 16, 256, 4096):
         row = found["weights", n]
         name = f"a matrix times {n:,} vector{'s' * (n > 1)}"
         line(name, row["operations"], row["bytes"], row["seconds"]["product"])
