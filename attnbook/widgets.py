@@ -167,11 +167,35 @@ def tiles() -> OrderMachine:
     """
     words = ["hang", "them", "not", "let", "them", "go"]
     kept = recorded.results("orders")["kept"]
-    return OrderMachine(words, kept, anchor="tiles", title="Shuffle the words")
+    return OrderMachine(words, kept, anchor="tiles", title="Whom does it hang? Swap the sides")
 
 
 def mask() -> MaskPainter:
     """Chapter 06's model with its mask upside down, which looks wonderful."""
     return ch06.painter(
-        writer="upside", rule="upside", anchor="mask", title="Who may look at whom?"
+        writer="upside",
+        rule="upside",
+        anchor="mask",
+        title="Who may look at whom?",
+        caption="Press a cell, or drag across several, to open or to close it.",
+    )
+
+
+def hidden_and_needed() -> Question:
+    """At the end: what an experiment with a hidden word has shown."""
+    return Question(
+        "You hide a word from a model's attention, and the answer does not change. What follows?",
+        options=(
+            "It does not need the word",
+            "It need not look at the word; it may know it from its neighbours",
+            "Its lines are wrong",
+        ),
+        right=1,
+        because="As with “not”: hidden, “pas” stayed; left out, it went. Only what nobody has "
+        "read cannot be passed on.",
+        replies={
+            0: "Nor did it seem to need “not”. Press it twice under Look back.",
+            2: "They say where it looked, and it did. What it needs is another question.",
+        },
+        anchor="hidden-and-needed",
     )

@@ -36,6 +36,7 @@ from attnbook.drawings import (
     ring,
     scores,
     sharpness,
+    sketches,
     state_steps,
     summaries,
     surprises,
@@ -111,6 +112,8 @@ DRAWINGS: dict[str, Drawing] = {
         bugs.MASK_AXES,
         bugs.VIEW_ALONE,
         one_token.DRAWING,
+        sketches.TWO_HEADS,
+        sketches.LOOKS,
     )
 }
 

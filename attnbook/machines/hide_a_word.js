@@ -2,6 +2,7 @@
 
 const FIRST = 900, STAY = 3200; // ms until the experiment begins by itself, and for each of its steps
 const SPOKEN = 700; // ms without typing until a translation is spoken
+const FEW = 5; // words that go and come, until all that is written says more
 const NARROW = 540, BOX = 34, GAP = 96, PITCH = 40; // pixels
 
 function compute({ words, runs }, { own, word, left }) {
@@ -20,7 +21,7 @@ const pressed = ({ word, left }, at) =>
 
 const stage = `<svg class="word-picture"><g class="word-lines"></g><g class="word-source"></g><g class="word-target"></g></svg>
 <div class="word-own"><label>Now a sentence of yours:<input class="word-input" type="text" lang="en" autocomplete="off"
-autocapitalize="off" spellcheck="false" maxlength="200"></label><div class="word-tries"></div><p class="word-state"></p></div>`;
+autocapitalize="off" spellcheck="false" maxlength="200"></label><div class="word-tries"></div><p class="word-answer"></p><p class="word-state"></p></div>`;
 
 const controls = ({ steps }) => steps.map(([name, word, left], at) =>
   button(`${at + 1} ${name}`, () => ({ own: "", word, left }), (s) => !s.own && s.word === word && s.left === left));
@@ -30,6 +31,7 @@ function build(machine) {
   // What the page has shown until now; and a phone's first screen is for the words.
   document.querySelector(".attnkit-first")?.remove();
   page.picture.after(page.controls);
+  machine.note = page.note.textContent;
   Object.assign(page.picture, { role: "group", ariaLabel: "English words, to hide or leave out, and the French that is written" });
   const press = ({ target }) => {
     const one = target.closest(".word-source > g");
@@ -167,10 +169,11 @@ function ownSentence(machine) {
   }, end };
 }
 
-/** Words that went and words that came, in a few words. */
+/** Words that went and words that came, in a few words; where they are many, what is written now. */
 function changes({ marks, gone }, target) {
   const went = [...gone.flatMap(({ tokens }) => tokens), ...marks.flatMap((mark) => mark?.was ?? [])];
   const came = target.filter((_, at) => marks[at]), list = (tokens) => tokens.map(quoted).join(", ");
+  if (went.length && came.length && went.length + came.length > FEW) return `it writes ${quoted(detokenize(target))}`;
   if (went.length && came.length) return `${list(came)} in place of ${list(went)}`;
   if (went.length) return `${list(went)} ${went.length > 1 ? "are" : "is"} gone`;
   return came.length ? `${list(came)} ${came.length > 1 ? "are" : "is"} new` : "nothing changes";
@@ -194,6 +197,9 @@ function show(now, machine) {
     say(page.say, step ? step[3] : left ? "Now it has not been read at all. Press it again to put it back."
       : "The model could not look at it, but it has read it. Press it again to leave it out.");
   }
+  // On a telephone the large type may lie above the screen while a sentence is typed.
+  say(page.answer, !yours ? "" : yours.fresh ? detokenize(target) || "It wrote nothing" : "One moment …");
+  say(page.note, yours ? "Your sentence is translated in your browser, by a Transformer." : machine.note);
   draw(machine, shown, at, left, compared);
 }
 

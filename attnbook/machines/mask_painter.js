@@ -62,9 +62,21 @@ aria-label="Cells of the mask: arrows move, space paints" aria-valuemin="0" aria
 /** Another mask or sentence is not the one that was painted. */
 const unpainted = (one) => ({ ...one, read: (now) => ({ ...one.read(now), painted: [] }) });
 
+/** A rule, or what the reader has made of it, which is shown and cannot be chosen. */
+function maskChooser(rules) {
+  const one = chooser("Mask now", "rule", rules.map(([name, called]) => [name, called]));
+  const own = make("option", { textContent: "your own", disabled: true, hidden: true });
+  one.input.append(own);
+  const differs = ({ rule, painted }) => {
+    const [, , mask] = rules.find(([name]) => name === rule);
+    return painted.some((cell) => mask[cell >> 4][(cell >> 1) % PLACES] !== Boolean(cell % 2));
+  };
+  return unpainted({ ...one, show: (s) => (differs(s) ? own.selected = true : one.show(s)) });
+}
+
 const controls = ({ sentences, writers, rules }) => [
   chooser("Trained with", "writer", writers),
-  unpainted(chooser("Mask now", "rule", rules.map(([name, called]) => [name, called]))),
+  maskChooser(rules),
   unpainted(chooser("Sentence", "sentence", sentences.map((words, place) => [place, words.join(" ")]))),
   button("Write another", ({ seed }) => ({ seed: (seed + 1) % DRAWS })),
 ];

@@ -117,7 +117,7 @@ function show({ kind, order, weights, outputs, before, moved, chances }, { page,
   const changed = moved.filter((by) => by > SAME).length;
   const ranked = [...chances.keys()].sort((a, b) => chances[b] - chances[a]);
   say(page.big, order.every((tile, p) => tile === p) ? "Move a tile" : changed ? `${changed} of ${words.length} outputs have changed` : "Not one output has changed");
-  say(page.say, `Order from: ${KINDS[kind]}. Right strips: ${order.map((tile) => words[tile]).join(" ")}. Left, to compare with: ${words.join(" ")}.`);
+  say(page.say, `Order from: ${KINDS[kind]}. Below each word two strips. Left: in “${words.join(" ")}”. Right: now, in “${order.map((tile) => words[tile]).join(" ")}”.`);
   order.forEach((tile, place) => {
     const node = page.tiles.children[tile], [, , , weight, share, was, now, by] = node.children;
     const looked = fixed(weights[order.indexOf(read)][place], 2), much = moved[tile] > SAME && fixed(moved[tile], 2);

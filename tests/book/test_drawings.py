@@ -449,6 +449,19 @@ def test_whole_heads_show_the_example(capsys):
         assert [f"{w:.2f}" for w in heads.weights(head)] == own[3 * head : 3 * head + 3]
 
 
+def test_two_heads_have_the_weights_of_the_chapter_and_looks_are_counted():
+    seen, said = words(DRAWINGS["two-heads"]), DRAWINGS["two-heads"].description
+    for head in range(2):
+        own = [f"{w:.2f}" for w in heads.weights(head)]
+        assert [w for w in seen[9 * head : 9 * head + 8] if re.fullmatch(r"0\.\d\d", w)] == own
+        side = "left" if head == 0 else "right"
+        assert seen[9 * head] == f"head {head}: looks {side}"
+        assert f"{max(heads.attended(head)):.2f} × {('hang', 'let')[head]}" in seen
+    assert "hang the weight 0.94, itself 0.06 and let 0.00" in said
+    looks = words(DRAWINGS["twice-the-text"])
+    assert looks == [w for n in (4, 8, 16) for w in (f"{n * n} looks", f"{n} words")]
+
+
 def test_the_middle_takes_one_mix_from_the_other_as_the_text_does():
     (path,) = gates.CHAPTERS.glob("08_*.ipynb")
     text = next(cell.source for cell in normal_form.read(path).cells if cell.id == "machine-read")

@@ -184,6 +184,31 @@ def test_a_sentence_of_ones_own_is_what_torch_writes(visit):
     assert said.startswith(" ".join(want).replace(" .", ". Press"))
 
 
+def test_on_a_telephone_the_translation_is_under_the_box_too(visit):
+    page, root = visit(reduced_motion="reduce")
+    answer, note = root.locator(".word-answer"), root.locator(".machine-note")
+    recorded = note.inner_text()
+    assert "beforehand" in recorded
+    page.set_viewport_size({"width": 360, "height": 740})
+    assert not answer.is_visible()
+    root.locator(".word-tries").scroll_into_view_if_needed()
+    root.get_by_role("button", name="I love you.").click()
+    page.wait_for_function("document.querySelector('.word-answer').textContent === \"je t'aime.\"")
+    box = answer.bounding_box()
+    assert 0 < box["y"] < 740 - box["height"]
+    assert "beforehand" not in note.inner_text()
+    page.set_viewport_size({"width": 1280, "height": 900})
+    assert not answer.is_visible()
+    root.get_by_role("button", name="Reset").click()
+    assert note.inner_text() == recorded
+
+
+def test_where_most_words_change_it_says_what_is_written_now(visit):
+    _, root = visit("#hide-a-word=word:2;left:true", reduced_motion="reduce")
+    said = root.locator(".machine-big").inner_text()
+    assert said == "“cat” left out: it writes “les ont noirs n'ont pas mangé la pomme”"
+
+
 def test_until_the_model_is_there_the_page_says_so_and_the_first_sentence_answers(visit):
     held = []
     page, root = visit(route=lambda one: held.append(one), reduced_motion="reduce")

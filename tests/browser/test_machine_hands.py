@@ -9,6 +9,7 @@ from tests.attnbook.machines import test_beam_tree as beam
 from tests.attnbook.machines import test_cache_tiles as cache_tiles
 from tests.attnbook.machines import test_decode_race as race
 from tests.attnbook.machines import test_lamp_machine as lamps
+from tests.attnbook.machines import test_mask_painter as painter
 from tests.attnbook.machines import test_online_tiles as online
 from tests.attnbook.machines import test_query_plane as plane
 from tests.browser.explorer_page import follow
@@ -305,3 +306,23 @@ def test_a_pressed_dot_shows_its_form_and_what_was_written_with_it(show, width):
     assert len(seen) > len(cache_tiles.MEASURED) / 2  # lines change their order when one is pressed
     page.mouse.click(*(root.locator(".tiles-chart").bounding_box()[side] + 8 for side in "xy"))
     assert (root.snapshot()["form"], root.snapshot()["bits"]) == (now["form"], now["bits"])
+
+
+# ---- The mask that is painted.
+
+CALLED = "select => select.selectedOptions[0].textContent"
+
+
+def test_a_painted_mask_is_called_the_readers_own_until_it_is_painted_back(show):
+    page, root, _ = show(painter.make(rule="upside"))
+    mask = root.get_by_label("Mask now")
+    called = [mask.evaluate(CALLED)]
+    root.locator(".painter-grid").focus()
+    for _ in range(2):
+        page.keyboard.press("Space")
+        called.append(mask.evaluate(CALLED))
+    assert called == ["upside down", "your own", "upside down"]
+    page.keyboard.press("Space")
+    mask.select_option("none")
+    assert root.snapshot()["painted"] == []
+    assert mask.evaluate(CALLED) == "none"
