@@ -38,6 +38,7 @@ def check_impossible(answer):
         row = next(iter(cells))[0]
         if (got := ask(answer, wrong, visible)) != [row]:
             return f"Row {row} alone has {what}: expected [{row}], got {got}."
-    rounded = weights + 1e-7 * visible
-    if got := ask(answer, rounded, visible):
+    if got := ask(answer, weights + 1e-7 * visible, visible):
         return f"Row {got[0]} sums to 1 but for rounding."
+    if got := ask(answer, weights.bfloat16().float(), visible):
+        return f"Row {got[0]} sums to 1 but for the rounding of bfloat16."

@@ -16,7 +16,7 @@ from attnbook.figures.colours import BLUE, GREY, VERMILION
 from attnbook.machines.eye_test import Exhibit
 from attnkit import masks
 from attnkit.trace import record
-from attnlab import Translator
+from attnlab import Translator, pretrained
 
 HEAD = 3
 SENTENCES = ("I don't like cold coffee.", "She does not know why he came home.")
@@ -100,6 +100,7 @@ def decoder(layer: int = 1, head: int = 0) -> tuple[Tensor, list[str]]:
     return scores, [piece.replace("▁", "") or "▁" for piece in told]
 
 
+@cache
 def healthy() -> dict[str, tuple[Tensor, Tensor]]:
     """Weights and mask (L, L) of every head of the encoder and of the decoder's self-attention."""
     translator, found = _translator(), {}
@@ -123,6 +124,27 @@ ENCODER = "A head of an encoder. The last two tokens are padding, which nobody s
 DECODER = (
     "A head of a decoder that writes French: each word may look at itself and at those before it."
 )
+MARKED = "A head of an encoder whose sentences begin with [CLS] and end with [SEP]. No padding."
+WINDOW = (
+    "A head that may look at its own word and at the two before it. The last two tokens are "
+    "padding."
+)
+RESTING = (4, 5)
+"""Layer and head of MiniLM whose rows all rest on [CLS]."""
+
+
+@torch.no_grad()
+def sink() -> tuple[Tensor, list[str]]:
+    """Weights (L, L) of a head of the published MiniLM that rests on one token; its tokens."""
+    reading = pretrained.load("all-MiniLM-L6-v2").read(SENTENCES[0])
+    return reading.weights[RESTING], list(reading.tokens)
+
+
+def without_root(name: str) -> Tensor:
+    """Weights (L, L) of one of the encoder's heads, had its products been divided by d."""
+    weights, _ = healthy()[name]
+    width = _translator().model.encoder.layers[0].attention.head_dim
+    return (weights.log() / math.sqrt(width)).softmax(-1)  # what is hidden stays at -inf
 
 
 def quiz() -> list[Exhibit]:
@@ -131,36 +153,45 @@ def quiz() -> list[Exhibit]:
     right = {name: weights for name, (weights, _) in healthy().items()}
     scores, told = decoder(1, 0)
     leaking = scores.masked_fill(~torch.ones_like(scores, dtype=torch.bool).tril(1), -math.inf)
-    maps |= right | {"one place too far": leaking.softmax(-1)}
+    resting, marked = sink()
+    maps |= right | {
+        "one place too far": leaking.softmax(-1),
+        "no root": without_root("encoder 1.1"),
+        "sink": resting,
+    }
+    sums = dict(zip(tokens, maps["softmax over the queries"].sum(-1).tolist(), strict=True))
+    most, least = max(sums, key=sums.get), min(sums, key=sums.get)
 
     def of(key: str, said: str, name: str, broken: bool, because: str) -> Exhibit:
-        names = told if said is DECODER else tokens
+        names = {DECODER: told, MARKED: marked}.get(said, tokens)
         return Exhibit(maps[key].tolist(), names, said, name, broken, because)
 
     return [
         of("mask ignored", ENCODER, "mask ignored", True,
            "The padding gets weight. The line was scores.masked_fill(~mask, -inf), which returns a "
            "new tensor that nobody kept."),
-        of("decoder 2.3", DECODER, "a head that stays on two words", False,
+        of("decoder 2.3", DECODER, "a head that looks a few words back", False,
            "Odd, and right: nothing above the diagonal, and every row sums to 1."),
         of("no root", ENCODER, "no root", True,
-           "Every row is too even. But nothing in the map is impossible, so no eye can tell."),
+           "Every row is more even than it should be. But nothing in the map is impossible, so no "
+           "eye can tell."),
         of("encoder 1.3", ENCODER, "a head that looks at several words", False,
            "It spreads its rows, as some heads do, and nothing lies where it must not."),
         of("one place too far", DECODER, "one place too far", True,
-           "Look above the diagonal: each word sees the one that it is about to write."),
+           "Look above the diagonal: most words look at the one that they are about to write."),
         of("mask after the softmax", ENCODER, "mask after the softmax", True,
            "Some rows are nearly empty: the padding took its share, and then it was wiped out."),
-        of("correct", ENCODER, "a head that is sure of itself", False,
-           "Nearly all of a row on one word looks like a forgotten scale. This head is like that."),
+        of("sink", MARKED, "a sink", False,
+           "Each row puts most of its weight on [CLS]. It looks like a forgotten scale, but this "
+           "head rests there."),
         of("softmax over the queries", ENCODER, "softmax over the queries", True,
-           "The columns sum to 1, the rows do not: the one of the full stop holds far too much."),
-        of("window of 3", "A head that may look at its own word and at the two before it. The last "
-           "two tokens are padding.", "a window", False,
+           f"The columns sum to 1, the rows do not: that of {most} sums to {sums[most]:.2f}, that "
+           f"of {least} to {sums[least]:.2f}."),
+        of("window of 3", WINDOW, "a window", False,
            "A narrow band is what a window looks like."),
-        of("heads averaged", ENCODER, "heads averaged", True,
-           "No head looks like this, and no eye can tell: an average of right maps is a map like "
-           "any other."),
+        of("heads split by a view", ENCODER, "heads split by a view", True,
+           "This head was given some words whole, not a part of each. But nothing in its map is "
+           "impossible, so no eye can tell."),
     ]  # fmt: skip
 
 

@@ -37,8 +37,10 @@ class EyeTest(Machine):
     Args:
         exhibits: at least 2, each with a square map of at most 12 tokens.
         place: the map on show, from 1; one more than there are is the score. A trait, as is the
-            next: set them and the page follows.
-        replies: a letter for each map: "h" for healthy, "b" for broken, "-" for not answered.
+            next two: set them and the page follows.
+        replies: a letter for each map: "h" for healthy, "b" for broken, "-" for not answered. On
+            the page the first answer stays.
+        turn: how often the reader has begun anew; after the first, each has its own order.
         title, caption: plain text above and below.
 
     Raises:
@@ -51,11 +53,16 @@ class EyeTest(Machine):
         1
     """
 
-    _limits: ClassVar = {"place": lambda m: (1, len(m.exhibits) + 1), "replies": None}
+    _limits: ClassVar = {
+        "place": lambda m: (1, len(m.exhibits) + 1),
+        "replies": None,
+        "turn": lambda m: (0, 99),
+    }
 
     exhibits = t.List().tag(sync=True)  # dicts, as Exhibit has them
     place = t.Int(1).tag(sync=True)
     replies = t.Unicode().tag(sync=True)
+    turn = t.Int(0).tag(sync=True)
 
     def __init__(self, exhibits: Sequence[Exhibit], *, replies: str = "", **rest):
         if len(exhibits) < 2:
@@ -78,15 +85,22 @@ class EyeTest(Machine):
         fits = re.fullmatch(f"[hb-]{{{len(self.exhibits)}}}", proposal.value) is not None
         return expect(proposal, f"{len(self.exhibits)} letters of h, b and -", fits)
 
+    def order(self) -> list[int]:
+        """Which exhibit is shown at each place: as given at first, then mixed."""
+        first = range(len(self.exhibits))
+        # 101 is a prime of the kind in which no two numbers have the same cube.
+        return sorted(first, key=lambda k: (k + 10 * self.turn) ** 3 % 101 if self.turn else k)
+
     def compute(self) -> dict:
+        order = self.order()
+        asked = [self.exhibits[k] for k in order]
         marks = [
             None if reply == OPEN else (reply == BROKEN) == one["broken"]
-            for reply, one in zip(self.replies, self.exhibits, strict=True)
+            for reply, one in zip(self.replies, asked, strict=True)
         ]
-        fooled = [
-            one["name"] for one, mark in zip(self.exhibits, marks, strict=True) if mark is False
-        ]
+        fooled = [one["name"] for one, mark in zip(asked, marks, strict=True) if mark is False]
         return {
+            "order": order,
             "marks": marks,
             "right": marks.count(True),
             "answered": len(marks) - marks.count(None),
@@ -94,7 +108,7 @@ class EyeTest(Machine):
         }
 
     def figure(self) -> Figure:
-        one = self.exhibits[min(self.place, len(self.exhibits)) - 1]
+        one = self.exhibits[self.order()[min(self.place, len(self.exhibits)) - 1]]
         return heatmap(
             np.array(one["weights"]),
             query_tokens=one["tokens"],

@@ -4,10 +4,13 @@ import re
 
 import pytest
 
+from attnbook.figures import ch16
+from attnbook.machines import EyeTest
 from tests.attnbook.machines import test_backwards as backwards
 from tests.attnbook.machines import test_beam_tree as beam
 from tests.attnbook.machines import test_cache_tiles as cache_tiles
 from tests.attnbook.machines import test_decode_race as race
+from tests.attnbook.machines import test_eye_test as eye
 from tests.attnbook.machines import test_lamp_machine as lamps
 from tests.attnbook.machines import test_mask_painter as painter
 from tests.attnbook.machines import test_online_tiles as online
@@ -326,3 +329,51 @@ def test_a_painted_mask_is_called_the_readers_own_until_it_is_painted_back(show)
     mask.select_option("none")
     assert root.snapshot()["painted"] == []
     assert mask.evaluate(CALLED) == "none"
+
+
+# ---- Healthy or broken?
+
+
+def test_of_a_map_the_first_answer_counts_and_then_the_rows_are_added_up(show):
+    _, root, _ = show(eye.make())
+
+    def press(name: str) -> None:
+        root.get_by_role("button", name=name, exact=True).press("Enter")
+
+    assert root.locator("text.eye-off").count() == 0
+    press("Healthy")
+    press("Broken")
+    assert root.snapshot()["replies"] == "h--"
+    assert root.locator(".eye-map text").all_text_contents().count("1.00") == 2
+    press("Next")
+    press("Broken")
+    press("Next")
+    press("Next")
+    assert "2 of 3, with 1 to go" in root.locator(".machine-big").inner_text()
+    press("Broken")  # of no map
+    press("Next")  # the one that is open
+    assert root.snapshot()["place"] == 3
+    press("Broken")
+    press("Next")
+    said = root.locator(".machine-say").inner_text()
+    assert said.startswith("You accused 1 of 2 healthy maps, and 0 of 1 broken ones got past you.")
+    press("Again, shuffled")
+    now = root.snapshot()
+    assert (now["place"], now["replies"], now["turn"]) == (1, "---", 1)
+    assert now["order"] != [0, 1, 2]
+
+
+@pytest.mark.parametrize("width", [1280, 700, 360])
+def test_a_map_of_the_quiz_stays_where_it_is(show, width):
+    page, root, _ = show(EyeTest(ch16.quiz()))
+    page.set_viewport_size({"width": width, "height": 900})
+    tops = set()
+    for place in range(1, 11):
+        for replies in "-hb":
+            follow(page, f"eye-test=place:{place};replies:{replies * 10}")
+            top = root.locator(".eye-map").evaluate(
+                "e => e.getBoundingClientRect().top - "
+                "e.closest('.machine').getBoundingClientRect().top"
+            )
+            tops.add(round(top))
+    assert len(tops) == 1, tops

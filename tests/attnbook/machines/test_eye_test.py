@@ -22,6 +22,8 @@ SETTINGS = [
     {"place": 3, "replies": "bbb"},
     {"place": 4, "replies": "hb-"},
     {"place": 4, "replies": "hhb"},
+    {"place": 2, "replies": "-b-", "turn": 1},
+    {"place": 4, "replies": "hhb", "turn": 2},
     {"place": 1, "replies": "h--"},
 ]
 
@@ -36,3 +38,22 @@ def test_an_answer_is_right_when_it_is_what_the_map_is(replies, marks, fooled):
     now = make(replies=replies).compute()
     assert (now["marks"], now["fooled"]) == (marks, fooled)
     assert (now["right"], now["answered"]) == (marks.count(True), 3 - marks.count(None))
+
+
+def test_a_second_turn_asks_the_same_maps_in_another_order():
+    first, second = make(replies="hbh").compute(), make(replies="hbh", turn=1).compute()
+    assert first["order"] == [0, 1, 2]
+    assert sorted(second["order"]) == [0, 1, 2] != second["order"]
+    broken = [make().exhibits[k]["broken"] for k in second["order"]]
+    assert second["marks"] == [
+        said == is_ for said, is_ in zip([False, True, False], broken, strict=True)
+    ]
+
+
+def test_ten_maps_come_in_many_orders():
+    ten = EyeTest([Exhibit(EVEN, "ab", "", f"{k}", k % 2 == 0, "") for k in range(10)])
+    orders = set()
+    for ten.turn in range(20):
+        orders.add(tuple(ten.order()))
+        assert sorted(ten.order()) == list(range(10))
+    assert len(orders) == 20
