@@ -33,6 +33,8 @@ Dot: The insurance of the boat has to be paid before that, 240 euros.
 Ana: I paid it yesterday.
 Ben: Perfect, thanks!
 Cid: See you all there."""
+NAMED = THREAD.replace("gave it", "gave the key").replace("have it,", "have the key,")
+"""The thread with *the key* where Ben and Cid say *it*."""
 FRANCE = "What is the capital of France?"
 BOIL = "Where can I boil water?"
 SAMPLES = {
@@ -79,7 +81,7 @@ METHODS = {
 def vectors() -> dict[str, list[float]]:
     """Of all that the page answers before its model has come."""
     texts = [text for sample in SAMPLES.values() for text in (sample["text"], sample["claims"])]
-    texts += [sample["question"] for sample in SAMPLES.values()]
+    texts += [sample["question"] for sample in SAMPLES.values()] + [NAMED]
     return vectors_of(pretrained.load("all-MiniLM-L6-v2"), *texts, ASKED)
 
 

@@ -18,17 +18,25 @@ const fitting = (reply, _, { options }) => typeof reply === "string" && (reply =
 /** A control whose new value has not been checked. */
 const unchecked = (one) => ({ ...one, read: (s) => ({ ...one.read(s), checked: false }) });
 
-function numberField() {
-  const input = make("input", { type: "number", step: "any" });
-  return control("Your answer", input, "reply", { show: (s) => { if (input.value !== s.reply) input.value = s.reply; },
-    read: () => (NUMBER.test(input.value) ? input.value : "") });
+/** A number as its reader writes it: 0,59 is 0.59 and 1,000 a thousand; "" for what is none (yet). */
+function numberOf(typed) {
+  const thousands = /^-?[1-9]\d{0,2}(,\d{3})+(?!\d|,)/.test(typed.trim());
+  const number = typed.trim().replace("\u2212", "-").replace(thousands ? /,/g : ",", thousands ? "" : ".");
+  return NUMBER.test(number) ? number : "";
+}
+
+/** No field of type "number": where the page is in English it drops a comma, and 0,59 becomes 059. */
+function numberField(right) {
+  const input = make("input", { type: "text", inputMode: right < 0 ? "text" : "decimal", maxLength: 20, autocomplete: "off" });
+  return control("Your answer", input, "reply", { show: (s) => { if (numberOf(input.value) !== s.reply) input.value = s.reply; },
+    read: () => numberOf(input.value) });
 }
 
 const check = () => ({ checked: true });
 
-const controls = ({ options, hints }) => [
+const controls = ({ right, options, hints }) => [
   ...(options.length ? options.map((words, place) => button(words, () => ({ reply: String(place), ...check() }), ({ reply }) => reply === String(place)))
-    : [unchecked(numberField()), button("Check", check)]),
+    : [unchecked(numberField(right)), button("Check", check)]),
   ...(hints.length ? [button("Hint", ({ hinted }) => ({ hinted: Math.min(hinted + 1, hints.length) }))] : []),
 ];
 

@@ -61,7 +61,7 @@ const COLUMNS = { summary: ["cosine with the whole", ""], ask: ["cosine", "weigh
 const only = (mode) => (s) => s.mode === mode;
 const controls = ({ samples }) => [field("Text", "text", 3), field("Question", "question", 1, "ask"), field("Claims", "claims", 3, "check"),
   slider("Keep", "k", { min: 1, max: 12, text: (v) => plural(v, "sentence"), shown: only("summary") }),
-  slider("Line", "least", { max: 1, step: 0.05, text: (v) => fixed(v, 2), shown: only("ask") }),
+  slider("Threshold", "least", { max: 1, step: 0.05, text: (v) => fixed(v, 2), shown: only("ask") }),
   slider("Threshold", "threshold", { max: 1, step: 0.05, text: (v) => fixed(v, 2), shown: only("check") }),
   ...[["ask", "Ask it"], ["check", "Check claims"], ["summary", "Sum it up"]].map(([mode, name]) => button(name, () => ({ mode }), only(mode))),
   ...samples.map(([name, settings]) => button(name, () => settings, (s) => s.text === settings.text))];
@@ -93,14 +93,16 @@ function build(machine) {
 }
 
 /** Have the model read what is new, when the reader rests. */
-function readNew({ missing }, machine) {
-  const { loader } = machine, key = missing.join("\n");
+function readNew({ missing, asked }, machine) {
+  // What asks is read first, so that each sentence has its cosine when it has been read.
+  const texts = [...missing].sort((one, other) => asked.includes(other) - asked.includes(one));
+  const { loader } = machine, key = texts.join("\n");
   // What is being read already goes on.
   if (loader?.state !== "ready" || !missing.length || machine.reading?.endsWith(key)) return;
   clearTimeout(machine.timer);
   machine.reading = key;
   const number = machine.number = (machine.number ?? 0) + 1;
-  machine.timer = setTimeout(() => loader.send("work", { number, texts: missing }), WAIT);
+  machine.timer = setTimeout(() => loader.send("work", { number, texts }), WAIT);
 }
 
 function headline({ mode, sentences, asked, missing, cosines, weights, chosen, k, least, threshold, question }, state) {
@@ -114,7 +116,7 @@ function headline({ mode, sentences, asked, missing, cosines, weights, chosen, k
   if (mode === "ask") {
     const none = most < least, closest = quoted(sentences[chosen[0][0]]);
     return [`${none ? "Nothing found" : "Closest"}: cosine ${fixed(most, 2)}, weight ${fixed(Math.max(...weights[0]), 2)}`,
-      none ? `The closest: ${closest}` : `Above the line of ${fixed(least, 2)}: ${closest}`];
+      none ? `The closest: ${closest}` : `Above the threshold of ${fixed(least, 2)}: ${closest}`];
   }
   if (mode === "check") {
     const low = cosines.filter((one) => Math.max(...one) < threshold).length;
@@ -122,6 +124,12 @@ function headline({ mode, sentences, asked, missing, cosines, weights, chosen, k
   }
   const count = Math.min(k, sentences.length), same = chosen[0].filter((at) => at < count).length;
   return [`Keeps ${count} of ${plural(sentences.length, "sentence")}`, same === count ? "They are the first ones." : `Of the first ${count}, marked “first”, it keeps ${same}.`];
+}
+
+/** The cosine of each sentence with the question, also before all are read; undefined for one that is not. */
+function cosinesSoFar({ mode, sentences, asked, cosines: [row] }, found) {
+  const query = mode === "ask" && found.get(asked[0]);
+  return row ?? sentences.map((one) => (query && found.has(one) ? dot(query, found.get(one)) : undefined));
 }
 
 const line = () => make("li", {}, make("span"), make("i"), make("span"), make("i"), make("span"));
@@ -138,22 +146,22 @@ function show(now, machine) {
   // What comes without a key being pressed is told when it is there.
   if (machine.awaited && !now.missing.length) page.live.textContent = `${big}. ${words}`;
   machine.awaited = now.missing.length > 0;
-  const check = mode === "check", ask = mode === "ask", read = cosines.length > 0, mark = { ask: least, check: threshold }[mode];
-  [...page.heads.children].forEach((node, at) => say(node, COLUMNS[mode][at] + (at || mark === undefined ? "" : ` (line: ${fixed(mark, 2)})`)));
+  const check = mode === "check", ask = mode === "ask", read = cosines.length > 0, row = cosinesSoFar(now, machine.data.found), most = Math.max(...row), mark = { ask: least, check: threshold }[mode];
+  [...page.heads.children].forEach((node, at) => say(node, COLUMNS[mode][at] + (at || mark === undefined ? "" : ` (threshold: ${fixed(mark, 2)})`)));
   page.list.style.setProperty("--which-line", `${100 * (mark ?? 0)}%`);
   page.list.classList.toggle("which-lined", mark !== undefined);
   page.list.classList.toggle("which-long", sentences.length > 24);
   page.list.classList.toggle("which-alone", !ask);
   page.heads.classList.toggle("which-alone", !ask);
   fill(page.list, check ? asked : sentences, line, ({ children: [said, first, one, second, two], classList }, told, at) => {
-    const cosine = read ? check ? Math.max(...cosines[at]) : cosines[0][at] : 0, weight = read && ask ? weights[0][at] : 0;
+    const cosine = !check ? row[at] : read ? Math.max(...cosines[at]) : undefined, weight = read && ask ? weights[0][at] : 0;
     const lead = mode === "summary" && at < k;
     say(said, check && read ? `${told} → ${sentences[chosen[at][0]]}` : `${told}${lead ? " · first" : ""}`);
-    first.style.setProperty("--machine-share", `${100 * Math.max(0, cosine)}%`);
-    say(one, read ? fixed(Math.abs(cosine) < 0.005 ? 0 : cosine, 2) : "");
+    first.style.setProperty("--machine-share", `${100 * Math.max(0, cosine ?? 0)}%`);
+    say(one, cosine === undefined ? "" : fixed(Math.abs(cosine) < 0.005 ? 0 : cosine, 2));
     second.style.setProperty("--machine-share", `${100 * weight}%`);
     say(two, read && ask ? fixed(weight, 2) : "");
-    classList.toggle("which-kept", read && !check && chosen[0].includes(at));
+    classList.toggle("which-kept", read && !check && (chosen[0].includes(at) || (ask && cosine === most))); // copies are alike
     classList.toggle("which-low", read && check && cosine < threshold);
   });
 }

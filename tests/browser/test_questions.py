@@ -31,6 +31,21 @@ def test_an_answer_is_there_when_the_reader_comes_back(open_page, tmp_path):
         assert page.locator(".machine-big").first.inner_text() == "Right"
 
 
+@pytest.mark.parametrize(
+    "typed, reply",
+    [("0,59", "0.59"), ("0.59", "0.59"), (",5", ".5"), ("1,000", "1000"), ("12,345.5", "12345.5"),
+     ("0,125", "0.125"), ("\u22120,5", "-0.5"), ("-", ""), ("1e-3", "1e-3"), ("1,2,3", ""), ("half", "")],
+)  # fmt: skip
+def test_a_comma_is_read_as_its_reader_means_it(show, typed, reply):
+    page, root, _ = show(Question("How much?", right=0.59, tolerance=0.006))
+    field = root.locator("input")
+    field.focus()
+    page.keyboard.type(typed)
+    field.press("Enter")
+    assert (snapshot(root)["reply"], field.input_value()) == (reply, typed)
+    assert (root.locator(".machine-big").inner_text() == "Right") is (reply == "0.59")
+
+
 def test_paper_lists_what_to_choose_from(show):
     page, _, _ = show(Question("Which?", right=1, options=["the first", "the other"]))
     page.emulate_media(media="print")

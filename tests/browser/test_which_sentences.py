@@ -156,6 +156,25 @@ def test_without_the_model_it_says_why(open_page, tmp_path):
     assert "1 sentence not read yet" in root.locator(".machine-big").text_content()
 
 
+def test_every_copy_of_the_closest_is_marked(show):
+    _, root, _ = show(make(mode="ask", text=f"{TEXT} {TEXT}"))
+    marked = root.locator(".which-list .which-kept > span:first-child").all_inner_texts()
+    assert len(marked) == 2
+    assert len(set(marked)) == 1
+
+
+def test_a_sentence_has_its_cosine_before_all_are_read(show):
+    """And its weight when all are, since a weight is a share of all."""
+    want = make(mode="ask").compute()["cosines"][0]
+    _, root, _ = show(make(mode="ask", text=f"{TEXT}\nNobody has read this."))
+    assert "1 sentence not read yet" in root.locator(".machine-big").text_content()
+    told = root.locator(".which-list li").evaluate_all(
+        "all => all.map(({ children: [, , cosine, , weight] }) => cosine.textContent + weight.textContent)"
+    )
+    assert [abs(float(one.replace("\u2212", "-")) - c) < 0.006 for one, c in zip(told, want)] == [True] * len(want)
+    assert told[-1] == ""
+
+
 def test_its_picture_has_each_bar_the_line_and_what_was_typed_but_no_button(show):
     page, root, _ = show(make(mode="ask", question="Who slept?", least=0.35))
     root.locator(".machine-load").evaluate(
