@@ -73,9 +73,9 @@ class WhichSentences(Machine):
     _kits = (*Machine._kits, "layers", "engine", "heads", "sentences")
     _styles = (engine.STYLE, engine.HEADS_STYLE)
     _about = (
-        "The vectors are of all-MiniLM-L6-v2, an English model (Sentence Transformers; Apache 2.0), recorded for "
-        "the sentences that are named here. For others your browser computes them, with the "
-        "published weights in eight bits."
+        "The vectors are of all-MiniLM-L6-v2, an English model (Sentence Transformers; "
+        "Apache 2.0), recorded for the sentences that are named here. For others your browser "
+        "computes them, with the published weights in eight bits."
     )
     _limits: ClassVar = {
         "text": None,

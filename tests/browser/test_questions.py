@@ -34,7 +34,8 @@ def test_an_answer_is_there_when_the_reader_comes_back(open_page, tmp_path):
 @pytest.mark.parametrize(
     "typed, reply",
     [("0,59", "0.59"), ("0.59", "0.59"), (",5", ".5"), ("1,000", "1000"), ("12,345.5", "12345.5"),
-     ("0,125", "0.125"), ("\u22120,5", "-0.5"), ("-", ""), ("1e-3", "1e-3"), ("1,2,3", ""), ("half", "")],
+     ("0,125", "0.125"), ("\u22120,5", "-0.5"), ("-", ""), ("1e-3", "1e-3"),
+     ("1,2,3", ""), ("half", "")],
 )  # fmt: skip
 def test_a_comma_is_read_as_its_reader_means_it(show, typed, reply):
     page, root, _ = show(Question("How much?", right=0.59, tolerance=0.006))
