@@ -62,14 +62,13 @@ class Recall(nn.Module):
         return self.answer(last[:, 0])
 
 
-def measure(setting: dict, *, device: torch.device) -> dict:
-    """Train one model; return its accuracy by pairs."""
+def train(setting: dict, device: torch.device) -> Recall:
+    """Train one model."""
     torch.manual_seed(setting["seed"])
     model = Recall(setting["width"], lookup=setting["model"] == "lookup").to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=setting["rate"])
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, cosine(setting["updates"]))
     generator = torch.Generator().manual_seed(setting["seed"])
-    start = time.process_time()
     for update in range(setting["updates"]):
         data = [part.to(device) for part in draw(BATCH, 1 + update % MOST, generator)]
         _, numbers, place = data
@@ -78,6 +77,13 @@ def measure(setting: dict, *, device: torch.device) -> dict:
         loss.backward()
         optimizer.step()
         schedule.step()
+    return model
+
+
+def measure(setting: dict, *, device: torch.device) -> dict:
+    """Train one model; return its accuracy by pairs."""
+    start = time.process_time()
+    model = train(setting, device)
     return {
         "parameters": parameters(model),
         "cpu_seconds": round(time.process_time() - start, 1),

@@ -13,7 +13,7 @@ from attnkit.viz import arrays as inputs
 from attnkit.viz.heatmap import Picture
 from attnkit.viz.widget import expect
 
-STEPS, RATE, EDGE = 40, 2.0, 2.0
+STEPS, RATE, EDGE = 99, 2.0, 2.0
 """The most steps that keys learn for, how far one takes them, and where the plane ends for them."""
 
 
@@ -30,8 +30,9 @@ class QueryPlane(Machine):
 
     With a target the keys can learn: gradient descent on half the squared distance of output and
     target, in units of the values' range, moves key j by
-    :math:`-2 (o - t)\, w_j (v_j - o)\, \mathrm{scale}\, q`. A hard lookup, the value of the best
-    key alone, moves none.
+    :math:`-2 (o - t)\, w_j (v_j - o)\, \mathrm{scale}\, q`. What they have learned they keep, when
+    the query moves and when the lookup is hard: then the best key's value is the output, and no key
+    has a slope to learn by.
 
     Args:
         key: (S, 2).
@@ -41,7 +42,8 @@ class QueryPlane(Machine):
         scale: what the dot products are multiplied by.
         matrix: (2, 2), or None for a plane without the choice of turning the query.
         turned: whether the query meets the matrix first; a trait, as are the next two.
-        steps: for how many steps the keys have learned, up to 40.
+        lessons: what the keys have learned: (x, y, n) for n steps with the query (x, y), one
+            after the other, up to 99 steps.
         hard: whether the best key gets all the weight.
         target: what the output should be, for values on a line; None for keys that stay.
         title, caption: plain text above and below.
@@ -49,7 +51,7 @@ class QueryPlane(Machine):
     Raises:
         TypeError: an array that holds no real numbers, names that are no strings.
         ValueError: shapes that do not fit, `scale` not above 0, `turned` without a matrix,
-            `steps` or `hard` without a target, a target for values in the plane.
+            `lessons` or `hard` without a target, a target for values in the plane.
 
     Example:
         >>> plane = QueryPlane([[1, 0], [0, 1]], [[10], [20]], query=[0, 0], names=["a", "b"])
@@ -62,7 +64,7 @@ class QueryPlane(Machine):
     _limits: ClassVar = {
         "query": None,
         "turned": None,
-        "steps": lambda m: (0, STEPS if m.target is not None else 0),
+        "lessons": None,
         "hard": lambda m: [False, True] if m.target is not None else [False],
     }
 
@@ -74,7 +76,7 @@ class QueryPlane(Machine):
     matrix = t.List(t.List(t.Float()), allow_none=True, default_value=None).tag(sync=True)
     target = t.Float(allow_none=True, default_value=None).tag(sync=True)
     turned = t.Bool(False).tag(sync=True)
-    steps = t.Int(0).tag(sync=True)
+    lessons = t.List(t.List(t.Float())).tag(sync=True)
     hard = t.Bool(False).tag(sync=True)
 
     def __init__(
@@ -87,7 +89,7 @@ class QueryPlane(Machine):
         scale: float = 1.0,
         matrix: inputs.Array | None = None,
         turned: bool = False,
-        steps: int = 0,
+        lessons: Sequence[Sequence[float]] = (),
         hard: bool = False,
         target: float | None = None,
         **texts: str,
@@ -109,7 +111,7 @@ class QueryPlane(Machine):
                 checks.fail("target", "None, since the values lie in the plane", str(target))
         super().__init__(
             target=target,
-            steps=checks.integer("steps", steps),
+            lessons=[inputs.floats("lessons", one).tolist() for one in lessons],
             hard=checks.flag("hard", hard),
             key=key.tolist(),
             value=value.tolist(),
@@ -131,23 +133,38 @@ class QueryPlane(Machine):
         fits = self.matrix is not None or not proposal.value
         return expect(proposal, "False, since there is no matrix", fits)
 
+    @t.validate("lessons")
+    def _valid_lessons(self, proposal):
+        most = STEPS if self.target is not None else 0
+        whole = all(
+            len(one) == 3 and np.isfinite(one).all() and one[2] >= 1 and one[2] % 1 == 0
+            for one in proposal.value
+        )
+        fits = whole and sum(one[2] for one in proposal.value) <= most
+        return expect(proposal, f"(x, y, steps), up to {most} steps in all", fits)
+
     def asked(self) -> np.ndarray:
         """The query as it meets the keys, float64 (2,): turned by the matrix, or as it is."""
         query = np.array(self.query)
         return query @ np.array(self.matrix) if self.turned else query
 
     def learned(self) -> np.ndarray:
-        """The keys, float64 (S, 2), after as many steps as they have learned."""
+        """The keys, float64 (S, 2), after all lessons."""
         keys = np.array(self.key)
-        for _ in range(self.steps):
-            keys = np.clip(keys + self.pull(keys), -EDGE, EDGE)
+        for x, y, steps in self.lessons:
+            for _ in range(int(steps)):
+                keys = np.clip(keys + self._step(keys, np.array([x, y])), -EDGE, EDGE)
         return keys
 
-    def pull(self, keys: np.ndarray) -> np.ndarray:
-        """How far the next step takes each key, float64 (S, 2)."""
-        if self.target is None or self.hard:
+    def pull(self) -> np.ndarray:
+        """How far the next step would take each key, float64 (S, 2): nowhere in a hard lookup."""
+        keys = self.learned()
+        return np.zeros_like(keys) if self.hard else self._step(keys, self.asked())
+
+    def _step(self, keys: np.ndarray, query: np.ndarray) -> np.ndarray:
+        if self.target is None:
             return np.zeros_like(keys)
-        value, query = np.array(self.value)[:, 0], self.asked()
+        value = np.array(self.value)[:, 0]
         weights = softmax(self.scale * keys @ query)
         output, wide = weights @ value, np.ptp(value) or 1.0
         pulls = weights * (value - output) * (self.target - output) / wide**2  # (S,)
@@ -167,10 +184,9 @@ class QueryPlane(Machine):
         return self.weights() @ np.array(self.value)
 
     def compute(self) -> dict:
-        names = ("asked", "scores", "weights", "output")
+        names = ("asked", "scores", "weights", "output", "pull")
         found = {name: getattr(self, name)().tolist() for name in names}
-        keys = self.learned()
-        return found | {"keys": keys.tolist(), "pull": self.pull(keys).tolist()}
+        return found | {"keys": self.learned().tolist()}
 
     def figure(self) -> Figure:
         figure = Picture(figsize=(4.6, 4.2), layout="constrained")

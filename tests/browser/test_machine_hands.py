@@ -77,16 +77,62 @@ def test_arrow_keys_and_buttons_move_the_query_and_the_page_says_what_follows(sh
     follow(page, "query-plane=query:[0.2,0.4]")
     root.press("Longer")  # keeps its direction
     assert root.snapshot()["query"] == pytest.approx([0.4, 0.8])
-    root.press(*["Longer"] * 4)
+    root.press(*["Longer"] * 3)
     x, y = root.snapshot()["query"]
     assert y == pytest.approx(2 * x)
-    assert y == pytest.approx(1.3)  # the edge of the plane
+    assert y == pytest.approx(6)  # further than the picture, at whose edge its arrow ends
+    assert "longer than the picture" in root.locator(".machine-score").inner_text()
+    assert handle.get_attribute("cy") == "0"
+    assert root.get_by_role("button", name="Longer").get_attribute("aria-disabled") == "true"
     root.press("Shorter")
     assert root.snapshot()["query"] == pytest.approx([x / 2, y / 2])
+    root.press(*["Shorter"] * 5)
+    assert root.snapshot()["query"] == pytest.approx([0.05, 0.1])  # it keeps its direction
+    assert root.get_by_role("button", name="Shorter").get_attribute("aria-disabled") == "true"
     handle.focus()
     for _ in range(80):
         page.keyboard.press("ArrowRight")
     assert max(root.snapshot()["query"]) < 2  # it stays on the page
+
+
+def test_keys_keep_their_place_under_hard_and_when_the_query_moves(show):
+    """Trained softly and then looked up hard, the output is what was wanted."""
+    settings = {"key": [[1, 0], [0, 1], [-1, 0]], "value": [[10], [20], [50]], "target": 50}
+    page, root, _ = show(plane.make(query=[1.386, 0.693], matrix=None, **settings))
+    root.press(*["Learn ten"] * 4)
+    learned = root.snapshot()
+    assert learned["output"][0] > 45
+    hard = root.get_by_label("Hard: the best key takes all")
+    hard.check()
+    assert root.snapshot()["keys"] == learned["keys"]
+    assert root.snapshot()["output"] == [50]
+    root.press("Learn one step", "Learn ten")  # there is no slope
+    assert root.snapshot()["lessons"] == learned["lessons"]
+    assert learned["lessons"] == [pytest.approx([1.386, 0.693, 40])]
+    hard.uncheck()
+    root.get_by_role("slider", name="Query").focus()
+    for _ in range(12):
+        page.keyboard.press("ArrowLeft")
+    moved = root.snapshot()
+    assert moved["keys"] == learned["keys"]
+    assert moved["query"] != learned["query"]
+    root.press("Learn one step")
+    assert root.snapshot()["lessons"] == [*learned["lessons"], [*moved["query"], 1]]
+    size = 340
+    for name in ("x1", "x2", "y1", "y2"):  # no line leaves the picture
+        found = root.locator("line.plane-pull").evaluate_all(
+            "(all, name) => all.map((e) => Number(e.getAttribute(name)))", name
+        )
+        assert all(0 <= at <= size for at in found)
+    root.press(*["Learn ten"] * 6)
+    assert sum(lesson[2] for lesson in root.snapshot()["lessons"]) == 99
+    assert root.get_by_role("button", name="Learn ten").get_attribute("aria-disabled") == "true"
+    assert "99 steps learned" in root.locator(".machine-score").inner_text()
+
+
+def test_a_tie_is_said_and_of_whom(show):
+    _, root, _ = show(plane.make(key=[[1, 0], [0, 1], [-1, 0]], query=[0.5, 0.5], matrix=None))
+    assert "the and black fit alike, score 0.50" in root.locator(".machine-score").inner_text()
 
 
 def test_a_finger_places_the_query(show):

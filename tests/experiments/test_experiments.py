@@ -20,6 +20,7 @@ from attnbook import recorded
 from experiments import __main__ as costs
 from experiments import _record as record
 from experiments import (
+    asked_for,
     bottleneck,
     by_length,
     learning,
@@ -56,6 +57,7 @@ HEADER = {"command", "seeds", "interval", "versions", "device", "date"}
 OPTIONS = {"by_length": ["--task", "reverse"]}
 # What tells the rows of a file apart, in the words of the settings.
 ROWS = {
+    "asked_for": asked_for.GROUP,
     "backwards": ("model", "steps"),
     "bottleneck": bottleneck.GROUP,
     "by_length": ("model", "steps"),

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from traitlets import TraitError
 
 from attnbook.machines import QueryPlane, query_plane
 from attnkit import LuongAttention, scaled_dot_product_attention
@@ -41,7 +42,8 @@ def test_keys_learn_by_gradient_descent_and_a_hard_lookup_moves_none(hard):
     settings = {"query": query.tolist(), "target": 10, "scale": 0.5, "hard": hard, "matrix": None}
     keys = torch.tensor(KEY, dtype=torch.float64, requires_grad=True)
     for step in range(4):
-        plane = make(value=value[:, None], steps=step, **settings)
+        lessons = [[*settings["query"], step]] if step and not hard else []
+        plane = make(value=value[:, None], lessons=lessons, **settings)
         assert plane.learned() == pytest.approx(keys.detach().numpy(), abs=1e-9)
         scores = 0.5 * keys @ query
         best = torch.nn.functional.one_hot(scores.argmax(), 3).double()
@@ -50,10 +52,37 @@ def test_keys_learn_by_gradient_descent_and_a_hard_lookup_moves_none(hard):
         loss = ((output - 10) / 40) ** 2 / 2
         slope = torch.autograd.grad(loss, keys)[0] if not hard else torch.zeros(3, 2)
         move = -query_plane.RATE * slope
-        assert plane.pull(plane.learned()) == pytest.approx(move.numpy(), abs=1e-9)
+        assert plane.pull() == pytest.approx(move.numpy(), abs=1e-9)
         keys = (keys + move).detach().requires_grad_()
-    last = make(value=value[:, None], steps=query_plane.STEPS, **settings)
-    assert (last.output()[0] < 20) == (not hard)
+
+
+def test_keys_keep_what_they_learned_when_the_lookup_is_hard_or_the_query_moves():
+    query = [2 * TWO, TWO]
+    settings = {"key": [[1, 0], [0, 1], [-1, 0]], "value": [[10], [20], [50]], "target": 50}
+    plane = make(query=query, lessons=[[*query, 40]], matrix=None, **settings)
+    learned = plane.learned()
+    assert plane.output()[0] > 45
+    plane.hard = True
+    assert plane.output()[0] == 50  # learned softly, looked up hard
+    plane.query = [-1, 0.3]
+    assert (plane.learned() == learned).all()
+    assert not plane.pull().any()
+    plane.hard = False
+    plane.lessons = [*plane.lessons, [-1, 0.3, 1]]
+    assert abs(plane.learned() - learned).max() > 1e-3  # one more step, with the query that is now
+    untaught = make(query=query, hard=True, matrix=None, **settings)
+    assert untaught.output()[0] == 10
+    untaught.hard = False
+    assert untaught.output()[0] == pytest.approx(14.8)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [[[1, 0]], [[1, 0, 0]], [[1, 0, 1.5]], [[1, float("inf"), 1]], [[1, 0, 60], [0, 1, 60]]],
+)
+def test_a_lesson_is_a_query_and_a_number_of_steps(wrong):
+    with pytest.raises(TraitError, match="up to 99 steps in all"):
+        make(value=[[10], [20], [50]], target=50, lessons=wrong)
 
 
 @pytest.mark.parametrize("score, turned", [("dot", False), ("general", True)])
