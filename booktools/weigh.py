@@ -42,7 +42,7 @@ MODULE_LIMITS = {
     "KeptMachine": 13_500,
     "LeakDetector": 9_600,
     "OnlineTiles": 10_400,
-    "Porter": 10_600,
+    "Porter": 12_700,
     "RingMachine": 12_200,
     "ThreeColumns": 13_000,
     "WhichSentences": 9_000,

@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt
 
 from attnbook import recorded
 from attnbook.figures.colours import BLACK, GREEN, MUTED, RUST, VERMILION
-from attnbook.machines.porter import LABELS, MOST, NAMES, ROOMS, Porter
+from attnbook.machines.porter import LABELS, MOST, NAMES, ROOMS, Porter, left
 from attnlab.metrics.intervals import median_interval
 
 ASKED = "Dot"
@@ -138,7 +138,7 @@ def sliding() -> None:
             if design not in ALL_RIGHT[1:]:
                 ax.plot(pairs, middles, look, color=colour, ms=4)
                 ax.fill_between(pairs, *ends, color=colour, alpha=0.15, linewidth=0)
-            ax.text(memory_at, height, f"{100 * memory(design):.3g}%", color=colour, ha="right",
+            ax.text(memory_at, height, f"{100 * memory(design):.4g}%", color=colour, ha="right",
                     va="center")  # fmt: skip
         top, *_, bottom = (SLIDING[design][2] for design in ALL_RIGHT)
         left, right = pairs[-1] * 1.11, pairs[-1] * 1.18
@@ -229,6 +229,16 @@ def leaving(guests: int = 12, new: int = 4, draws: int = DRAWS) -> dict[str, lis
     return found
 
 
+def own_left(guests: int = 12, draws: int = 10 * DRAWS) -> list[float]:
+    """What corrections leave of each guest's own room, from the first told on: means of draws."""
+    draw, sums = random.Random(0), [0.0] * guests
+    for _ in range(draws):
+        names = [_drawn(draw) for _ in range(guests)]
+        shares = left([(name, 0) for name in names], "delta")
+        sums = [so_far + shares[name] for so_far, name in zip(sums, names, strict=True)]
+    return [one / draws for one in sums]
+
+
 def _spread(counts: list[int]) -> str:
     """The median and the quartiles of all draws."""
     middle, *_ = median_interval(counts)
@@ -245,6 +255,8 @@ def typical_table() -> None:
         for row in zip(*counts, strict=True):
             print(_spread(row), end="")
         print()
+    print("\nOf a guest's own room the delta rule leaves, told once, from the first of twelve on")
+    print(" ".join(f"{share:.2f}" for share in own_left()))
     print("\nThen these twelve leave, and four come")
     print("memory               right of four     old rooms of the twelve")
     for memory, counts in leaving().items():

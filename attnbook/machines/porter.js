@@ -24,8 +24,8 @@ const HEARD = /([\p{L}\p{Nl}\p{No}]+) ?([0-9])(?![0-9])|\//gu;
 function heard(said) {
   const found = [];
   for (const [, name, room] of said.matchAll(HEARD)) {
+    if (name && found.filter(Boolean).length === MOST) break;
     found.push(name ? [name, Number(room)] : null);
-    if (found.filter(Boolean).length === MOST) break;
   }
   return found;
 }
@@ -44,6 +44,29 @@ function written(told, rule) {
     });
   }
   return state;
+}
+
+const small = ([name]) => name.toLowerCase();
+
+/** How much of each guest's last pair is in the answer, by name in small letters. */
+function left(told, rule) {
+  const traces = new Map();
+  for (const one of told) {
+    const key = one && keyOf(one[0]);
+    for (const [name, trace] of traces) {
+      const less = key && rule !== "sum" ? dot(trace, key) : 0;
+      traces.set(name, trace.map((v, f) => (key ? v - less * key[f] : rule === "gated" ? 0 : v)));
+    }
+    if (one) traces.set(small(one), key);
+  }
+  return new Map([...traces].map(([name, trace]) => [name, dot(trace, keyOf(name))]));
+}
+
+/** By name in small letters, the name as it was told first and the room told last. */
+function guestsOf(pairs) {
+  const found = new Map();
+  for (const one of pairs) found.set(small(one), [found.get(small(one))?.[0] ?? one[0], one[1]]);
+  return found;
 }
 
 /** The shares of all pairs for a query. */
@@ -71,23 +94,27 @@ function bytes(memory, n) {
 }
 
 function compute(_, { said, memory, ask }) {
-  const told = heard(said), pairs = told.filter(Boolean), today = new Map(told.slice(told.lastIndexOf(null) + 1));
-  const guests = [...today.keys()], rooms = [...today.values()], asked = Math.min(ask, guests.length - 1), is = isState(memory);
-  const gone = new Map(pairs.filter(([name]) => !today.has(name))), all = [...rooms, ...gone.values()];
-  const state = is ? written(told, memory) : [], keys = pairs.map(([name]) => keyOf(name)), queries = [...guests, ...gone.keys()].map(keyOf);
-  const shares = is ? [] : queries.map((query) => looked(query, keys, memory));
+  const told = heard(said), pairs = told.filter(Boolean), today = guestsOf(told.slice(told.lastIndexOf(null) + 1));
+  const here = today.size, gone = [...guestsOf(pairs)].filter(([name]) => !today.has(name)).map(([, one]) => one), who = [...today.values(), ...gone];
+  const asked = Math.min(ask, here - 1), is = isState(memory);
+  const state = is ? written(told, memory) : [], keys = pairs.map(([name]) => keyOf(name)), queries = who.map(([name]) => keyOf(name));
+  const shares = is ? [] : queries.map((query) => looked(query, keys, memory)), last = new Map(pairs.map((one, j) => [small(one), j])), traces = is && left(told, memory);
   const bars = queries.map((query, g) => (is ? state.map((row) => dot(row, query))
     : zeros(ROOMS).map((_, room) => shares[g].reduce((sum, v, j) => sum + v * (pairs[j][1] === room), 0))));
-  const answers = bars.map(loudest), here = guests.length, same = answers.map((v, g) => v === all[g]), count = (list) => list.filter(Boolean).length;
-  return { guests, rooms, pairs: pairs.length, asked, answers: answers.slice(0, here), right: count(same.slice(0, here)), gone: gone.size,
-    stale: count(same.slice(here)), bars: here ? bars[asked] : zeros(ROOMS), shares: here && !is ? shares[asked] : [], state, ...bytes(memory, pairs.length) };
+  const answers = bars.map(loudest), same = answers.map((v, g) => v === who[g][1]), count = (list) => list.filter(Boolean).length;
+  const names = who.map(([name]) => name), rooms = who.map(([, room]) => room);
+  return { guests: names.slice(0, here), rooms: rooms.slice(0, here), pairs: pairs.length, asked, answers: answers.slice(0, here), right: count(same.slice(0, here)),
+    own: who.map((one, g) => (is ? traces.get(small(one)) : shares[g][last.get(small(one))])),
+    gone: gone.length, left: names.slice(here), old: rooms.slice(here), sent: answers.slice(here), stale: count(same.slice(here)),
+    bars: here ? bars[asked] : zeros(ROOMS), shares: here && !is ? shares[asked] : [], state, ...bytes(memory, pairs.length) };
 }
 
 // ---- The page.
 
-const CELL = 19, LINE = 20, LEFT = 46, TOP = 30, TALL = ROOMS * LINE, GRID = FEATURES * CELL, ZERO = LEFT + GRID + 76, UNIT = 72, WIDE = ZERO + 1.5 * UNIT;
+const CELL = 19, LINE = 20, LEFT = 46, TOP = 30, TALL = ROOMS * LINE, GRID = FEATURES * CELL, ZERO = LEFT + GRID + 90, UNIT = 72, RIGHT = 108, WIDE = ZERO + RIGHT;
 
-const stage = `<div class="porter-whole"><div><p class="machine-head">his answer for each guest</p><ol class="porter-guests"></ol></div>
+const stage = `<div class="porter-whole"><div><p class="machine-head">his answer for each guest</p><ol class="porter-guests"></ol>
+<p class="porter-key">The line: how much of a guest’s own room is in the answer. Grey: who has left.</p></div>
 <svg class="porter-memory" viewBox="0 0 ${WIDE} ${TOP + TALL + 4}" aria-hidden="true"></svg></div>`;
 
 function saidField() {
@@ -108,11 +135,15 @@ const controls = ({ names, labels }) => {
     const said = `${s.said.trim()}${/\d\s*$/.test(s.said) ? "," : ""} ${more.join(", ")}`;
     return s.pairs + more.length > MOST || said.length > LONGEST ? {} : { said };
   };
+  const adding = (name, more) => {
+    const one = button(name, (s) => add(s, more(s)));
+    return { ...one, show: (s) => { one.element.ariaDisabled = String(!add(s, more(s)).said); } };
+  };
   return [saidField(), slider("Ask for", "ask", { max: (s) => Math.max(s.guests.length - 1, 1), text: (_, s) => s.guests[s.asked] ?? "nobody" }),
     ...labels.map(([memory, name]) => button(name, () => ({ memory }), (s) => s.memory === memory)),
-    button("New rooms for all", (s) => add(s, s.guests.map((name, i) => `${name} ${(s.rooms[i] + 1 + draw(s, i) % 9) % ROOMS}`))),
+    adding("New rooms for all", (s) => s.guests.map((name, i) => `${name} ${(s.rooms[i] + 1 + draw(s, i) % 9) % ROOMS}`)),
     button("Everybody leaves", (s) => ({ said: `${s.said.trim()} /`.slice(0, LONGEST) })),
-    button("Four new guests", (s) => add(s, names.filter((name) => !s.said.includes(name)).slice(0, 4).map((name, i) => `${name} ${draw(s, i) % ROOMS}`)))];
+    adding("Four new guests", (s) => names.filter((name) => !s.said.includes(name)).slice(0, 4).map((name, i) => `${name} ${draw(s, i) % ROOMS}`))];
 };
 
 const fits = { memory: (v, _, { labels }) => labels.some(([one]) => one === v), ask: (v) => Number.isInteger(v) && v >= 0 && v < MOST };
@@ -128,11 +159,11 @@ function grouped(page, { labels }) {
   }));
 }
 
-function build({ page, data, on, take }) {
+function build({ page, data, on, take, now }) {
   grouped(page, data);
   on(page.guests, "click", ({ target }) => {
     const at = [...page.guests.children].indexOf(target.closest("li"));
-    if (at >= 0) take({ ask: at });
+    if (at >= 0 && at < now().guests.length) take({ ask: at });
   });
 }
 
@@ -162,31 +193,45 @@ function memory({ said, memory: kind, state, shares }) {
   return [text("porter-name", after, 10, "weight"), ...rowNames(most.map((j) => [TOP + (j + 0.5) * tall, `${short(kept[j][0])} ${kept[j][1]}`]), tall > 10 ? tall : 13),
     ...kept.flatMap(([name], j) => {
       const y = TOP + j * tall, share = own[j] ?? 0;
-      return [...cells(keyOf(name), LEFT, y, tall), ...share > 0.02 ? [rect("porter-share", after, y, 40 * share, Math.max(tall - 1, 1))] : [],
+      return [...cells(keyOf(name), LEFT, y, tall), ...share > 0.02 ? [rect("porter-share", after, y, 36 * share, Math.max(tall - 1, 1))] : [],
         ...kind === "best" && share > 0 ? [rect("porter-chosen", LEFT - 1, y, GRID + 1, tall - 1)] : []];
     })];
 }
 
+/** The answer's ten bars, as long as they have room for, with a line where a whole room would end. */
+function answer({ memory: kind, bars, rooms, asked }) {
+  const is = isState(kind), room = ZERO - LEFT - GRID - 4, own = rooms[asked], end = { text_anchor: "end" };
+  const unit = Math.min(UNIT, (RIGHT - 2) / Math.max(...bars, 0.1), room / Math.max(...bars.map((v) => -v), 0.1));
+  return [text("porter-name", ZERO, 10, "answer"), text("porter-name", ZERO + unit, 24, "1", { text_anchor: "middle" }),
+    rule("porter-one", ZERO + unit, TOP, ZERO + unit, TOP + TALL), rule("porter-axis", ZERO, TOP, ZERO, TOP + TALL),
+    ...is ? [] : [text("porter-name", ZERO - 7, 10, "room", end)], ...bars.flatMap((v, at) => {
+      const long = v * unit, y = TOP + at * LINE;
+      return [is ? text("porter-room", LEFT - 4, y + 14, `room ${at}`, end) : text("porter-room", ZERO - 7, y + 14, String(at), end),
+        rect(at === own ? "porter-bar porter-good" : "porter-bar", Math.min(ZERO, ZERO + long), y + 2, Math.abs(long), LINE - 5)];
+    })];
+}
+
 function show(now, { page }) {
-  const { guests, rooms, answers, asked, right, gone, stale, kept, read, pairs, bars } = now, lost = unheard(now.said).slice(0, 2), name = guests[asked], answer = answers[asked];
+  const { guests, rooms, answers, asked, right, own, gone, left: away, old, sent, stale, kept, read, pairs } = now, lost = unheard(now.said).slice(0, 2), name = guests[asked], answered = answers[asked];
   say(page.big, name ? `Right for ${right} of ${plural(guests.length, "guest")}, with ${whole(kept)} bytes` : "Nobody is here today");
-  say(page.say, `${name ? `${name}? ${answer < 0 ? "He says nothing" : `He says ${answer}`}${answer === rooms[asked] ? ", and that is right" : `; it is ${rooms[asked]}`}. ` : ""}` +
+  say(page.say, `${name ? `${name}? ${answered < 0 ? "He says nothing" : `He says ${answered}`}${answered === rooms[asked] ? ", and that is right" : `; it is ${rooms[asked]}`}. ` : ""}` +
     `${plural(pairs, "pair")} told; keeping all takes ${whole(PAIR * pairs)} bytes.${read < kept ? ` An answer reads ${whole(read)} of the ${whole(kept)}.` : ""}` +
     `${gone ? ` Of ${plural(gone, "guest")} who left, he still sends ${stale} to their old room${stale === 1 ? "" : "s"}.` : ""}` +
+    `${pairs + Math.max(guests.length, NEAR) > MOST ? ` He takes at most ${MOST} pairs.` : ""}` +
     `${lost.length ? ` Not understood: ${lost.map((one) => `“${one}”`).join(", ")}. A guest is a name and one digit.` : ""}`);
-  fill(page.guests, guests, () => make("li", {}, make("span"), make("span")), ({ classList, children: [who, what] }, guest, g) => {
-    classList.toggle("porter-asked", g === asked);
-    classList.toggle("porter-wrong", answers[g] !== rooms[g]);
-    say(who, `${guest} ${rooms[g]}`);
-    say(what, answers[g] === rooms[g] ? "✓" : answers[g] < 0 ? "✗ –" : `✗ ${answers[g]}`);
+  const all = [...guests.map((guest, g) => [guest, rooms[g], answers[g]]), ...away.map((guest, g) => [guest, old[g], sent[g]])];
+  fill(page.guests, all, () => make("li", {}, make("span"), make("span"), make("i")), ({ classList, children: [who, what, line] }, [guest, room, said], g) => {
+    const left = g >= guests.length, same = said === room;
+    classList.toggle("porter-asked", g === asked && !left);
+    classList.toggle("porter-wrong", left === same);
+    classList.toggle("porter-gone", left);
+    line.style.width = `${100 * clamp(own[g], 0, 1)}%`;
+    say(who, `${guest} ${room}`);
+    say(what, left ? (said < 0 ? "–" : `→ ${said}`) : same ? "✓" : said < 0 ? "✗ –" : `✗ ${said}`);
   });
   page.memory.replaceChildren(text("porter-name", LEFT, 10, name ? `the key of ${name}` : ""), ...name ? cells(keyOf(name), LEFT, 14, 12) : [], ...memory(now),
     cell(LEFT + GRID + 6, 15, 11, 11, 1), text("porter-name", LEFT + GRID + 19, 24, "+"), cell(LEFT + GRID + 34, 15, 11, 11, -1), text("porter-name", LEFT + GRID + 47, 24, "−"),
-    text("porter-name", ZERO, 10, "answer"), rule("porter-axis", ZERO, TOP, ZERO, TOP + TALL), ...bars.flatMap((v, room) => {
-      const long = clamp(v, -0.25, 1.4) * UNIT, y = TOP + room * LINE, more = { text_anchor: "end" };
-      return [...isState(now.memory) ? [text("porter-room", LEFT - 4, y + 14, `room ${room}`, more)] : [], text("porter-room", ZERO - 22, y + 14, String(room), more),
-        rect(room === rooms[asked] ? "porter-bar porter-good" : "porter-bar", Math.min(ZERO, ZERO + long), y + 2, Math.abs(long), LINE - 5)];
-    }));
+    ...answer(now));
 }
 
 export default machine({ name: "porter", label: "A porter and his memory", data: ["names", "labels"], settings: ["said", "memory", "ask"],

@@ -62,8 +62,10 @@ class Porter(Machine):
     and answer with S q: "sum" by the first (Katharopoulos et al. 2020, without a feature map);
     "delta" by the second with alpha 1 (Schlag et al. 2021; Yang et al. 2024); "gated" with an alpha
     that is 0 at a slash, where a new day begins, and else 1 (Yang et al. 2025). The answer is the
-    largest of the ten numbers, and none where that is under 0.2. At a slash all guests leave;
+    largest of the ten numbers, and none where that is under 0.2. "own" is how much of the pair that
+    a guest was told last is in the answer: what multiplies its v. At a slash all guests leave;
     `compute` counts who is "gone", and for how many of them the old room is still the answer.
+    "Ann" and "ann" are one guest.
 
     Args:
         said: what the porter hears, such as "Ann 3, Ben 7 / Cid 1". Rooms are digits. A trait, as
@@ -123,37 +125,37 @@ class Porter(Machine):
         """The pairs in the order in which they were told; None where a new day begins."""
         found = []
         for name, room in re.findall(r"([^\W\d_]+) ?([0-9])(?![0-9])|/", self.said):
-            found.append((name, int(room)) if name else None)
-            if sum(one is not None for one in found) == MOST:
+            if name and sum(one is not None for one in found) == MOST:
                 break
+            found.append((name, int(room)) if name else None)
         return found
 
     def guests(self) -> dict[str, int]:
         """The guests of the last day, and the room that each was told last."""
-        rooms: dict[str, int] = {}
-        for one in self.heard():
-            if one is None:
-                rooms = {}
-            else:
-                rooms[one[0]] = one[1]
-        return rooms
+        heard = self.heard()
+        days = [at + 1 for at, one in enumerate(heard) if one is None]
+        return dict(_guests(heard[days[-1] if days else 0 :]).values())
 
     def gone(self) -> dict[str, int]:
         """The guests of earlier days who are not here today, and the last room of each."""
-        told, heard = self.guests(), [one for one in self.heard() if one]
-        return {name: room for name, room in heard if name not in told}
+        here = {name.lower() for name in self.guests()}
+        return dict(one for name, one in _guests(self.heard()).items() if name not in here)
 
     def compute(self) -> dict:
         heard, guests, gone = self.heard(), self.guests(), self.gone()
         pairs = [one for one in heard if one]
-        queries = np.array([key(name) for name in (*guests, *gone)]).reshape(-1, FEATURES)
+        who = (*guests, *gone)
+        queries = np.array([key(name) for name in who]).reshape(-1, FEATURES)
         asked = min(self.ask, len(guests) - 1)
         state, shares = np.zeros((0, FEATURES)), np.zeros((len(queries), 0))
         if self.memory in WRITERS:
             state = written(heard, self.memory)
             bars = queries @ state.T  # (guests and gone, rooms)
+            own = left(heard, self.memory)
         else:
             shares = looked(queries, pairs, self.memory)
+            last = {name.lower(): at for at, (name, _) in enumerate(pairs)}
+            own = {name.lower(): shares[at, last[name.lower()]] for at, name in enumerate(who)}
             bars = shares @ np.eye(ROOMS)[[room for _, room in pairs]].reshape(-1, ROOMS)
         answers = [_loudest(row) for row in bars]
         same = [a == b for a, b in zip(answers, (guests | gone).values(), strict=True)]
@@ -164,7 +166,11 @@ class Porter(Machine):
             "asked": asked,
             "answers": answers[: len(guests)],
             "right": sum(same[: len(guests)]),
+            "own": [float(own[name.lower()]) for name in who],
             "gone": len(gone),
+            "left": [*gone],
+            "old": [*gone.values()],
+            "sent": answers[len(guests) :],
             "stale": sum(same[len(guests) :]),
             "bars": bars[asked].tolist() if guests else [0.0] * ROOMS,
             "shares": shares[asked].tolist() if guests else [],
@@ -199,6 +205,15 @@ def key(name: str) -> np.ndarray:
     return found / np.linalg.norm(found)
 
 
+def _guests(pairs: list) -> dict[str, tuple[str, int]]:
+    """By name in small letters, the name as it was told first and the room told last."""
+    found: dict[str, tuple[str, int]] = {}
+    for name, room in filter(None, pairs):
+        small = name.lower()
+        found[small] = (found.get(small, (name,))[0], room)
+    return found
+
+
 def _mixed(x: int) -> int:
     for shift, factor in ((16, 0x21F0AAAD), (15, 0x735A2D97)):
         x = (x ^ (x >> shift)) * factor % 2**32
@@ -215,6 +230,20 @@ def written(heard: list, rule: str) -> np.ndarray:
         k, value = key(one[0]), np.eye(ROOMS)[one[1]]
         state = state + np.outer(value - (rule != "sum") * (state @ k), k)
     return state
+
+
+def left(heard: list, rule: str) -> dict[str, float]:
+    """How much of each guest's last pair is in the answer: what multiplies its value."""
+    traces: dict[str, np.ndarray] = {}
+    for one in heard:
+        if one is None:
+            traces = {name: trace * (rule != "gated") for name, trace in traces.items()}
+            continue
+        k = key(one[0])
+        if rule != "sum":
+            traces = {name: trace - (trace @ k) * k for name, trace in traces.items()}
+        traces[one[0].lower()] = k
+    return {name: float(trace @ key(name)) for name, trace in traces.items()}
 
 
 def looked(queries: np.ndarray, pairs: list, memory: str) -> np.ndarray:

@@ -14,6 +14,7 @@ from tests.attnbook.machines import test_eye_test as eye
 from tests.attnbook.machines import test_lamp_machine as lamps
 from tests.attnbook.machines import test_mask_painter as painter
 from tests.attnbook.machines import test_online_tiles as online
+from tests.attnbook.machines import test_porter as porter
 from tests.attnbook.machines import test_query_plane as plane
 from tests.browser.explorer_page import follow
 
@@ -423,3 +424,37 @@ def test_a_map_of_the_quiz_stays_where_it_is(show, width):
             )
             tops.add(round(top))
     assert len(tops) == 1, tops
+
+
+# ---- The porter.
+
+
+def test_no_bar_of_an_answer_is_cut_and_all_have_one_scale(show):
+    _, root, _ = show(porter.make(memory="sum"))
+    for _ in range(3):
+        root.press("New rooms for all")
+    bars, drawn = root.snapshot()["bars"], root.locator(".porter-bar")
+    assert min(bars) < -0.3
+    wide = [float(x) for x in drawn.evaluate_all("all => all.map(e => e.getAttribute('width'))")]
+    scale = wide[0] / abs(bars[0])
+    assert wide == pytest.approx([scale * abs(v) for v in bars], abs=0.05)
+    across = root.locator(".porter-memory").get_attribute("viewBox").split()[2]
+    ends = drawn.evaluate_all("all => all.map(e => e.x.baseVal.value + e.width.baseVal.value)")
+    assert max(ends) <= float(across)
+
+
+def test_the_porter_says_how_many_pairs_he_takes_and_lists_who_has_left(show):
+    _, root, _ = show(porter.make(memory="sum"))
+    more = root.get_by_role("button", name="New rooms for all")
+    assert "at most" not in root.locator(".machine-say").inner_text()
+    for _ in range(3):
+        assert more.get_attribute("aria-disabled") == "false"
+        root.press("New rooms for all")
+    assert more.get_attribute("aria-disabled") == "true"
+    assert "He takes at most 48 pairs." in root.locator(".machine-say").inner_text()
+    root.press("Everybody leaves")
+    left = root.locator(".porter-gone")
+    assert left.count() == 12
+    before = root.snapshot()["asked"]
+    left.nth(3).click()
+    assert root.snapshot()["asked"] == before

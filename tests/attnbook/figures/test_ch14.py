@@ -80,6 +80,11 @@ def test_the_guests_of_the_page_are_typical():
             assert middles[0] > middles[1] >= middles[2]
 
 
+def test_each_correction_takes_an_eighth_of_what_earlier_guests_have_left():
+    expected = [(7 / 8) ** later for later in range(11, -1, -1)]
+    assert ch14.own_left() == pytest.approx(expected, abs=0.02)
+
+
 def test_of_the_states_only_the_gated_one_forgets_who_has_left():
     found = ch14.leaving(draws=30)
     stale = {memory: sorted(n for _, n in counts)[15] for memory, counts in found.items()}

@@ -39,6 +39,9 @@ SETTINGS = [
     {"memory": "window", "said": ""},
     {"memory": "best", "said": "Ann 3, Ben <b>7</b>, é 4 %:/ Ben 1"},
     {"memory": "all", "said": "Ann 12, Zoë 3, Ümit 4 / Øre 1, Zoë 5, Bob x"},
+    {"memory": "all", "said": "Ann 1, ann 2, Ben 3 / BEN 4"},
+    {"memory": "delta", "said": "Ann 1, ann 2, Ben 3, Cid 4 / BEN 4", "ask": 0},
+    {"memory": "sum", "said": ", ".join(["Ann 1, Ben 6, Cid 1, Dot 8"] * 12) + " / Ann 1"},
 ]
 
 
@@ -111,6 +114,7 @@ def test_what_is_typed_is_heard_leniently_and_up_to_48_pairs():
     assert make(said="ann7 Ben, Cid 1 x / 5 Ben  3").heard() == [("ann", 7), ("Cid", 1), None]
     assert make(said="Ann 12, Zoë 3; Ümit 4").heard() == [("Zoë", 3), ("Ümit", 4)]
     assert len(make(said="A 1 " * 100).heard()) == 48
+    assert make(said="A 1 " * 48 + "/").guests() == {}
 
 
 def test_only_the_gate_forgets_who_has_left():
@@ -119,3 +123,51 @@ def test_only_the_gate_forgets_who_has_left():
     assert found["gated"]["stale"] == 0 < found["delta"]["stale"] < found["all"]["stale"] == 12
     back = make(memory="all", said=f"{SAID} / Ann 1").compute()
     assert (back["right"], back["gone"], back["stale"]) == (1, 11, 11)
+
+
+@pytest.mark.parametrize("memory", MEMORIES)
+def test_small_and_large_letters_are_one_guest(memory):
+    porter = make(memory=memory, said="Ann 1, ann 2, Ben 3 / BEN 4, Cid 5")
+    assert porter.guests() == {"BEN": 4, "Cid": 5}
+    assert porter.gone() == {"Ann": 2}
+    found = make(memory="all", said="Ann 1, ann 2").compute()
+    assert (found["guests"], found["rooms"], found["right"]) == (["Ann"], [2], 1)
+
+
+@pytest.mark.parametrize("rule", WRITERS)
+def test_what_is_left_of_a_guest_is_what_her_room_adds_to_the_answer(rule):
+    """Leave the last value of a guest out, as zeros, but write as before: so much is missing."""
+    heard = make(said=f"{AGAIN} / Una 2, Ben 4, Viv 3").heard()
+    porter = make(memory=rule, said=f"{AGAIN} / Una 2, Ben 4, Viv 3")
+    shown = porter.compute()
+    for name, share in zip((*porter.guests(), *porter.gone()), shown["own"], strict=True):
+        last = max(at for at, one in enumerate(heard) if one and one[0] == name)
+        state = np.zeros(8)  # of one value, 1 where the guest is told and 0 elsewhere
+        for at, one in enumerate(heard):
+            if one is None:
+                state = state * (rule != "gated")
+                continue
+            k = key(one[0])
+            state = state + ((at == last) - (rule != "sum") * (state @ k)) * k
+        assert share == pytest.approx(state @ key(name), abs=1e-12)
+
+
+def test_of_the_first_of_twelve_guests_a_quarter_is_left_after_eleven_corrections():
+    """Each takes an eighth of it on average, of keys of eight numbers; adding takes none."""
+    first = []
+    for draw in range(500):
+        names = [f"{chr(97 + draw % 26)}{'xyz'[draw % 3]}{'ab' * (draw // 26)}{'q' * n}"
+                 for n in range(12)]  # fmt: skip
+        said = ", ".join(f"{name} 1" for name in names)
+        first.append(make(memory="delta", said=said).compute()["own"][0])
+    assert np.mean(first) == pytest.approx((7 / 8) ** 11, abs=0.02)
+    assert make(memory="sum", said=said).compute()["own"] == pytest.approx([1] * 12)
+
+
+def test_who_has_left_is_listed_with_the_room_to_which_he_is_sent():
+    found = make(memory="all", said=f"{SAID} / Una 2").compute()
+    assert found["left"] == list(NAMES[:12])
+    assert found["sent"] == found["old"]
+    assert found["own"][1:] == pytest.approx([1] * 12, abs=0.05)
+    gated = make(memory="gated", said=f"{SAID} / Una 2").compute()
+    assert gated["own"] == pytest.approx([1] + [0] * 12)
