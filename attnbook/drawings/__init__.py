@@ -83,6 +83,7 @@ DRAWINGS: dict[str, Drawing] = {
         layer_steps.DRAWING,
         cross_attention.DRAWING,
         three_looks.DRAWING,
+        three_looks.WITHOUT,
         norms.DRAWING,
         digit_sums.DRAWING,
         tiles.GROWING,

@@ -1,5 +1,6 @@
 """The page that translates: the three ways in which a Transformer that translates looks."""
 
+from attnbook import recorded
 from attnbook.drawings.drawing import Drawing
 from attnbook.drawings.sheet import NARROW, WIDE, Sheet
 
@@ -70,5 +71,37 @@ DRAWING = Drawing(
         "cross-attention: the same word looks at all four English ones."
     ),
     draw=draw,
+    two_layouts=True,
+)
+
+
+KEPT = {
+    way: round(100 * found["same"])
+    for way, found in recorded.results("heads_off")["without"].items()
+}
+"""How many of a hundred translations stay the same when one way is switched off."""
+
+
+def draw_kept(narrow: bool) -> Sheet:
+    """A bar for each way: beside its name, or on a narrow page below it."""
+    pitch, left, length = (46, 3, 290) if narrow else (32, 252, 410)
+    sheet = Sheet(NARROW if narrow else WIDE, 3 * pitch, 14)
+    for place, (way, count) in enumerate(KEPT.items()):
+        y = place * pitch + (10 if narrow else 16)
+        sheet.text(3, y, f"without {way}", anchor="start")
+        y += 20 * narrow
+        sheet.bar(left, y - 7, length, 14, count / 100)
+        sheet.text(left + length + 10, y, str(count), anchor="start", style="d-bold")
+    return sheet
+
+
+WITHOUT = Drawing(
+    name="without-a-way",
+    title="Of a hundred test translations, so many stay the same without one way of looking.",
+    description=(
+        "A bar for each way of looking that is switched off, and how many of a hundred "
+        f"translations stay the same: {', '.join(f'without {way} {n}' for way, n in KEPT.items())}."
+    ),
+    draw=draw_kept,
     two_layouts=True,
 )

@@ -851,6 +851,14 @@ def test_the_three_looks_are_of_a_sentence_that_the_translator_writes():
     assert three_looks.WRITTEN[1:] == three_looks.WRITING[:-1]
 
 
+def test_the_bars_without_a_way_are_those_of_the_results():
+    drawing, found = DRAWINGS["without-a-way"], recorded.results("heads_off")
+    assert found["sentences"] == 100
+    for way, left in found["without"].items():
+        assert {f"without {way}", f"{100 * left['same']:.0f}"} <= set(words(drawing))
+    assert tuple(found["without"]) == tuple(name for name, *_ in three_looks.WAYS)
+
+
 def test_word_links_shows_the_links_made_by_hand():
     drawing = DRAWINGS["word-links"]
     for pair, *said in translation.linked():

@@ -15,6 +15,7 @@ from tests.browser.explorer_page import (
     ATTACK,
     THEMES_AND_WIDTHS,
     complaints,
+    follow,
     settle,
     start_widgets,
     write_page,
@@ -450,23 +451,101 @@ def test_heads_are_switched_off_and_on(asked, widget):
 
 def test_what_is_written_stands_above_the_switches_and_each_bar_says_what_it_is(asked, widget):
     _, root, _ = asked
-    before, how = root.locator(".translator-was"), root.locator(".translator-worth-how")
-    assert before.inner_text().removeprefix("Before:").strip() == snapshot(root)["translation"]
+    lit, how = root.locator(".translator-was"), root.locator(".translator-worth-how")
+    now = root.locator(".translator-is")
+    whole = snapshot(root)["translation"]
+    assert lit.inner_text().removeprefix("All on:").strip() == whole
+    assert now.inner_text().endswith("press a way of looking, a head, or a bar")
     assert root.locator(".translator-worth-of").inner_text() == widget.worth_of[0]
-    ticks = root.locator(".translator-ticked i").evaluate_all(
-        "bars => bars.map(bar => Number(bar.style.getPropertyValue('--translator-lot')))"
+    ticks = root.locator(".translator-worth b").evaluate_all(
+        "ticks => ticks.map(tick => Number(tick.style.getPropertyValue('--translator-lot')))"
     )
     most = widget.best[0][0]
-    assert ticks == pytest.approx([one / most for one in widget.by_lot[1:-1]])
+    assert ticks == pytest.approx([one / most for three in widget.by_lot[1:-1] for one in three])
     assert not how.inner_text().startswith("No bar")
     for lamp in range(24, 36):
         root.locator(LAMPS).nth(lamp).click()
     translation = snapshot(root)["translation"]  # what was greyed out is there then
     assert how.inner_text().startswith("No bar was measured")
-    now = root.locator(".translator-is").inner_text().removeprefix("Now:").strip()
-    assert now == translation == "les choses se sont en train de faire du mal."
+    written = now.inner_text().removeprefix("Now:").strip()
+    assert written == translation == "les choses se sont en train de faire du mal."
     looked = root.locator(".translator-looked-name").inner_text()
     assert looked.endswith("it looked at nothing: what is shown is switched off")
+
+
+def test_what_the_heads_change_is_told_from_what_a_hidden_word_does(asked, widget):
+    """All on: the same word hidden. What it would have written without that stands in the box."""
+    _, root, _ = asked
+    lit, now = root.locator(".translator-was"), root.locator(".translator-is")
+    root.evaluate("root => root.hide(5)")
+    hidden = snapshot(root)["translation"]
+    assert hidden.endswith("ce que ce veut.")
+    assert lit.inner_text().removeprefix("All on:").strip() == hidden
+    assert "ce veut" not in now.inner_text()  # no head is off
+    root.locator(LAMPS).nth(28).click()
+    both = snapshot(root)
+    agree(both, want(widget, FIRST, [5], off=[28]))
+    assert both["translation"] != hidden
+    assert lit.inner_text().removeprefix("All on:").strip() == hidden
+    assert now.inner_text().removeprefix("Now:").strip() == both["translation"]
+    said = root.locator(".translator-said").inner_text()
+    assert "Before: je ne sais pas ce que tu veux." in said
+
+
+NAMED = {
+    "a head": ([30], "You switched off head 2 of layer 1 of “French looks at English”."),
+    "a way": (list(range(12, 24)), "You switched off all of “French looks back”."),
+    "two of a kind": ([12, 13], "You switched off 2 of its 36 heads."),
+    "twelve of two ways": (list(range(6, 18)), "You switched off 12 of its 36 heads."),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_the_box_names_what_is_off(asked, name):
+    page, root, _ = asked
+    off, says = NAMED[name]
+    follow(page, f"translator=off:{off}")
+    assert snapshot(root)["off"] == off
+    assert root.locator(".translator-said").inner_text().startswith(says)
+
+
+def test_a_switch_follows_at_once_though_its_translation_takes_longer(asked):
+    _, root, _ = asked
+    seen = root.evaluate(
+        """async (root, lamps) => {
+            let leaps = 0;
+            performance.now = () => 1000 * leaps++;  // the first slice is too short
+            root.querySelectorAll(lamps)[0].click();
+            delete performance.now;
+            const is = root.querySelector(".translator-is");
+            return { name: root.querySelector(".translator-off-name").textContent,
+                pressed: root.querySelector(lamps).ariaPressed, busy: root.ariaBusy,
+                stale: is.classList.contains("translator-stale"),
+                switches: root.querySelector(".translator-kinds").closest(".translator-stale") };
+        }""",
+        LAMPS,
+    )
+    assert seen == {"name": "Switch heads off: 35 of 36 are on", "pressed": "false",
+                    "busy": "true", "stale": True, "switches": None}  # fmt: skip
+    assert snapshot(root)["off"] == [0]
+    assert root.locator(".translator-stale").count() == 0
+
+
+def test_what_is_unlikely_is_not_said_to_be_impossible(asked):
+    _, root, _ = asked
+    shares = root.locator(".translator-other li span:last-child").all_inner_texts()
+    assert shares == ["0.49", "0.47", "<0.01", "<0.01", "<0.01"]
+    last = root.locator(".translator-other .translator-choice").last
+    assert ", <0.01, write it" in last.get_attribute("aria-label")
+
+
+def test_what_is_said_aloud_has_one_full_stop(asked):
+    page, root, _ = asked
+    write(root, "You are right.")
+    page.wait_for_function(
+        "document.querySelector('.machine-live').textContent.includes('French:')"
+    )
+    assert root.get_by_role("status").inner_text() == "French: vous avez raison."
 
 
 def test_a_link_leads_to_what_is_written_and_back(asked):

@@ -66,7 +66,7 @@ class LiveTranslator(Widget):
         order_off: places of heads (`shown.heads_of`) in the order in which they can go; with it the
             reader may switch heads off.
         worth: BLEU by the number of heads that are left on when the others go in this order.
-        by_lot: BLEU by the same numbers, of heads drawn by lot: a tick at each bar.
+        by_lot: BLEU by the same numbers, of some draws of heads by lot: a tick at the bar for each.
         worth_of: what the bars are, and how they came about, in plain text.
         precision: of the weights that the page gets: "float32", "float16" (half the bytes; weights
             of attention within 1e-3), or "int8" (`training.quantization.pack`).
@@ -109,7 +109,7 @@ class LiveTranslator(Widget):
     off = t.List(t.Int()).tag(sync=True)  # places of heads that are switched off
     full_stop = t.Bool(False).tag(sync=True)
     best = t.List().tag(sync=True)  # [BLEU, heads off], of some numbers of heads
-    by_lot = t.List(t.Float()).tag(sync=True)  # BLEU of as many heads drawn by lot
+    by_lot = t.List(t.List(t.Float())).tag(sync=True)  # BLEU of as many heads drawn by lot
     worth_of = t.List(t.Unicode()).tag(sync=True)  # what the bars are, and how they came about
     beam_size = t.Int(1).tag(sync=True)  # of the search in use; 1 is greedy
     beam_sizes = t.List(t.Int()).tag(sync=True)  # to choose from
@@ -138,7 +138,7 @@ class LiveTranslator(Widget):
         full_stop: bool = False,
         order_off: Sequence[int] = (),
         worth: Mapping[int, float] | None = None,
-        by_lot: Mapping[int, float] | None = None,
+        by_lot: Mapping[int, Sequence[float]] | None = None,
         worth_of: tuple[str, str] = ("", ""),
         precision: str = "float32",
         files: str | None = None,
@@ -174,7 +174,7 @@ class LiveTranslator(Widget):
                 [bleu, sorted(order_off[: len(order_off) - left])]
                 for left, bleu in (worth or {}).items()
             ],
-            by_lot=[float(by_lot[left]) for left in worth or {}] if by_lot else [],
+            by_lot=[sorted(map(float, by_lot[left])) for left in worth or {}] if by_lot else [],
             worth_of=inputs.strings("worth_of", worth_of, 2),
             files=[] if files is None else file_names(files, len(described)),
             on_demand=[len(one) for one in asked_for],

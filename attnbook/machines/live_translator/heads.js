@@ -1,16 +1,34 @@
 // Heads to switch off: one by one, or all but those that are missed most.
 
 const HEADS = {
+  /** The ways of looking, as the page calls them: a third of the heads each. */
+  ways() {
+    const [from, to] = this.languages.map(([name]) => name);
+    return [`${from} looks at ${from}`, `${to} looks back`, this.cross];
+  },
+
+  /** What is off, by name where it has one: a head, or all of a way of looking. */
+  nameOff(off, every) {
+    const each = every.length / 3, way = quoted(this.ways()[Math.floor(off[0] / each)]);
+    if (off.length === 1) {
+      const [layer, head] = every[off[0]].match(/\d+/g);
+      return `head ${head} of layer ${layer} of ${way}`;
+    }
+    const whole = off.length === each && off[0] % each === 0 && off.at(-1) === off[0] + each - 1;
+    return whole ? `all of ${way}` : `${off.length} of its ${every.length} heads`;
+  },
+
+  /** Switches follow the reader at once; what is written waits for its translation. */
   drawOff() {
-    const { page } = this, { engine: { heads: every, config }, off } = this.now, best = this.trait("best");
+    const { page } = this, { engine: { heads: every, config } } = this.now, best = this.trait("best");
     page.off.hidden = !every.length || !best.length;
     if (page.off.hidden) return;
-    const [from, to] = this.languages.map(([name]) => name), each = every.length / 3;
+    const off = this.trait("off").filter((head) => head < every.length), each = every.length / 3;
     say(page["off-name"], `Switch heads off: ${every.length - off.length} of ${every.length} are on`);
-    this.drawWorth(best, every.length);
-    const kinds = [`${from} looks at ${from}`, `${to} looks back`, this.cross];
+    this.drawLit();
+    this.drawWorth(best, off, every.length);
     const makeOne = () => make("div", {}, this.button("translator-way"), make("div"));
-    fill(page.kinds, kinds, makeOne, ({ firstChild, lastChild }, kind, at) => {
+    fill(page.kinds, this.ways(), makeOne, ({ firstChild, lastChild }, kind, at) => {
       const mine = every.map((_, place) => place).slice(at * each, at * each + each);
       const dark = mine.filter((place) => off.includes(place)).length, lit = each - dark;
       say(firstChild, kind);
@@ -28,22 +46,26 @@ const HEADS = {
     page.kinds.style.setProperty("--translator-heads", config.num_heads);
   },
 
-  /** What is written now, below what all heads together wrote; and a bar for each choice that was measured,
-   * with a tick where as many heads drawn by lot come. */
-  drawWorth(best, count) {
-    const { page } = this, { off, words: now } = this.now, before = this.plain.words, lots = this.trait("by_lot");
-    const { marks } = compare(before, now), fresh = new Set(marks.flatMap((mark, place) => (mark ? [place] : [])));
-    page.was.replaceChildren(make("span", { textContent: "Before: " }), ...sentence(before, lostPlaces(before, now), "del"), stop(before));
-    page.is.replaceChildren(make("span", { textContent: "Now: " }), ...sentence(now, fresh, "ins"), stop(now));
+  /** What is written now, below what all heads together write, the same words hidden and put into its mouth. */
+  drawLit() {
+    const { page } = this, { off, lit, words: now } = this.now, label = (textContent) => make("span", { textContent });
+    const { marks } = compare(lit, now), fresh = new Set(marks.flatMap((mark, place) => (mark ? [place] : [])));
+    page.was.replaceChildren(label("All on: "), ...sentence(lit, lostPlaces(lit, now), "del"), stop(lit));
+    page.is.replaceChildren(label("Now: "), ...(off.length ? [...sentence(now, fresh, "ins"), stop(now)]
+      : [label("press a way of looking, a head, or a bar")]));
+  },
+
+  /** A bar for each choice that was measured, with ticks where as many heads drawn by lot come. */
+  drawWorth(best, off, count) {
+    const { page } = this, lots = this.trait("by_lot");
     fill(page.worth, best, () => make("li", {}, this.button("translator-choice")), ({ firstChild: one }, [bleu, rest], at) => {
-      const left = count - rest.length, lot = lots[at];
+      const left = count - rest.length, lot = rest.length && left ? lots[at] ?? [] : [];
       if (!one.children.length) one.append(...bar());
       showBar(one, rest.length ? left ? `Keep ${left}` : "None" : "All on", bleu / best[0][0]);
       say(one.lastChild, fixed(bleu, 1));
-      const ticked = lot !== undefined && rest.length && left;
-      mark(one, { ticked });
-      if (ticked) one.children[1].style.setProperty("--translator-lot", lot / best[0][0]);
-      one.ariaLabel = `${one.firstChild.textContent}, BLEU ${fixed(bleu, 1)}${ticked ? `, as many by lot ${fixed(lot, 1)}` : ""}`;
+      fill(one.children[1], lot, () => make("b"), (tick, drawn) => tick.style.setProperty("--translator-lot", drawn / best[0][0]));
+      const byLot = lot.length ? `, as many by lot ${lot.map((drawn) => fixed(drawn, 1)).join(", ")}` : "";
+      one.ariaLabel = `${one.firstChild.textContent}, BLEU ${fixed(bleu, 1)}${byLot}`;
       one.ariaPressed = alike(rest, off);
       one.onclick = () => this.switchOff(rest);
     });

@@ -102,8 +102,8 @@ const READ = {
   spoken() {
     const { steps, source } = this.now ?? {};
     if (!source?.length || !this.engine) return this.page.flag.textContent;
-    const written = detokenize(this.now.words);
-    return `${this.page.flag.textContent} ${this.languages[1][0]}: ${written || EMPTY}.`.trim();
+    const { words } = this.now, written = detokenize(words);
+    return `${this.page.flag.textContent} ${this.languages[1][0]}: ${written || EMPTY}${stop(words)}`.trim();
   },
 
   speak(text) {

@@ -60,7 +60,7 @@ const STAGE = {
   /** What the reader has done to this translation, in sentences. */
   doings() {
     const { source, hidden, off, engine, steps, ended } = this.now, forced = this.trait("forced"), done = [];
-    if (off.length) done.push(`You switched off ${off.length} of its ${engine.heads.length} heads.`);
+    if (off.length) done.push(`You switched off ${this.nameOff(off, engine.heads)}.`);
     if (hidden.size) done.push(`You hid ${listed([...hidden].map((place) => source[place]))}.`);
     if (!forced.length) return done;
     const last = steps[forced.length - 1];

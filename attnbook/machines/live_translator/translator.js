@@ -45,8 +45,14 @@ spellcheck="false"></div>
 const stop = (words) => (/^[.!?…]$/.test(words.at(-1) ?? "") ? "" : ".");
 const listed = (words) => words.map(quoted).join(words.length > 2 ? ", " : " and ");
 
+/** A share with two digits; of one that is there all the same, that it is less. */
+const shareText = (share) => (share > 0 && share < 0.005 ? "<0.01" : fixed(share, 2));
+
 /** Fill a bar, which is in a box or a button of its line. */
-const setBar = ({ firstChild: line }, text, share) => showBar(line, text, share, 2);
+function setBar({ firstChild: line }, text, share) {
+  showBar(line, text, share, 2);
+  say(line.lastChild, shareText(share));
+}
 
 /** A probability: two digits that say something, however small it is. */
 const chanceText = (chance) => (chance < 1e-6 ? chance.toExponential(1) : chance >= SURE ? "1.0" : chance.toPrecision(2));
@@ -338,8 +344,8 @@ class View {
   /** Whether what is on show was written by the model that is chosen. */
   get ready() { return Boolean(this.engine && this.now?.engine === this.engine); }
 
-  /** Translate what is there, and what would be there if nothing were hidden or forced; with a beam,
-   * also what a greedy search finds. */
+  /** Translate what is there, and what would be there if nothing were hidden or forced, or with all heads
+   * on (`lit`); with a beam, also what a greedy search finds. */
   compute() {
     const { engine, model, size } = this, place = model.get("model"), longest = model.get("max_len");
     const read = readSource(engine, (this.withEnd ? withStop : same)(model.get("text")), model.get("longest")), { words } = read;
@@ -365,7 +371,10 @@ class View {
         if (!bySize.has(one)) bySize.set(one, yield* run({ hidden: new Set(), size: one }));
       }
       [view.greedy, view.plain] = [bySize.get(1), bySize.get(size)];
-      return hidden.size || forced.length || off.length ? yield* run({ hidden, forced, size, off }) : view.plain;
+      const meant = hidden.size || forced.length, plain = view.plain;
+      const now = meant || off.length ? yield* run({ hidden, forced, size, off }) : plain;
+      const lit = !off.length ? now : meant ? yield* run({ hidden, forced, size }) : plain;
+      return { ...now, lit: lit.words };
     }
     this.job = inSlices(work(), (result) => {
       this.job = null;
@@ -422,7 +431,7 @@ class View {
   /** Grey out what is on show while it belongs to a text that is there no more. */
   fade(stale) {
     const { page } = this;
-    for (const name of ["flag", "output", "stage", "map", "said", "off", "why", "kept"]) {
+    for (const name of ["flag", "output", "stage", "map", "said", "was", "is", "why", "kept"]) {
       mark(page[name], { stale });
     }
     page.output.ariaBusy = stale;

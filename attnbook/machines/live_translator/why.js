@@ -120,7 +120,7 @@ const WHY = {
       if (!one.children.length) one.append(...bar());
       setBar(item, name, other.chance);
       one.ariaPressed = other.id === id;
-      one.ariaLabel = `${name}, ${fixed(other.chance, 2)}, write it`;
+      one.ariaLabel = `${name}, ${shareText(other.chance)}, write it`;
       one.title = other.id === id ? "" : `Write ${quoted(name)}, and see how it goes on`;
       one.onclick = () => this.force(at, other.id);
     });
