@@ -383,6 +383,9 @@ def test_word_projections_are_those_of_the_example(capsys):
     drawn = words(DRAWINGS["word-projections"])
     for name in ("X", "query", "key", "value"):
         assert {vector(row) for row in run[name].tolist()} <= set(drawn)
+    matrices = [one for name in ("W_q", "W_k", "W_v") for one in run[name].flatten().tolist()]
+    above = [word for word in drawn[: drawn.index("black")] if word.isdigit()]
+    assert above == [number(one) for one in matrices]
     found = [*run["mutual"].flatten().tolist(), *run["scores"].flatten().tolist()]
     after = drawn[drawn.index("sleeps") + 5 :]
     assert [number(one) for one in found] == [word for word in after if word in "012"]

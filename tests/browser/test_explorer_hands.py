@@ -257,6 +257,14 @@ def test_the_stage_has_its_number_first(show):
     assert root.text("score").startswith("weight, from score")
 
 
+def test_of_a_masked_cell_the_score_is_told_as_one_that_does_not_count(show):
+    _, root, _ = show(an_explorer(mask="causal", pinned=[0, 2, 3]))
+    query, key = vectors(3, LENGTH, 16), vectors(3, LENGTH, 16, seed=1)
+    score = (query[0, 2] @ key[0, 3]).item() / 4
+    assert root.text("big") == "masked"
+    assert root.text("score").replace("−", "-").startswith(f"its score would be {score:.2f}")
+
+
 def test_the_temperature_stops_at_the_numbers_that_texts_speak_of(show):
     page, root, _ = show(an_explorer())
     stops = []

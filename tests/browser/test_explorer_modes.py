@@ -132,7 +132,7 @@ def test_the_row_is_covered_everywhere_until_the_guess(show):
     before = root.picture()
     answer(root, best).click()
     assert root.picture() != before
-    said = f"You pressed “{best}”, and there is most of the weight of “it”: {weight:.3f}"
+    said = f"You pressed “{best}”, and there is most of the weight of “it” in head 0: {weight:.3f}"
     assert said in root.text("told")
     assert root.text("big") == f"{weight:.3f}"
     assert page.evaluate("document.activeElement.className") == "explorer-skip"
@@ -184,6 +184,33 @@ def test_a_cell_of_the_row_is_a_guess_but_nobody_has_to_make_one(show):
         root.locator(".explorer-cursor").press(key)
     assert "masked for this query" in root.text("live")
     assert root.snapshot()["guess"] == [0, 1]
+
+
+def test_the_question_names_its_head_and_waits_while_another_is_on_show(show):
+    explorer = asking(value=vectors(2, LENGTH, 4, seed=7))
+    best, _, weight, _ = truth(explorer)
+    _, root, _ = show(explorer)
+    assert "weight of “it” in head 0?" in root.text("ask")
+    root.control("Head").select_option("1")
+    assert not root.locator(named("guess")).is_visible()
+    assert root.locator(named("apart")).is_visible()
+    root.control("Head").select_option("0")
+    answer(root, best).click()
+    said = f"there is most of the weight of “it” in head 0: {weight:.3f}"
+    assert said in root.text("told")
+    root.control("Head").select_option("1")
+    assert not root.locator(named("told")).is_visible()
+    root.control("Head").select_option("all")
+    assert said in root.text("told")
+
+
+def test_after_a_guess_the_row_stays_folded(show):
+    page, root, _ = show(
+        asking(value=vectors(2, LENGTH, 4, seed=7)), an_explorer(2, value=vectors(2, LENGTH, 4))
+    )
+    answer(root, "animal").click()
+    opened = page.locator(".explorer-apart").evaluate_all("all => all.map((one) => one.open)")
+    assert opened == [False, False]
 
 
 # ---- A word that is pressed is hidden from every query.

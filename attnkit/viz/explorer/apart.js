@@ -77,8 +77,11 @@ class Apart {
     apart.innerHTML = APART;
     keepKeys(apart);
     this.stage = stagesOf(view.data, view.settings).length - 1;
-    // Where a row can be followed to its output it is, in the first such explorer of a page.
-    apart.open = Boolean(view.data.value) && !document.querySelector(".explorer-apart[open]");
+    // Where a row can be followed to its output it is, in the first such explorer of a page; not where
+    // a guess is asked for: its answer is one line, and the next step has to stay in sight.
+    if (!view.data.value || document.querySelector(".explorer-first")) return;
+    apart.classList.add("explorer-first");
+    apart.open = !asks(view.settings);
   }
 
   press(button) {

@@ -4,9 +4,12 @@
 const asks = ({ guess }) => guess.length === 2;
 const covers = (s, [head, query]) => asks(s) && s.guess[0] === head && s.guess[1] === query;
 
+/** The row that is asked about, and of which head where there are several. */
+const rowAsked = (data, labels, [head, query]) => quoted(labels.queries[query]) + (data.heads > 1 ? ` in ${data.names[head]}` : "");
+
 /** Guess and truth, compared. */
-function tellGuess(labels, { weights, sees }, [, query, key]) {
-  const order = bestKeys({ weights, sees }), [best] = order, row = quoted(labels.queries[query]);
+function tellGuess(data, labels, { weights, sees }, [head, query, key]) {
+  const order = bestKeys({ weights, sees }), [best] = order, row = rowAsked(data, labels, [head, query]);
   const pressed = `You pressed ${quoted(labels.keys[key])}`;
   if (weights[key] === weights[best]) return `${pressed}, and there is most of the weight of ${row}: ${fixed(weights[key])}.`;
   return `${pressed}: it has ${fixed(weights[key])}, place ${order.indexOf(key) + 1} of ${order.length}. ` +
@@ -46,7 +49,7 @@ function guessFirst(view, on) {
     view.sync();
     view.update();
     show();
-    tell(tellGuess(labels, row, cell));
+    tell(tellGuess(data, labels, row, cell));
     if (inside) page.skip.focus();
   }
 
@@ -57,12 +60,12 @@ function guessFirst(view, on) {
 
   function show() {
     const { settings: s } = view, [head, query, key] = s.guess, { rows } = sizeOf(data, s);
-    page.guess.hidden = !s.guess.length || query >= rows;
-    page.root.classList.toggle("explorer-asks", asks(s));
+    // While another head is on show, neither its row nor its number is there to speak of.
+    page.guess.hidden = !s.guess.length || query >= rows || !shownHeads(data, s).includes(head);
+    page.root.classList.toggle("explorer-asks", asks(s) && !page.guess.hidden);
     if (page.guess.hidden) return;
     const row = readRow(data, s, [head, query]), labels = labelsOf(data, s), open = asks(s);
-    const where = data.heads > 1 && s.head === "all" ? ` in ${data.names[head]}` : "";
-    say(page.ask, `Guess first: where do you expect most of the weight of ${quoted(labels.queries[query])}${where}?`);
+    say(page.ask, `Guess first: where do you expect most of the weight of ${rowAsked(data, labels, s.guess)}?`);
     page.answers.hidden = !open;
     say(page.skip, open ? "Just show me" : "Cover it again");
     const keys = [...row.weights.keys()].filter(row.sees), now = JSON.stringify([keys, labels.keys]);
@@ -75,7 +78,7 @@ function guessFirst(view, on) {
       keepKeys(page.answers);
       made = now;
     }
-    if (!open) say(page.told, tellGuess(labels, row, [head, query, key]));
+    if (!open) say(page.told, tellGuess(data, labels, row, [head, query, key]));
     else if (!page.told.textContent.includes("masked")) say(page.told, "");
   }
 

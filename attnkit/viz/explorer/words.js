@@ -18,8 +18,8 @@ function describeScore(data, s, { raw, at, factor, weights, sees }, key) {
   const steps = (scale === 1 ? "" : ` × ${short(scale)}`) + (heat === 1 ? "" : ` ÷ ${short(heat)}`);
   const score = `score ${fixed(raw[at + key] * factor, 2)}` +
     (name || steps ? ` = ${name}${fixed(raw[at + key], 2)}${steps}` : "");
-  return s.stage === "weights" ? `weight, from ${score}`
-    : `${score}; weight ${sees(key) ? fixed(weights[key]) : "0, masked"}`;
+  if (s.stage === "weights") return sees(key) ? `weight, from ${score}` : `its score would be ${score.slice("score ".length)}`;
+  return `${score}; weight ${sees(key) ? fixed(weights[key]) : "0, masked"}`;
 }
 
 /** The number on show in large type: of the stage that the map shows. */
