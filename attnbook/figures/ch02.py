@@ -45,7 +45,7 @@ def unheard(pairs: int, numbers: int = 10) -> float:
         ways = (once**numbers).coef
         none_more = ways[pairs] * math.factorial(pairs) if pairs < len(ways) else 0.0
         often += 1 - none_more / numbers**pairs
-    return often / pairs
+    return float(often / pairs)
 
 
 def by_list() -> None:
