@@ -1,15 +1,20 @@
 """Does additive attention look where its answer comes from? `reverse`, by encoder.
 
-    python -m experiments.pointing            three seeds of each, about 11 minutes of one core
+    python -m experiments.pointing            three seeds of each, about 15 minutes of one core
     python -m experiments.pointing --quick    tiny, to see that it runs
 
 The right source place of every target place is known. For models that answer right, it counts by
 how many places the largest weight misses it, and then changes the weights of one step at a time:
-all weight on one place, or one place hidden and the others scaled up to sum to 1. The answers that
-stay right say which state the decoder reads. Where the largest weight misses, the decoder is also
-told a lie about the symbol that it wrote last. And a linear probe says which symbols a state holds,
+all weight on one place, or one place hidden and the others scaled up to sum to 1 (or left as they
+are). The answers that stay right say which state the decoder reads. The decoder is also told a lie
+about the symbol that it wrote last, or that this was the answer itself: where the largest weight
+misses, and as a control where it does not. And a linear probe says which symbols a state holds,
 whether the decoder reads them there or not. Three encoders: one that reads in both directions, one
 that reads forward only, and one that reads backward only.
+
+The symbols of a tested word are all different. In words as they are drawn, the place that the
+largest weight misses by one may hold the same symbol, and an answer would be right for a wrong
+reason; how often it does is counted too.
 """
 
 from collections import Counter
@@ -32,8 +37,8 @@ EMBED_DIM, HIDDEN_DIM = 64, 100  # those of additive attention in `by_length`, a
 RATE, STEPS, MORE, LONGEST = 0.004, 1200, 4800, 10
 CASES = ("both directions", "forward only", "backward only")
 GROUP = ("case", "steps")
-CHANGES = ("none", "only right", "only largest", "hide right", "hide largest")
-TOLD = ("truth", "lie")
+CHANGES = ("none", "only right", "only largest", "hide right", "hide largest", "zero largest")
+WHERE, TOLD = ("missed", "met"), ("truth", "lie", "answer")
 
 
 def measure(setting: dict, *, device: torch.device) -> dict:
@@ -41,9 +46,12 @@ def measure(setting: dict, *, device: torch.device) -> dict:
     case, seed, steps, longest = (setting[key] for key in ("case", "seed", "steps", "longest"))
     backward = case == "backward only"
     known = tasks.reverse(BATCH * steps, max_length=longest, seed=1000 + seed)
-    new = tasks.reverse(setting["tested"], min_length=longest, max_length=longest, seed=5000 + seed)
+    drawn = tasks.reverse(40 * setting["tested"], min_length=longest, max_length=longest,
+                          seed=5000 + seed)  # fmt: skip
+    new = [pair for pair in drawn if len(set(pair.source)) == longest][: setting["tested"]]
+    drawn = drawn[: setting["tested"]]
     if backward:
-        known, new = tasks.reverse_source(known), tasks.reverse_source(new)
+        known, new, drawn = map(tasks.reverse_source, (known, new, drawn))
     vocabs = tasks.vocabs([*known, *new])
     torch.manual_seed(seed)
     model = seq2seq(
@@ -52,10 +60,15 @@ def measure(setting: dict, *, device: torch.device) -> dict:
     )  # fmt: skip
     batches = Batches(known, *vocabs, batch_size=BATCH, seed=seed)
     seconds = fit(model, batches, steps=steps, lr=RATE, seed=seed, device=device)
-    (batch,) = Batches(new, *vocabs, batch_size=len(new), shuffle=False)
+    batch, as_drawn = (
+        next(iter(Batches(words, *vocabs, batch_size=len(words), shuffle=False)))
+        for words in (new, drawn)
+    )
     place = torch.arange(longest).expand(len(new), -1)  # (B, T)
     right = place if backward else place.flip(1)
     found = look(model, batch.to(device), right)
+    usual = look(model, as_drawn.to(device), right)
+    found["as_drawn"] = {name: usual[name] for name in ("missed", "same_symbol")}
     found["told"] = lie(model, batch.to(device), right, len(SPECIAL), len(vocabs[1]))
     # To the right of a place in the source as it was: what is copied just before it.
     probed = tasks.reverse(setting["probed"], min_length=longest, max_length=longest,
@@ -78,10 +91,12 @@ def look(model: Seq2Seq, batch: Batch, right: Tensor) -> dict:
 
     The model is told the right targets. `right` (B, T) are the source places to be read. Answers
     are counted over all steps, and over those whose largest weight is on another place ("missed").
+    "same_symbol" is the share of those whose other place holds the right symbol all the same.
     """
     memory = model.decoder.prepare(model.encoder(batch.source, batch.source_lengths))
     state = model.decoder.start(memory)
     shifts: Counter[int] = Counter()
+    step_of, doubles = right.to(batch.source.device).argsort(1), 0
     kept = {(change, which): 0 for change in CHANGES for which in ("all", "missed")}
     share = 0.0
     for t, place in enumerate(right.to(batch.source.device).unbind(1)):
@@ -90,6 +105,8 @@ def look(model: Seq2Seq, batch: Batch, right: Tensor) -> dict:
         weight, largest = plain.weights[:, 0].max(-1)  # (B,)
         share += weight.sum().item()
         shifts.update((largest - place).tolist())
+        there = batch.target_out.gather(1, step_of.gather(1, largest[:, None]))[:, 0]
+        doubles += int(((there == answer) & (largest != place)).sum())
         for change in CHANGES:
             what, _, where = change.partition(" ")
             chosen = place if where == "right" else largest
@@ -107,6 +124,7 @@ def look(model: Seq2Seq, batch: Batch, right: Tensor) -> dict:
         "steps_looked_at": steps,
         "shifts": {str(shift): count for shift, count in sorted(shifts.items())},
         "missed": round(missed / steps, 5),
+        "same_symbol": round(doubles / missed, 5) if missed else None,
         "largest_weight": round(share / steps, 4),
         "answers": {
             change: {
@@ -120,52 +138,49 @@ def look(model: Seq2Seq, batch: Batch, right: Tensor) -> dict:
 
 @torch.no_grad()
 def lie(model: Seq2Seq, batch: Batch, right: Tensor, lowest: int, above: int) -> dict:
-    """What the decoder writes where its largest weight misses, told the last symbol or a wrong one.
+    """What the decoder writes, told the symbol that it wrote last, a wrong one, or the answer.
 
-    With the weights as they are, and with the place of the largest hidden: the shares of right
-    answers, and of answers that repeat the symbol at that place. At one step only, from the second
-    on. Symbols are the tokens from `lowest` up to below `above`; a lie is neither the symbol that
-    was written last nor the right answer.
+    In the steps whose largest weight misses, and apart from them in those where it does not
+    ("met"), with the weights as they are and with the place of the largest hidden: the shares of
+    right answers, of answers that repeat the symbol at that place, and of those that repeat the one
+    written last. At one step only, from the second on. Symbols are the tokens from `lowest` up to
+    below `above`; a lie is neither the symbol that was written last nor the right answer.
     """
     memory = model.decoder.prepare(model.encoder(batch.source, batch.source_lengths))
     state = model.decoder.start(memory)
     generator = torch.Generator().manual_seed(0)
-    counts: dict[tuple[str, str], list[int]] = {}
-    steps, right = 0, right.to(batch.source.device)
+    counts: dict[tuple[str, str, str], Tensor] = {}
+    steps, right = Counter(), right.to(batch.source.device)
     step_of = right.argsort(1)  # (B, S), when the symbol of each place is to be written
     for t, place in enumerate(right.unbind(1)):
         last, answer = batch.target_in[:, t], batch.target_out[:, t]
         plain = model.decoder.run(last[:, None], state, memory, need_weights=True)
         largest = plain.weights[:, 0].argmax(-1)  # (B,)
-        missed = largest != place
-        if t and missed.any():
+        if t:
             symbols = torch.arange(lowest, above, device=last.device).expand(len(last), -1)
             possible = (symbols != last[:, None]) & (symbols != answer[:, None])  # (B, V)
             drawn = torch.multinomial(possible.float().cpu(), 1, generator=generator)
             wrong = symbols.gather(1, drawn.to(symbols.device))  # (B, 1)
             beside = batch.target_out.gather(1, step_of.gather(1, largest[:, None]))[:, 0]
-            steps += int(missed.sum())
-            for told, tokens in zip(TOLD, (last[:, None], wrong), strict=True):
-                for hidden in (False, True):
-                    change = hide if hidden else _as_they_are
+            where = {"missed": largest != place, "met": largest == place}
+            steps.update({name: int(rows.sum()) for name, rows in where.items()})
+            for told, tokens in zip(TOLD, (last[:, None], wrong, answer[:, None]), strict=True):
+                for weights, change in (("as it is", _as_they_are), ("hidden", hide)):
                     with weights_changed(model.decoder.attention, change, largest):
                         said = model.decoder.run(tokens, state, memory, need_weights=True).logits
-                    said = said[:, 0].argmax(-1)[missed]
-                    found = counts.setdefault((told, "hidden" if hidden else "as it is"), [0, 0])
-                    found[0] += int((said == answer[missed]).sum())
-                    found[1] += int((said == beside[missed]).sum())
+                    said = said[:, 0].argmax(-1)
+                    same = torch.stack([said == answer, said == beside, said == last])  # (3, B)
+                    for name, rows in where.items():
+                        key = name, told, weights
+                        counts[key] = counts.get(key, 0) + same[:, rows].sum(1)
         state = plain.state
-    return {"steps": steps} | {
-        told: {
-            weights: dict(
-                zip(("right", "beside"), (round(n / steps, 5) for n in found), strict=True)
-            )
-            for (said, weights), found in counts.items()
-            if said == told
-        }
-        for told in TOLD
-        if steps
-    }
+    found: dict = {name: {"steps": steps[name]} for name in WHERE}
+    for (name, told, weights), same in counts.items():
+        if steps[name]:
+            shares = [round(n / steps[name], 5) for n in same.tolist()]
+            numbers = dict(zip(("right", "beside", "last"), shares, strict=True))
+            found[name].setdefault(told, {})[weights] = numbers
+    return found
 
 
 def probe(model: Seq2Seq, batches: Sequence[Batch], shift: int) -> float:
@@ -209,11 +224,16 @@ def hide(weights: Tensor, place: Tensor) -> Tensor:
     return weights / weights.sum(-1, keepdim=True).clamp(min=1e-9)
 
 
+def zero(weights: Tensor, place: Tensor) -> Tensor:
+    """No weight on that place, and the others as they were: a common mistake."""
+    return weights.scatter(-1, place[:, None, None], 0.0)
+
+
 def _as_they_are(weights: Tensor, place: Tensor) -> Tensor:
     return weights
 
 
-CHANGED: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"only": only, "hide": hide}
+CHANGED: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"only": only, "hide": hide, "zero": zero}
 
 
 def weights_changed(attention: nn.Module, change: Callable, place: Tensor):
@@ -251,13 +271,19 @@ def summarise(runs: Sequence[dict]) -> list[dict]:
                 for change in CHANGES
             },
             "probe": record.median_intervals([run["probe"] for run in group]),
+            "as_drawn": record.median_intervals([run["as_drawn"] for run in group]),
             "told": {
-                told: {
-                    weights: record.median_intervals([run["told"][told][weights] for run in group])
-                    for weights in ("as it is", "hidden")
+                where: {
+                    told: {
+                        weights: record.median_intervals(
+                            [run["told"][where][told][weights] for run in group]
+                        )
+                        for weights in ("as it is", "hidden")
+                    }
+                    for told in TOLD
                 }
-                for told in TOLD
-                if all(run["told"]["steps"] for run in group)
+                for where in WHERE
+                if all(run["told"][where]["steps"] for run in group)
             },
             "runs": group,
         }

@@ -6,20 +6,18 @@ from torch import Tensor
 
 from attnbook import recorded, translators
 from attnbook.figures.colours import BLUE, INK, VERMILION
-from attnkit.functional import Attended
 from attnlab import tasks
 from attnlab.rnn import Seq2Seq
-from attnlab.tasks import Batches
 from attnlab.tasks.vocab import BOS, EOS
 
-LETTERS = 10
 BUDGETS = (1200, 4800)
-PARTS = (("right", "#1b7f5c", "the right letter"), ("beside", VERMILION, "the letter it points at"))
+PARTS = (("right", "#1b7f5c", "the right letter"), ("last", VERMILION, "the last letter again"))
 TOLD = {
-    ("truth", "as it is"): "told the truth",
-    ("truth", "hidden"): "told the truth,\nwhere it points is hidden",
-    ("lie", "as it is"): "told a lie",
-    ("lie", "hidden"): "told a lie,\nwhere it points is hidden",
+    ("missed", "truth", "hidden"): "told the truth,\nwhere it points is hidden",
+    ("missed", "lie", "as it is"): "told a lie",
+    ("missed", "lie", "hidden"): "told a lie,\nwhere it points is hidden",
+    ("missed", "answer", "as it is"): "told that it has written\nthe right letter",
+    ("met", "lie", "as it is"): "the control: told a lie,\nwhere the map is right",
 }
 
 
@@ -29,31 +27,29 @@ def _rows() -> dict[tuple[str, int], dict]:
 
 
 def two_by_two() -> None:
-    """What it writes where its map misses: told the truth or a lie, and one place hidden."""
+    """What it writes where its map misses: told the truth or a lie, and one place hidden; and told
+    a lie where its map does not miss."""
     rows = _rows()
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 2, figsize=(6.5, 3.2), layout="constrained", sharey=True)
+        figure, axes = plt.subplots(1, 2, figsize=(6.5, 3.7), layout="constrained", sharey=True)
         for ax, steps in zip(axes, BUDGETS, strict=True):
             row = rows["both directions", steps]
-            for at, (told, weights) in enumerate(TOLD):
-                found, left = row["told"][told][weights], 0.0
+            for at, (where, told, weights) in enumerate(TOLD):
+                found, left = row["told"][where][told][weights], 0.0
                 for part, color, label in PARTS:
-                    # A letter that comes twice in a row is both: it counts as right.
-                    share = min(found[part]["median"], 1 - left)
+                    share = min(found[part]["median"], 1 - left)  # medians need not sum to 1
                     ax.barh(at, share, left=left, color=color, height=0.6,
                             label=None if at else label)  # fmt: skip
-                    if share > 0.1:
+                    if share > 0.15:
                         ax.text(left + share / 2, at, f"{share:.0%}", color="white",
                                 ha="center", va="center")  # fmt: skip
                     left += share
-                ax.barh(at, 1 - left, left=left, color="#9aa3ab", height=0.6,
-                        label=None if at else "another")  # fmt: skip
             ax.set_yticks(range(len(TOLD)), TOLD.values())
-            ax.set(xlim=(0, 1), ylim=(3.5, -0.5), xticks=(0, 0.5, 1))
+            ax.set(xlim=(0, 1), ylim=(4.5, -0.5), xticks=(0, 0.5, 1))
             ax.set_xlabel("answers, median of three seeds", fontsize=10)
             ax.set_title(f"{steps:,} updates", loc="left", fontsize=10)
-        figure.suptitle("One lie, and it writes what it points at, trained for longer too")
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3,
+        figure.suptitle("Where the map misses, a lie brings the last letter back")
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2,
                       fontsize=10)  # fmt: skip
         plt.show()
 
@@ -62,6 +58,7 @@ def lie_table() -> None:
     """Print the numbers of that figure with the other changes, and what a state holds."""
     run, rows = recorded.results("pointing"), _rows()
     found = [rows["both directions", steps] for steps in BUDGETS]
+    lies = [row["told"] for row in found]
     lines = {
         "misses, of all steps": [row["missed"] for row in found],
         **{
@@ -69,57 +66,33 @@ def lie_table() -> None:
             for name, change in (
                 ("as it is", "none"),
                 ("largest hidden", "hide largest"),
+                ("  not scaled up", "zero largest"),
                 ("right hidden", "hide right"),
                 ("only the largest", "only largest"),
             )
         },
-        "told a lie": [row["told"]["lie"]["as it is"]["right"] for row in found],
-        "  writes what it points at": [row["told"]["lie"]["as it is"]["beside"] for row in found],
-        "told a lie, hidden": [row["told"]["lie"]["hidden"]["right"] for row in found],
+        "told a lie": [told["missed"]["lie"]["as it is"]["right"] for told in lies],
+        "  writes the last again": [told["missed"]["lie"]["as it is"]["last"] for told in lies],
+        "told a lie, hidden": [told["missed"]["lie"]["hidden"]["right"] for told in lies],
+        "told the right letter": [told["missed"]["answer"]["as it is"]["right"] for told in lies],
+        "  the last again": [told["missed"]["answer"]["as it is"]["last"] for told in lies],
+        "map right, told a lie": [told["met"]["lie"]["as it is"]["right"] for told in lies],
+        "  right one told": [told["met"]["answer"]["as it is"]["last"] for told in lies],
         **{
             f"read in {place}": [row["probe"][place] for row in found]
             for place in found[0]["probe"]
         },
+        "any words: misses": [row["as_drawn"]["missed"] for row in found],
+        "  on the same letter": [row["as_drawn"]["same_symbol"] for row in found],
     }
     print(recorded.origin(run).replace(" (", "\n(", 1))
     numbers = found[0]["parameters"]
     print(f"both directions, {numbers:,} numbers, 20 letters, {run['tested']} words;")
-    print("right answers in the steps whose largest weight misses, and letters that a linear map")
-    print("reads in a state:")
+    print("ten different letters each; right answers in the steps whose largest weight misses, and")
+    print("letters that a linear map reads in a state:")
     print(f"{'':28}" + "".join(f"{f'{steps:,} updates':24}" for steps in BUDGETS))
     for name, cells in lines.items():
         print(f"{name:28}" + "".join(f"{f'{recorded.interval(cell):.2f}':24}" for cell in cells))
-    scaled, plain = unscaled()
-    print(f"one model of 1,200 updates, largest hidden: {scaled:.2f}, not scaled up: {plain:.2f}")
-
-
-@torch.no_grad()
-def unscaled(name: str = "reverse_additive", count: int = 300) -> tuple[float, float]:
-    """The shares of right answers with the largest weight hidden where it misses: the others
-    scaled up, and not."""
-    model, *vocabs, _ = recorded.model(name)
-    pairs = tasks.reverse(count, min_length=LETTERS, max_length=LETTERS, seed=999)
-    (batch,) = Batches(pairs, *vocabs, batch_size=count, shuffle=False)
-    memory = model.decoder.prepare(model.encoder(batch.source, batch.source_lengths))
-    state, right = model.decoder.start(memory), [[], []]
-    for step in range(LETTERS):
-        given = batch.target_in[:, step, None], state, memory
-        plain = model.decoder.run(*given, need_weights=True)
-        largest = plain.weights[:, 0].argmax(-1)  # (B,)
-        missed = largest != LETTERS - 1 - step
-        for found, scaled in zip(right, (True, False), strict=True):
-
-            def hide(_, inputs, attended, largest=largest, scaled=scaled):
-                weights = attended.weights.scatter(-1, largest[:, None, None], 0)
-                total = weights.sum(-1, keepdim=True) if scaled else 1
-                return Attended(weights / total @ inputs[1], weights)
-
-            handle = model.decoder.attention.register_forward_hook(hide)
-            said = model.decoder.run(*given, need_weights=True).logits[:, 0].argmax(-1)
-            handle.remove()
-            found.append((said == batch.target_out[:, step])[missed])
-        state = plain.state
-    return tuple(torch.cat(found).float().mean().item() for found in right)
 
 
 def encoders_table() -> None:
@@ -145,9 +118,9 @@ def encoders() -> None:
         figure, ax = plt.subplots(figsize=(6.1, 3.6), layout="constrained")
         for at, case in enumerate(("both directions", "forward only", "backward only")):
             row = rows[case, BUDGETS[0]]
-            name = (
-                f"reads {case}: points at a wrong letter in {row['missed']['median']:.0%} of steps"
-            )
+            missed = row["missed"]["median"]
+            share = f"{missed:.{int(missed < 0.01)}%}"
+            name = f"reads {case}: points at a wrong letter in {share} of steps"
             ax.text(0.01, 3 * at - 0.85, name, fontsize=10, va="center")
             for place, (change, (label, color)) in enumerate(hide.items()):
                 found, y = row["answers"][change]["missed"], 3 * at + 0.8 * place
@@ -193,6 +166,14 @@ def _written(model: Seq2Seq, ids: Tensor, hidden: Tensor) -> Tensor:
     return torch.cat(out, 1)
 
 
+def _changed(model: Seq2Seq, ids: Tensor) -> Tensor:
+    """Whether hiding a state changes what is written, for each state (B, S)."""
+    plain, *others = (
+        _written(model, ids, torch.full(ids.shape[:1], place)) for place in range(-1, ids.shape[1])
+    )
+    return torch.stack([(one != plain).any(1) for one in others], 1)
+
+
 def hidden_states_table(lengths: tuple[int, ...] = (6,), count: int = 100) -> None:
     """Print how often hiding one state changes the French of the cover's GRU."""
     translator = translators.translator("live_translator_additive")
@@ -200,16 +181,15 @@ def hidden_states_table(lengths: tuple[int, ...] = (6,), count: int = 100) -> No
     _, others = tasks.split(met, 80_000, 4000, seed=0)
     updates = recorded.results("live_translator")["rows"][0]["steps"]
     print(f"the cover's GRU, {updates:,} updates:")
-    print("states whose hiding changes the French, of 100 unseen sentences")
+    words = ["the", "black", "cat", "did", "not", "sleep"]
+    changed = _changed(translator.model, torch.tensor([translator.source_vocab.encode(words)]))
+    print("states whose hiding changes the French:")
+    print(f"  {' '.join(words)}: {changed.sum()} of {changed.numel()}")
+    print("and of 100 unseen sentences")
     for length in lengths:
         some = [pair.source for pair in others if len(pair.source) == length][:count]
-        ids = torch.tensor([translator.source_vocab.encode(words) for words in some])
-        plain = _written(translator.model, ids, torch.full((count,), -1))
-        changed = [
-            (_written(translator.model, ids, torch.full((count,), place)) != plain).any(1)
-            for place in range(length)
-        ]
-        changed = torch.stack(changed, 1)  # (B, S)
+        ids = torch.tensor([translator.source_vocab.encode(one) for one in some])
+        changed = _changed(translator.model, ids)
         few = int((changed.sum(1) <= length / 3).sum())
         print(f"  {length} words: {changed.float().mean():.0%} of the states;", end="")
         print(f" a third of them or fewer in {few} of 100")

@@ -2,7 +2,8 @@
 
 const LEAST = 3, LONGEST = 10, SPECIAL = 4;
 const HIDE = { nothing: "nothing", pointed: "where it points", neighbour: "the letter it wrote last", right: "the letter it must copy" };
-const CASES = [[false, false], [false, true], [true, false], [true, true]];
+const LIES = { none: "what it wrote", another: "another letter", answer: "the letter it must copy" };
+const HIDDEN = ["nothing", "pointed", "right"], CASES = Object.keys(LIES).flatMap((lie) => HIDDEN.map((hide) => [lie, hide]));
 
 // ---- What is computed: all steps are told the right letters, and one of them is changed.
 
@@ -24,12 +25,13 @@ function compute({ net, letters }, { word, step, hide, lie }) {
   };
   const place = source.length - 1 - now, pointed = largest(map[now]);
   const last = right[now - 1], lied = letters.find((one) => one !== last && one !== right[now]);
-  const hidden = { nothing: -1, pointed, neighbour: place + 1, right: place }[hide], told = lie ? lied : last;
+  const places = { nothing: -1, pointed, neighbour: place + 1, right: place }, letter = { none: last, another: lied, answer: right[now] };
+  const hidden = places[hide], told = letter[lie];
   const likely = (chances) => [...chances.keys()].sort((a, b) => chances[b] - chances[a]);
   const { weights, chances } = changed(told, hidden), best = likely(chances).slice(0, 3);
   return { right, now, place, pointed, hidden, last, told, lied, map, weighed: weights, answer: letters[best[0]],
     best: best.map((i) => [letters[i], chances[i]]),
-    table: CASES.map(([lie, hide]) => letters[likely(changed(lie ? lied : last, hide ? pointed : -1).chances)[0]]) };
+    table: CASES.map(([lie, hide]) => letters[likely(changed(letter[lie], places[hide]).chances)[0]]) };
 }
 
 // ---- The page.
@@ -37,29 +39,37 @@ function compute({ net, letters }, { word, step, hide, lie }) {
 const stage = `<div class="lie-whole"><div><svg class="lie-picture" aria-hidden="true"></svg><ol class="lie-best machine-side"></ol></div>
 <div><table class="lie-table"><caption></caption><thead></thead><tbody></tbody></table><p class="lie-hundred"></p></div></div>`;
 
-/** A field for the word: what cannot be one is not taken. */
+/** A field for the word: what cannot be one is not taken, and it says why. */
 function wordField({ letters }) {
   const input = make("input", { type: "text", maxLength: LONGEST, autocapitalize: "none", autocomplete: "off", spellcheck: false });
+  const why = make("span", { className: "lie-odd", role: "status" }), known = [...letters].sort();
+  const typed = () => input.value.trim().toLowerCase();
   return control("A word", input, "word", {
-    show: (s) => { if (document.activeElement !== input || isWord(input.value, letters)) input.value = s.word; },
-    read: (s) => (isWord(input.value, letters) ? input.value : s.word), fits: (v) => isWord(v, letters) });
+    show(s) {
+      const odd = document.activeElement === input && !isWord(typed(), letters);
+      if (!odd) input.value = s.word;
+      input.ariaInvalid = String(odd);
+      say(why, !odd ? "" : `${[...typed()].every((one) => letters.includes(one)) ? `${LEAST} to ${LONGEST} letters` : `Only ${known[0]} to ${known.at(-1)}`}: still ${quoted(s.word)}`);
+    },
+    read: (s) => (isWord(typed(), letters) ? typed() : s.word), fits: (v) => isWord(v, letters) }, why);
 }
 const isWord = (v, letters) => typeof v === "string" && v.length >= LEAST && v.length <= LONGEST && [...v].every((one) => letters.includes(one));
 
 const controls = (data) => [
   wordField(data),
-  slider("It writes", "step", { min: 1, max: (s) => (s.word?.length ?? LONGEST) - 1, text: (_, s) => s.right?.[s.now] ?? "" }),
+  slider("It writes", "step", { min: 1, max: (s) => (s.word?.length ?? LONGEST) - 1, text: (_, s) => (s.right ? `${s.right[s.now]}, ${s.now + 1} of ${s.word.length}` : "") }),
   chooser("Hide", "hide", Object.entries(HIDE)),
-  toggle("Lie about its last letter", "lie"),
+  chooser("Tell it that it wrote", "lie", Object.entries(LIES)),
   toggle("The same for 100 words", "hundred"),
 ];
 
 const fits = { step: (v) => Number.isInteger(v) && v >= 1 && v < LONGEST };
 
 const head = (textContent, scope) => make("th", { textContent, scope });
-const NAMES = { false: "told the truth", true: "told a lie" };
+const NAMES = { none: "told the truth", another: "told another letter", answer: "told the one to copy" };
 
-function build({ page, on, take, settings, controls: [{ input }] }) {
+function build({ page, on, take, update, settings, controls: [{ input }] }) {
+  on(input, "blur", update); // what is no word goes
   // The arrows turn the word by a letter.
   on(input, "keydown", (event) => {
     const turned = { ArrowDown: (s) => s.slice(1) + s[0], ArrowUp: (s) => s.at(-1) + s.slice(0, -1) }[event.key];
@@ -67,36 +77,38 @@ function build({ page, on, take, settings, controls: [{ input }] }) {
     event.preventDefault();
     take({ word: turned(settings().word) });
   });
-  page.table.tHead.append(make("tr", {}, make("td"), head("as it looks", "col"), head("where it points is hidden", "col")));
-  page.table.tBodies[0].append(...[false, true].map((lie) => make("tr", {}, head(NAMES[lie], "row"), make("td"), make("td"))));
+  page.table.tHead.append(make("tr", {}, make("td"), ...["as it looks", "where it points is hidden", "the right letter is hidden"].map((name) => head(name, "col"))));
+  page.table.tBodies[0].append(...Object.values(NAMES).map((name) => make("tr", {}, head(name, "row"), ...HIDDEN.map(() => make("td")))));
   on(page.table.tBodies[0], "click", ({ target }) => {
     const box = target.closest("td");
-    if (box) take({ lie: box.parentNode.sectionRowIndex === 1, hide: box.cellIndex === 2 ? "pointed" : "nothing" });
+    if (box) take({ lie: Object.keys(LIES)[box.parentNode.sectionRowIndex], hide: HIDDEN[box.cellIndex - 1] });
   });
 }
 
+const share = (counts, kind) => `${Math.round(100 * counts[kind] / (sumOf(counts) || 1))}%`;
 const verdict = (letter, { right, now, last }) => (letter === right[now] ? "right" : letter === last ? "again the last" : "wrong");
 
-function show(now, { page, data: { counts } }) {
+function show(now, { page, data: { counts, control } }) {
   const { right, place, pointed, hidden, last, told, lie, weighed, answer, hide, table, hundred } = now;
   const at = now.now, wanted = right[at];
   say(page.big, `It writes ${quoted(answer)}: ${{ right: "right", wrong: "wrong", "again the last": "the last letter again" }[verdict(answer, now)]}`);
   say(page.say, `It should copy ${quoted(wanted)}, and ${pointed === place ? "points there" : `points at ${quoted(right[right.length - 1 - pointed])}, ${
-    pointed === place + 1 ? "which it wrote last" : "another letter"}`}${lie ? `. You told it that it had written ${quoted(told)}, not ${quoted(last)}` : ""}${
+    pointed === place + 1 ? "which it wrote last" : "another letter"}`}${told !== last ? `. You told it that it had written ${quoted(told)}, not ${quoted(last)}` : ""}${
     hidden < 0 ? "" : `. Hidden: ${HIDE[hide]}`}.`);
   draw(page.picture, now, heat(page.root));
   fill(page.best, now.best, bar, (item, [name, share]) => showBar(item, name, share, 2));
   say(page.table.caption, hundred ? `right answers in the ${whole(sumOf(counts[0]))} steps of 100 words that point at a wrong letter` : `this step: what it writes`);
   CASES.forEach(([lied, hid], k) => {
-    const box = page.table.tBodies[0].rows[Number(lied)].cells[1 + Number(hid)], [good, again] = counts[k], all = sumOf(counts[k]) || 1;
-    say(box, hundred ? `${Math.round(100 * good / all)}% (last again: ${Math.round(100 * again / all)}%)` : `${table[k]}, ${verdict(table[k], now)}`);
-    box.className = lied === lie && hide === (hid ? "pointed" : "nothing") ? "lie-chosen" : "";
+    const box = page.table.tBodies[0].rows[Math.floor(k / HIDDEN.length)].cells[1 + k % HIDDEN.length];
+    say(box, hundred ? `${share(counts[k], 0)} (last again: ${share(counts[k], 1)})` : `${table[k]}, ${verdict(table[k], now)}`);
+    box.className = lied === lie && hide === hid ? "lie-chosen" : "";
   });
-  say(page.hundred, hundred ? "Words of ten letters, drawn freshly; a step counts when the largest weight is not on the letter to be copied." : "");
+  say(page.hundred, hundred ? `A hundred other words, of ten letters. The control: in the ${whole(sumOf(control[0]))} steps that point at the right letter, ${
+    share(control[1], 0)} are right when told another letter.` : "");
 }
 
 /** The word and its weights above, what it has written below; lines for the largest weight and the right place. */
-function draw(picture, { word, right, now, place, pointed, hidden, weighed, told, lie, answer }, shades) {
+function draw(picture, { word, right, now, place, pointed, hidden, weighed, told, answer }, shades) {
   const n = word.length, pitch = 320 / n, x = (j) => 10 + pitch * (j + 0.5), wide = Math.min(pitch - 4, 28), parts = [];
   const centre = { text_anchor: "middle" }, y = (at) => x(at);
   parts.push(text("lie-name", 10, 12, "it has read, and looks with weight"));
@@ -108,16 +120,16 @@ function draw(picture, { word, right, now, place, pointed, hidden, weighed, told
     if (j === hidden) parts.push(rule("lie-cross", x(j) - wide / 2, 76, x(j) + wide / 2, 50));
   });
   parts.push(text("lie-mark", x(place), 92, "↑ to copy", centre));
-  if (pointed !== place) parts.push(text("lie-points", x(pointed), 28, "points", centre));
+  if (pointed !== place) parts.push(text("lie-points", x(pointed), 28, hidden === pointed ? "pointed" : "points", centre));
   parts.push(text("lie-name", 10, 122, "it has written"));
-  right.slice(0, now).forEach((letter, at) => parts.push(text(at === now - 1 && lie ? "lie-told" : "", y(at), 146, at === now - 1 ? told : letter, centre)));
+  right.slice(0, now).forEach((letter, at) => parts.push(text(at === now - 1 && told !== right[at] ? "lie-told" : "", y(at), 146, at === now - 1 ? told : letter, centre)));
   parts.push(text(answer === right[now] ? "lie-good" : "lie-bad", y(now), 146, answer, centre), rule("lie-line", y(now) - 10, 152, y(now) + 10, 152));
-  if (lie) parts.push(text("lie-told", y(now - 1), 164, "lie", centre));
+  if (told !== right[now - 1]) parts.push(text("lie-told", y(now - 1), 164, "lie", centre));
   picture.setAttribute("viewBox", "0 0 340 170");
   picture.replaceChildren(...parts);
 }
 
-const tell = ({ table }) => ` Told the truth ${table[0]}, with that hidden ${table[1]}; told a lie ${table[2]}, with that hidden ${table[3]}.`;
+const tell = ({ table }) => ` Each with nothing hidden, where it points, the right letter: ${Object.values(NAMES).map((name, k) => `${name} ${table.slice(3 * k, 3 * k + 3).join(", ")}`).join("; ")}.`;
 
-export default machine({ name: "lie", label: "A model to lie to", data: ["shapes", "weights", "letters", "counts"],
+export default machine({ name: "lie", label: "A model to lie to", data: ["shapes", "weights", "letters", "counts", "control"],
   settings: ["word", "step", "hide", "lie", "hundred"], prepare, stage, controls, fits, build, compute, show, tell });

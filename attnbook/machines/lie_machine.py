@@ -20,7 +20,8 @@ LEAST, MOST, HUNDRED = 3, 10, 100
 """The least and most letters of a word, and how many other words are tried."""
 
 HIDE = ("nothing", "pointed", "neighbour", "right")
-CASES = [(lie, hide) for lie in (False, True) for hide in (False, True)]
+LIES = ("none", "another", "answer")
+CASES = [(lie, hide) for lie in LIES for hide in ("nothing", "pointed", "right")]
 
 
 class LieMachine(Machine):
@@ -28,8 +29,9 @@ class LieMachine(Machine):
 
     Before that step the decoder is told the right letters, and nothing else is changed. A hidden
     state gets no weight; the softmax goes over the others. A lie puts another letter in place of
-    the one that was written last. The 2 x 2 table has the answers to the truth and to the lie, with
-    the place of the largest weight as it is and hidden; a button has the same for a hundred words.
+    the one that was written last. The table has the answers to the truth and to two lies, with
+    nothing hidden, the place of the largest weight, or the right one; a button has the same for a
+    hundred words, and as a control the lies in the steps that point at the right place.
 
     Args:
         recorded: a small `Seq2Seq` with Bahdanau's decoder that reverses, and its vocabularies.
@@ -38,8 +40,9 @@ class LieMachine(Machine):
         step: the place of the letter that is written, from 1; beyond the last it is the last.
         hide: "nothing", "pointed" (the place of the largest weight), "neighbour" (the place that
             was copied a step before) or "right" (the place that is to be copied).
-        lie: whether the decoder is told a wrong last letter: the first of the alphabet that is
-            neither the true one nor the answer.
+        lie: what the decoder is told that it wrote last: "none" (the truth), "another" (the first
+            of the alphabet that is neither the true one nor the answer) or "answer" (the letter
+            that it must copy now).
         hundred: whether the counts of a hundred words are on show.
         title, caption: plain text above and below.
 
@@ -64,18 +67,21 @@ class LieMachine(Machine):
         "word": None,
         "step": lambda _: (1, MOST - 1),
         "hide": lambda _: list(HIDE),
-        "lie": None,
+        "lie": lambda _: list(LIES),
         "hundred": None,
     }
 
     shapes = t.List().tag(sync=True)  # [name, shape] of each tensor
     weights = t.Bytes().tag(sync=True)  # all of them, float16
     letters = t.List(t.Unicode()).tag(sync=True)  # of both sides, by id, behind the special ones
-    counts = t.List().tag(sync=True)  # for each of CASES: right answers, repeats, other answers
+    # Of a hundred words: right answers, repeats of the last letter, and others, for each of `CASES`
+    # in the steps that point at a wrong letter, and for each of `LIES` in those that do not.
+    counts = t.List().tag(sync=True)
+    control = t.List().tag(sync=True)
     word = t.Unicode().tag(sync=True)
     step = t.Int(1).tag(sync=True)
     hide = t.Unicode("nothing").tag(sync=True)
-    lie = t.Bool(False).tag(sync=True)
+    lie = t.Unicode("none").tag(sync=True)
     hundred = t.Bool(False).tag(sync=True)
 
     def __init__(self, recorded: Recorded, *, word: str, **rest):
@@ -84,9 +90,9 @@ class LieMachine(Machine):
             checks.fail("recorded", "one alphabet for both sides", "two")
         traits = recurrent.packed(recorded.model)
         net = recurrent.unpacked(**traits)
-        super().__init__(
-            **traits, letters=list(letters), counts=_counts(net, list(letters)), word=word, **rest
-        )
+        counts, control = _counts(net, list(letters))
+        given = {"letters": list(letters), "counts": counts, "control": control, "word": word}
+        super().__init__(**traits, **given, **rest)
 
     @t.validate("word")
     def _a_word(self, proposal):
@@ -101,13 +107,11 @@ class LieMachine(Machine):
         steps = Steps(net, [letters.index(one) for one in word])
         pointed, place = steps.pointed(now), len(word) - 1 - now
         lie = next(one for one in letters if one not in (right[now - 1], right[now]))
-        told = {False: right[now - 1], True: lie}
+        told = {"none": right[now - 1], "another": lie, "answer": right[now]}
         places = {"nothing": -1, "pointed": pointed, "neighbour": place + 1, "right": place}
         hidden = places[self.hide]
         answers = {
-            case: letters[
-                steps.answer(now, letters.index(told[case[0]]), pointed if case[1] else -1)
-            ]
+            case: letters[steps.answer(now, letters.index(told[case[0]]), places[case[1]])]
             for case in CASES
         }
         weights, chances = steps.changed(now, letters.index(told[self.lie]), hidden)
@@ -174,20 +178,26 @@ class Steps:
         return int(self.changed(step, told, hidden)[1].argmax())
 
 
-def _counts(net: recurrent.Network, letters: list[str]) -> list[list[int]]:
-    """Of a hundred words, in the steps whose largest weight misses: right answers, repeats of the
-    last letter, and others, for each of `CASES`."""
-    counts = [[0, 0, 0] for _ in CASES]
+def _counts(net: recurrent.Network, letters: list[str]) -> tuple[list[list[int]], list[list[int]]]:
+    """Of a hundred words: right answers, repeats of the last letter, and others, for each of
+    `CASES` in the steps whose largest weight is on a place with another letter than the right one,
+    and for each of `LIES` in those whose largest weight is on the right place. A letter that comes
+    twice in a row would be right and repeated at once, and its step is left out."""
+    counts, control = ({case: [0, 0, 0] for case in cases} for cases in (CASES, LIES))
     words = tasks.reverse(HUNDRED, min_length=MOST, max_length=MOST, symbols=len(letters), seed=42)
     for pair in words:
         ids = [letters.index(one) for one in pair.source]
         steps, right = Steps(net, ids), ids[::-1]
         for now in range(1, len(ids)):
             pointed, last, answer = steps.pointed(now), right[now - 1], right[now]
-            if pointed == len(ids) - 1 - now or last == answer:
+            place = len(ids) - 1 - now
+            if last == answer or (pointed != place and ids[pointed] == answer):
                 continue
             lie = next(one for one in range(len(letters)) if one not in (last, answer))
-            for found, (told, hide) in zip(counts, CASES, strict=True):
-                said = steps.answer(now, lie if told else last, pointed if hide else -1)
+            told = {"none": last, "another": lie, "answer": answer}
+            places = {"nothing": -1, "pointed": pointed, "right": place}
+            for case, found in (control if pointed == place else counts).items():
+                lied, hide = (case, "nothing") if pointed == place else case
+                said = steps.answer(now, told[lied], places[hide])
                 found[0 if said == answer else 1 if said == last else 2] += 1
-    return counts
+    return list(counts.values()), list(control.values())

@@ -12,6 +12,7 @@ from tests.attnbook.machines import test_cache_tiles as cache_tiles
 from tests.attnbook.machines import test_decode_race as race
 from tests.attnbook.machines import test_eye_test as eye
 from tests.attnbook.machines import test_lamp_machine as lamps
+from tests.attnbook.machines import test_lie_machine as lie
 from tests.attnbook.machines import test_mask_painter as painter
 from tests.attnbook.machines import test_online_tiles as online
 from tests.attnbook.machines import test_porter as porter
@@ -458,3 +459,32 @@ def test_the_porter_says_how_many_pairs_he_takes_and_lists_who_has_left(show):
     before = root.snapshot()["asked"]
     left.nth(3).click()
     assert root.snapshot()["asked"] == before
+
+
+# ---- The model to lie to.
+
+
+def test_a_word_that_cannot_be_one_is_refused_aloud_and_capitals_are_letters(show):
+    _, root, _ = show(lie.make())
+    field, why = root.get_by_role("textbox"), root.locator(".lie-odd")
+    for typed, told in (("xyz", "Only a to j"), ("ab", "3 to 10 letters"), ("", "3 to 10 letters"),
+                        ("head che", "Only a to j")):  # fmt: skip
+        field.fill(typed)
+        assert why.inner_text() == f"{told}: still “headache”"
+        assert field.get_attribute("aria-invalid") == "true"
+        assert root.snapshot()["word"] == "headache"
+    field.blur()
+    assert (field.input_value(), why.inner_text()) == ("headache", "")
+    field.fill("FACED")
+    assert root.snapshot()["word"] == field.input_value() == "faced"
+    assert field.get_attribute("aria-invalid") == "false"
+
+
+def test_a_box_of_the_table_sets_the_lie_and_what_is_hidden(show):
+    _, root, _ = show(lie.make())
+    boxes = root.locator(".lie-table tbody td")
+    for place, (told, hide) in enumerate(lie.CASES):
+        boxes.nth(place).click()
+        now = root.snapshot()
+        assert (now["lie"], now["hide"], now["answer"]) == (told, hide, now["table"][place])
+        assert root.locator(".lie-chosen").count() == 1

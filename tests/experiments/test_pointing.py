@@ -23,6 +23,9 @@ def test_hidden_and_only_weights_still_sum_to_one():
         pointing.hide(weights, place), torch.tensor([[[0, 0.6, 0.4]], [[0, 1, 0]]]), atol=1e-6
     )
     assert torch.equal(pointing.only(weights, place), torch.tensor([[[1.0, 0, 0]], [[0, 0, 1]]]))
+    assert torch.equal(
+        pointing.zero(weights, place), torch.tensor([[[0, 0.3, 0.2]], [[0, 1.0, 0]]])
+    )
 
 
 class _Pointer(nn.Module):
@@ -75,16 +78,47 @@ def test_interventions_say_which_place_is_read(shift):
         assert answers["hide largest"]["missed"] == 1
         # It takes the symbol written last out of the mixture. Told a lie, it takes out a wrong one
         # and writes again what it had written, unless that is hidden.
+        # Told that it has written the answer, it takes that out.
         told = pointing.lie(model, batch, right, 4, SYMBOLS)
+        assert told["met"] == {"steps": 0}
+        told = told["missed"]
         assert told["steps"] == 4 * len(pairs)
-        assert told["truth"]["as it is"] == {"right": 1, "beside": 0}
-        assert told["lie"]["as it is"] == {"right": 0, "beside": 1}
-        assert told["lie"]["hidden"] == {"right": 1, "beside": 0}
+        assert told["truth"]["as it is"] == {"right": 1, "beside": 0, "last": 0}
+        assert told["lie"]["as it is"] == {"right": 0, "beside": 1, "last": 1}
+        assert told["lie"]["hidden"] == {"right": 1, "beside": 0, "last": 0}
+        assert told["answer"]["as it is"] == {"right": 0, "beside": 1, "last": 1}
     else:
-        assert pointing.lie(model, batch, right, 4, SYMBOLS) == {"steps": 0}
+        told = pointing.lie(model, batch, right, 4, SYMBOLS)
+        assert told["missed"] == {"steps": 0}
+        assert told["met"]["lie"]["as it is"] == {"right": 1, "beside": 1, "last": 0}
         assert found["missed"] == 0
         assert answers["none"]["all"] == answers["only largest"]["all"] == 1
         assert answers["hide largest"]["all"] < 0.1
+
+
+def test_a_miss_on_the_same_symbol_is_counted_as_one():
+    """In "aab" backwards, the place after the first a holds the other a."""
+    pairs = tasks.reverse(400, min_length=3, max_length=3, symbols=2, seed=3)
+    batch = next(iter(Batches(pairs, *tasks.vocabs(pairs), batch_size=400, shuffle=False)))
+    model = SimpleNamespace(
+        encoder=lambda source, _: functional.one_hot(source, SYMBOLS).float(),
+        decoder=_Decoder(1),
+    )
+    right = torch.arange(3).expand(400, -1).flip(1)
+    assert 0.4 < pointing.look(model, batch, right)["same_symbol"] < 0.6
+
+
+def test_the_words_that_are_tested_have_no_symbol_twice(monkeypatch):
+    seen = {}
+    monkeypatch.setattr(pointing, "fit", lambda *_, **__: 0.0)
+    plain = pointing.look
+    monkeypatch.setattr(
+        pointing, "look", lambda model, batch, right: seen.setdefault(len(seen), batch)
+        and plain(model, batch, right)
+    )  # fmt: skip
+    pointing.measure(pointing.settings(quick=True)[0], device=CPU)
+    assert len(seen[0].source) == 20
+    assert all(len(set(word)) == 4 for word in seen[0].source.tolist())
 
 
 def test_the_probe_reads_a_state_that_holds_the_symbol_and_no_other():

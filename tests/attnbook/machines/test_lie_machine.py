@@ -7,7 +7,7 @@ import torch
 from attnbook import recorded
 from attnbook.drawings import mixture
 from attnbook.machines import LieMachine
-from attnbook.machines.lie_machine import CASES
+from attnbook.machines.lie_machine import CASES, LIES
 from attnbook.recorded import Recorded
 from attnlab.rnn import seq2seq
 from attnlab.tasks import Vocab
@@ -31,10 +31,10 @@ def make(**settings) -> LieMachine:
 
 
 SETTINGS = [
-    {"step": 3, "lie": True},
+    {"step": 3, "lie": "another"},
     {"word": "cab", "step": 9, "hide": "pointed"},
-    {"word": "jigjag", "step": 2, "hide": "right", "lie": True, "hundred": True},
-    {"hide": "neighbour", "step": 4},
+    {"word": "jigjag", "step": 2, "hide": "right", "lie": "another", "hundred": True},
+    {"hide": "neighbour", "step": 4, "lie": "answer"},
 ]
 
 
@@ -72,8 +72,9 @@ def test_answers_and_weights_are_torchs(settings):
 
     assert LETTERS[letters(changed)] == now["answer"]
     for (lie, hide), said in zip(CASES, now["table"], strict=True):
-        told = vocab.encode([now["lied"] if lie else now["last"]])[0]
-        assert LETTERS[letters(run(told, state, pointed if hide else -1))] == said
+        letter = {"none": now["last"], "another": now["lied"], "answer": now["right"][now["now"]]}
+        told = vocab.encode([letter[lie]])[0]
+        assert LETTERS[letters(run(told, state, places[hide]))] == said
 
 
 def test_a_lie_is_neither_the_last_letter_nor_the_answer():
@@ -82,25 +83,43 @@ def test_a_lie_is_neither_the_last_letter_nor_the_answer():
         now = machine.compute()
         assert now["lied"] not in (now["last"], now["right"][now["now"]])
         assert now["told"] == now["last"]
-        machine.lie = True
-        assert machine.compute()["told"] == now["lied"]
-        machine.lie = False
+        told_by = zip(LIES, (now["last"], now["lied"], now["right"][now["now"]]), strict=True)
+        for machine.lie, told in told_by:
+            assert machine.compute()["told"] == told
+        machine.lie = "none"
 
 
 def test_the_hundred_words_count_the_same_steps_in_all_cases():
-    counts = make().counts
-    assert len(counts) == len(CASES)
-    assert len({sum(one) for one in counts}) == 1
-    assert np.array(counts).min() >= 0
+    machine = make()
+    for counts, cases in ((machine.counts, CASES), (machine.control, LIES)):
+        assert len(counts) == len(cases)
+        assert len({sum(one) for one in counts}) == 1
+        assert np.array(counts).min() >= 0
+
+
+def test_the_hundred_words_say_what_the_page_says():
+    """No step counts in which a wrong place has the right letter: a doubled one would be right and
+    the last again at once."""
+    shown = LieMachine(recorded.model("machine_reverse"), word="headache")
+    counts = dict(zip(CASES, shown.counts, strict=True))
+    assert counts["none", "nothing"] == counts["none", "pointed"] == [85, 0, 0]
+    assert counts["answer", "nothing"] == [0, 85, 0]
+    control = dict(zip(LIES, shown.control, strict=True))
+    assert control["none"][1:] == [0, 0]
+    share = {lie: found[0] / sum(found) for lie, found in control.items()}
+    assert counts["another", "nothing"][0] / 85 < 0.2 < 0.6 < share["another"]
 
 
 def test_the_model_of_the_page_says_what_the_page_says():
     shown = LieMachine(recorded.model("machine_reverse"), word="headache")
-    assert shown.compute()["table"] == ["h", "h", "e", "h"]
+    assert shown.compute()["table"][:5] == ["h", "h", "e", "e", "h"]
+    assert shown.compute()["table"][6] == "e"  # told that it has written the h
     shown.hide = "right"
     assert shown.compute()["answer"] != "h"
-    shown.word, shown.step, shown.hide, shown.lie = "baggage", 2, "nothing", True
+    shown.word, shown.step, shown.hide, shown.lie = "baggage", 2, "nothing", "another"
     assert shown.compute()["answer"] == "g"
+    shown.word, shown.step, shown.hide, shown.lie = "faced", 3, "right", "none"
+    assert shown.compute()["answer"] == "a"  # with no a in the mixture: a neighbour holds it
 
 
 @pytest.mark.parametrize("case", mixture.CASES, ids=lambda case: case.says)
