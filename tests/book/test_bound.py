@@ -40,7 +40,6 @@ ARITHMETIC = {
     "03": {"0.41": lambda: sum(unmasked(step=5)[-6:])},  # of the machine, a link sets it
     "03b": {  # of the drawing, whose shares are the machine's
         "0.91": mixture.CASES[2].shares["e"],
-        "0.08": mixture.CASES[2].shares["c"],
     },
     "04": {"0.995": math.tanh(3) + math.tanh(0)},
     "04b": {"55": 100 - 45},
