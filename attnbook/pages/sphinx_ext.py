@@ -31,7 +31,7 @@ from attnbook.pages.host import carriers, host, module_script, shown, styles
 from attnbook.pages.notebook import NO_PICTURE, STATE_MIME, STILL, VIEW_MIME, inert
 from attnkit.viz.widget import KITS, LATE, WIDGETS, source
 
-_SETTING = re.compile(r"#([a-z][a-z0-9-]*)=(.+)")
+_SETTING = re.compile(r"#([a-z][a-z0-9-]*)=(.+)", re.DOTALL)  # a text in it has lines
 HOST, STYLE = "attnkit-host.js", "attnkit-widgets.css"
 
 
