@@ -118,6 +118,7 @@ CONFIG = {
         "mamba_num_heads": ["mamba_num_heads", "mamba_head_dim", "ssm_state_size"],
         "mamba_n_heads": ["mamba_n_heads", "mamba_d_head", "mamba_d_state"],
         "mamba_d_state": ["mamba_expand", "hidden_size", "mamba_d_state"],
+        "state_size": ["expand", "hidden_size", "state_size"],
         "attn_type_list": ["num_attention_heads", "head_dim", "head_dim"],
     },
     "types": {
@@ -125,10 +126,11 @@ CONFIG = {
         "gemma3_text": {"every": 6, "heads": 8, "kv_heads": 4, "head_dim": 256},
         "gpt_oss": {"every": 2},
         "llama4_text": {"every": 4},
-        "mistral": {"every": 1000},  # none is
+        **{name: {"every": 1000}  # none is
+           for name in ("mistral", "mamba", "mamba2", "falcon_mamba")},
     },
     "notes": {
-        "most": "; at most so: sliding_window alone does not say which are windows",
+        "most": "; at most so: a window alone does not say which layers have it",
         "unread": "; cache unknown until you delete this note from the line, not understood: ",
         "broken": "; not a whole config.json",
     },
@@ -217,7 +219,7 @@ def config_words(text: str) -> str:
     if latent:
         words["latent"] = latent + (said["rotary"] or 0)
         words |= {key: said[key] for key in ("index", "top") if said[key]}
-    else:
+    elif full or not shown:
         kv_heads, head_dim = said["kv_heads"], said["head_dim"]
         words["kv_heads"] = heads if kv_heads is None else kv_heads
         words["head_dim"] = said["width"] / heads if head_dim is None and heads else head_dim
@@ -230,7 +232,29 @@ def _plain(value: float | None) -> str:
 
 
 _FIELD = re.compile(r"([a-z_]+) ?[=:] ?([0-9]+(?:[.][0-9]+)?)(?![.,]?[0-9])")
-MOST_LAYERS = 512
+SAID = ("billions", "layers", "full", "window", "state", "kv_heads", "head_dim", "latent",
+        "index", "top")  # fmt: skip
+MOST_LAYERS, MOST = 512, 1e9
+
+
+def unread(text: str) -> list[str]:
+    """What in the words of `own` is not understood, or not to be had together."""
+    for note in CONFIG["notes"].values():
+        text = text.partition(note)[0]
+    text = text.lower()
+    pairs = [(name, float(value)) for name, value in _FIELD.findall(text)]
+    found = dict(pairs)
+    layers, full = (int(found.get(name, 0)) for name in ("layers", "full"))
+    known = {f"{name}{sign}" for name in SAID for sign in "=:"}  # a name whose number is to come
+    over = [(name, "latent") for name in ("kv_heads", "head_dim")] + [("window", "state")]
+    return [
+        *(f"{name}={value:.15g}" for name, value in pairs if name not in SAID or value > MOST),
+        *(word for part in _FIELD.sub(" ", text).split()
+          if (word := part.strip(",;")) and word not in known),
+        *([f"layers={layers} (more than {MOST_LAYERS})"] if layers > MOST_LAYERS else []),
+        *([f"full={full} (of {layers} layers)"] if full > layers > 0 else []),
+        *(f"{name} beside {other}" for name, other in over if found.get(name) and found.get(other)),
+    ]  # fmt: skip
 
 
 def own(text: str) -> dict:
@@ -238,27 +262,28 @@ def own(text: str) -> dict:
 
     `layers`, of which `full` keep the whole text, spread evenly: `kv_heads` of `head_dim` features,
     or a `latent` of so many numbers, with an `index` of which a step chooses the `top`. The others
-    keep the last `window` tokens, or a `state` of so many numbers. `billions`: its parameters. What
-    is missing, zero, not a plain number, or more full layers than layers, is unknown; so is all of
-    the cache after the words "not understood".
+    keep the last `window` tokens, or a `state` of so many numbers; with one of these and without
+    `full`, all layers are such. `billions`: its parameters. What is missing or zero is unknown. So
+    is all of the cache where a word is `unread`, or after the words "not understood".
     """
     text = config_words(text)
-    found = {name: min(float(value), 1e9) for name, value in _FIELD.findall(text.lower())}
+    found = {name: min(float(value), MOST) for name, value in _FIELD.findall(text.lower())}
     said = {name: value for name, value in found.items() if value}
     count = int(min(said.get("layers", 0), MOST_LAYERS))
-    full = int(said.get("full", 0 if "full" in found else count))
+    full = int(said.get("full", 0 if found.keys() & {"full", "window", "state"} else count))
     if full > count:
         count = 0
     shape = (said.get("kv_heads"), said.get("head_dim"))
     entry = said.get("latent") or (None if None in shape else math.prod((2, *shape)))
-    if "not understood" in text:
+    blind = "not understood" in text or unread(text)
+    if blind:
         entry = None
     index, top = said.get("index", 0), said.get("top", 0)
     kind = "chosen" if index else "latent" if "latent" in said else "full"
     whole = {"kind": kind, "numbers": entry, "stride": 1, "index": index, "top": top}
     rest = {"kind": "window", "numbers": entry, "stride": 0, "window": said.get("window")}
     if "state" in said:
-        rest |= {"kind": "state", "numbers": said["state"], "window": 1}
+        rest |= {"kind": "state", "numbers": None if blind else said["state"], "window": 1}
     places: tuple[list[int], list[int]] = ([], [])
     for at in range(count):
         places[(at + 1) * full // count == at * full // count].append(at)

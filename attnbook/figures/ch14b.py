@@ -104,7 +104,7 @@ def caches(name: str) -> list[float]:
 
 
 def growth() -> None:
-    """The cache of one reader against the length of the text."""
+    """The cache of one reader against the length of the text, thin where it is too long for it."""
     styles = ("-", "--", "-.", "-", "--", ":")
     with plt.style.context("attnbook.style"):
         _, ax = plt.subplots(figsize=(5.8, 3.05), layout="constrained")
@@ -114,11 +114,15 @@ def growth() -> None:
             kinds = [layer["kind"] for layer in model["layers"]]
             kind = next(one for one in ("state", "window", "chosen", "latent", "full")
                         if one in kinds)  # fmt: skip
-            ax.plot(CONTEXTS, caches(name), color=COLOURS[kind], linestyle=style, linewidth=2)
-            ax.annotate(model["name"], (CONTEXTS[-1], caches(name)[-1]),
+            sizes, far = caches(name), CONTEXTS.index(model["context"])
+            look = {"color": COLOURS[kind], "linestyle": style}
+            ax.plot(CONTEXTS[: far + 1], sizes[: far + 1], linewidth=2.2, **look)
+            ax.plot(CONTEXTS[far:], sizes[far:], linewidth=0.8, **look)
+            ax.annotate(model["name"], (CONTEXTS[-1], sizes[-1]),
                         xytext=(5, aside.get(name, 0)),
                         textcoords="offset points", va="center", fontsize=9)  # fmt: skip
-        ax.set(xscale="log", yscale="log", xlabel="tokens of the text",
+        ax.set(xscale="log", yscale="log",
+               xlabel="tokens of the text; thin: more than its publisher supports",
                ylabel="GB for one reader, 16 bits")  # fmt: skip
         lengths = (1024, 16384, 131072, 1048576)
         ax.set_xticks(lengths, ["1,024", "16,384", "131,072", "1 million"])
@@ -150,7 +154,7 @@ def checked() -> Table:
 
 
 def worst() -> Table:
-    """Of each publisher the figure that the calculator is farthest from, bytes in thousands."""
+    """Of each publisher the figure that the calculator is farthest from; GiB in GB."""
     found: dict[str, dict] = {}
     for row in releases.checked():
         if row["by"] not in found or _off(row) > _off(found[row["by"]]):
@@ -158,10 +162,10 @@ def worst() -> Table:
     rows = []
     for row in found.values():
         what = f"{row['context']:,} tokens" if row["what"] == "cache" else _what(row)
-        unit = {"token": "kB", "step": "ms"}.get(row["what"], "GB")
+        unit = row["unit"] if row["what"] in ("token", "step") else "GB"
         value = row["value"] * releases.UNITS[row["unit"]] / releases.UNITS[unit]
-        rows.append([row["name"], what, row["by"], f"{value:.3g} {unit}", _error(row)])
-    return Table(["model", "what", "published by", "published", "error"], rows)
+        rows.append([row["name"], what, f"{value:.3g} {unit}", _error(row), row["by"]])
+    return Table(["model", "what", "published", "error", "by"], rows)
 
 
 def _what(row: dict) -> str:

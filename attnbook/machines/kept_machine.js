@@ -24,22 +24,36 @@ function ofLayers({ layers }, context) {
   return sums;
 }
 
+const FIELD = /([a-z_]+) ?[=:] ?([0-9]+(?:[.][0-9]+)?)(?![.,]?[0-9])/g, MOST_LAYERS = 512, MOST = 1e9;
+const KNOWN = /^(billions|layers|full|window|state|kv_heads|head_dim|latent|index|top)$/;
+
+/** What in the words for a model is not understood, or not to be had together. */
+function unreadOf(words, notes) {
+  const text = Object.values(notes).reduce((rest, note) => rest.split(note)[0], words).toLowerCase();
+  const pairs = [...text.matchAll(FIELD)].map(([, name, v]) => [name, Number(v)]), found = Object.fromEntries(pairs);
+  const [layers, full] = ["layers", "full"].map((name) => Math.trunc(found[name] ?? 0));
+  return [...pairs.filter(([name, v]) => !KNOWN.test(name) || v > MOST).map(([name, v]) => `${name}=${v}`),
+    // A name whose number is to come is missing, not unread.
+    ...text.replace(FIELD, " ").split(/\s+/).map((part) => part.replace(/^[,;]+|[,;]+$/g, "")).filter((word) => word && !(/[=:]$/.test(word) && KNOWN.test(word.slice(0, -1)))),
+    ...(layers > MOST_LAYERS ? [`layers=${layers} (more than ${MOST_LAYERS})`] : []), ...(layers && full > layers ? [`full=${full} (of ${layers} layers)`] : []),
+    ...[["kv_heads", "latent"], ["head_dim", "latent"], ["window", "state"]].filter((two) => two.every((name) => found[name])).map((two) => two.join(" beside "))];
+}
+
 /** The model that words, or a config.json, describe, such as `layers=32 kv_heads=8`; what is missing, or zero, is unknown. */
 function own(text, config) {
-  const words = wordsOf(text, config);
-  const found = Object.fromEntries([...words.toLowerCase().matchAll(/([a-z_]+) ?[=:] ?([0-9]+(?:[.][0-9]+)?)(?![.,]?[0-9])/g)]
-    .map(([, name, v]) => [name, Math.min(Number(v), 1e9) || NaN]));
-  const { latent, state, window, index, billions } = found, most = Math.trunc(Math.min(found.layers, 512)) || 0;
-  const full = Math.trunc(found.full ?? most) || 0, count = full > most ? 0 : most, places = [[], []];
-  const numbers = words.includes("not understood") ? NaN : latent || 2 * found.kv_heads * found.head_dim;
+  const words = wordsOf(text, config), unread = unreadOf(words, config.notes);
+  const found = Object.fromEntries([...words.toLowerCase().matchAll(FIELD)].map(([, name, v]) => [name, Math.min(Number(v), MOST) || NaN]));
+  const { latent, state, window, index, billions } = found, most = Math.trunc(Math.min(found.layers, MOST_LAYERS)) || 0;
+  const full = Math.trunc(found.full ?? ("window" in found || "state" in found ? 0 : most)) || 0, count = full > most ? 0 : most, places = [[], []];
+  const blind = unread.length || words.includes("not understood"), numbers = blind ? NaN : latent || 2 * found.kv_heads * found.head_dim;
   for (let at = 0; at < count; at += 1) {
     places[Number(Math.floor((at + 1) * full / count) === Math.floor(at * full / count))].push(at);
   }
-  const plain = { numbers, stride: 0, window, top: 0, index: 0, indexing: 0 };
-  return { id: "own", name: "Your model", date: "", parameters: billions, active: billions, words,
-    missing: ["layers", latent || "kv_heads", latent || "head_dim", full < most && !state && "window", "billions"].filter((name) => name.at && !found[name]),
+  const plain = { numbers, stride: 0, window, top: 0, index: 0, indexing: 0 }, shape = latent || (state && !full) ? [] : ["kv_heads", "head_dim"];
+  return { id: "own", name: "Your model", date: "", parameters: billions, active: billions, words, unread,
+    missing: ["layers", ...shape, full < most && !state && "window", "billions"].filter((name) => name && !found[name]),
     layers: [{ ...plain, kind: index ? "chosen" : latent ? "latent" : "full", stride: 1, window: 0, index: index || 0, top: found.top || 0 },
-      { ...plain, ...(state ? { kind: "state", numbers: state, window: 1 } : { kind: "window" }) }]
+      { ...plain, ...(state ? { kind: "state", numbers: blind ? NaN : state, window: 1 } : { kind: "window" }) }]
       .map((layer, at) => ({ ...layer, places: places[at] })).filter(({ places: p }) => p.length) };
 }
 
@@ -66,7 +80,7 @@ function wordsOf(text, { inside, names, kinds, states, types, matters, notes }) 
   else if (shown) unread.push(shown);
   const words = { billions: "", layers, ...(full !== layers && { full: `${full}`, ...(shown ? { state: states[shown].map(field).reduce((a, b) => a * b) } : { window }) }),
     ...(v.latent ? { latent: v.latent + (v.rotary ?? 0), ...(v.index && { index: v.index, top: v.top }) }
-      : { kv_heads: v.kv_heads ?? v.heads, head_dim: v.head_dim ?? v.width / v.heads }) };
+      : (full || !shown) && { kv_heads: v.kv_heads ?? v.heads, head_dim: v.head_dim ?? v.width / v.heads }) };
   return (Object.entries(words).map(([name, one]) => `${name}=${one || ""}`).join(" ")
     + (unread.length ? notes.unread + unread.join(", ") : note)).slice(0, LETTERS);
 }
@@ -126,7 +140,7 @@ function show(now, { page, data: { models, chips: known, choices } }) {
   say(page.big, `${model.name}: ${model.words?.includes("at most") ? "at most " : ""}${gb(cache)} for one reader`);
   say(page.say, (mine ? readOf(model) : "") + (context > model.context ? `Its publisher supports only ${whole(model.context)} tokens. ` : "") + (chips === null
     ? mine ? "" : `Part of its shape is not published. Its weights: ${gb(weights)}.`
-    : `Each further token adds ${token ? `${significant(token / 1000, 3)} kB` : "nothing"}. One ${chip.name} has room for ${most ? whole(most) : "no"} such reader${most === 1 ? "" : "s"}. A step takes at least ${ms(step)}, ${why(now)}.`));
+    : `Each further token adds ${token ? `${significant(token / 1000, 3)} kB` : "nothing"}. ${most ? `One ${chip.name} has room for ${whole(most)} such reader${most === 1 ? "" : "s"}` : `One such reader needs ${whole(Math.ceil((weights + cache) / (1e9 * chip.memory)))} × ${chip.name}`}. A step takes at least ${ms(step)}, ${why(now)}.`));
   page.strips.replaceChildren(text("kept-head", 2, 10, "press a model"), text("kept-name", NAME, 10, "tall: all tokens"), text("kept-name", WIDE - 2, 10, "cache, GB", END),
     ...rows.flatMap((one, at) => strip(one, Math.max(...caches), caches[at], at, context, one === model)), ...legend(TOP + rows.length * ROW + 16));
   say(page.filled, chips === null ? drawn ? "add billions= for the speed" : "Not known." : `memory of ${whole(chips)} × ${chip.name}, ${gb(room)}`);
@@ -146,8 +160,8 @@ function why({ bound, load, fetch }) {
 }
 
 /** What was read of the reader's words, and what was not. */
-const readOf = ({ words, layers, missing }) => `I read ${layers.map(({ kind, places }) => `${places.length} ${kind}`).join(" and ") || "no"} layers${
-  words.match(/; .*/) ?? ""}. ${missing.length ? `Missing: ${missing.join(", ")}. ` : ""}`;
+const readOf = ({ words, layers, missing, unread }) => `I read ${layers.map(({ kind, places }) => `${places.length} ${kind}`).join(" and ") || "no"} layers${
+  words.match(/; .*/) ?? ""}. ${unread.length ? `Not understood, so the cache is unknown: ${unread.join(", ")}. ` : ""}${missing.length ? `Missing: ${missing.join(", ")}. ` : ""}`;
 
 /** The layers of one reader, the first on top: as wide as the tokens, as thick as the numbers for each. */
 function box({ layers }, context) {

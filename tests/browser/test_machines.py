@@ -391,6 +391,27 @@ def test_a_setting_without_a_value_is_an_empty_text(show):
     assert [snapshot(root)[name] for name in ("first", "second")] == ["scale", ""]
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("layers=32 kv_heads=8 head_dim=128 windw=1024 hello",
+         "I read 32 full layers. Not understood, so the cache is unknown: windw=1024, hello. "
+         "Missing: billions."),
+        ("layers=32 full=40 kv_heads=8 head_dim=128 billions=8",
+         "I read no layers. Not understood, so the cache is unknown: full=40 (of 32 layers)."),
+        ("layers=600 kv_heads=8 head_dim=128 billions=8",
+         "I read 512 full layers. Not understood, so the cache is unknown: "
+         "layers=600 (more than 512)."),
+        ("layers=32 window=1024 kv_heads=8 head_dim=128 billions=8", "I read 32 window layers. "),
+    ],
+)  # fmt: skip
+def test_a_model_in_words_names_what_it_has_not_understood(show, words, said):
+    _, root, _ = show(CASES["KeptMachine"].make())
+    control(root, "Your model").fill(words)
+    control(root, "Your model").press("Tab")
+    assert said in " ".join(root.locator(".machine-say").all_text_contents())
+
+
 def test_a_link_that_is_followed_at_once_is_not_overwritten(show):
     """What is set is noted in the address a while later: not over where the reader has gone."""
     page, root, _ = show(CASES["DecodeRace"].make())

@@ -36,6 +36,15 @@ SETTINGS = [
     {"model": "own", "own": "layers=10 full=20 kv_heads=2 head_dim=64"},
     {"model": "own", "own": "layers=4 kv_heads=2 head_dim=64 billions=8,5"},
     {"model": "own", "own": '{"num_hidden_layers": 32, '},
+    *({"model": "own", "own": text} for text in (
+        "billions=8 layers=32 kv_heads=8 head_dim=128 windw=1024 hello",
+        "billions=8 layers=32 window=1024 kv_heads=8 head_dim=128",
+        "billions=8, layers=64, state=524288, window=",
+        "layers=600 kv_heads=8 head_dim=128", "layers=4 kv_heads=20000000000 head_dim=64",
+        "layers=4 full=2 window=1024 state=4096 kv_heads=1 head_dim=64",
+        '{"model_type": "mamba2", "num_hidden_layers": 64, "hidden_size": 2560, "expand": 2, '
+        '"num_heads": 80, "head_dim": 64, "state_size": 128}',
+    )),
     *({"model": "own", "own": text}
       for text in map(json.dumps, (*CONFIGS.values(), *(BASE | one for one in OWN + UNSETTLED)))
       if len(text) < 800),
