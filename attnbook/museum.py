@@ -255,7 +255,7 @@ class LeftPaddingCounted(DropoutInEval):
     def forward(self, x, mask=None):
         place = torch.arange(x.shape[1]).expand(x.shape[:2])  # bug: padding counts
         if self.mended and mask is not None:
-            place = mask[:, -1].cumsum(-1) - 1
+            place = (mask[:, -1].cumsum(-1) - 1).clamp(min=0)
         angle = place[..., None] / 10 ** torch.linspace(0, 2, x.shape[-1] // 2)
         x = x + torch.cat([angle.sin(), angle.cos()], -1)
         return right(x, x, x, mask)[0]

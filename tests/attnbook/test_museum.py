@@ -1,9 +1,11 @@
 """Each exhibit of the museum is caught by the check that its label names."""
 
+import math
 import re
 
 import pytest
 import torch
+from torch import nn
 
 from attnbook import museum
 from attnbook.figures import ch16
@@ -49,6 +51,71 @@ def test_each_label_shows_a_wrong_line_beside_a_right_one(labels):
         assert sorted(marks) == ["right", "wrong"], name
         inside = "\n".join("    " + line for line in label["code"].splitlines())
         compile(f"def exhibit(self):\n{inside}", name, "exec")
+
+
+# ---- The lines called right, run in the case that broke other ones.
+
+LEFT = torch.tensor([[True, True], [False, True]])  # two sentences of two places, one padded
+H, D = 2, 3
+
+
+def run(label, called, **names):
+    """What names a label's code gives when its lines that are not called so are left out."""
+    other = {"right": "# wrong", "wrong": "# right"}[called]
+    kept = [line for line in label["code"].splitlines() if other not in line]
+    if called == "wrong":  # without what goes with the right line
+        kept = [line for line in kept if "# wrong" in line]
+    kept[-1] = kept[-1] if re.match(r"\w+ = ", kept[-1]) else f"output = {kept[-1]}"
+    names = {"torch": torch, "B": 2, "L": 2, "real": LEFT, "math": math} | names
+    exec("\n".join(kept), names)
+    return names
+
+
+def heads(seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return (torch.randn(2, H, 2, D, generator=generator) for _ in range(3))
+
+
+def test_places_of_left_padding_can_be_looked_up_in_a_table(labels):
+    place = run(labels["left padding counted"], "right")["place"]
+    assert place.tolist() == [[0, 1], [0, 0]]
+    nn.Embedding(2, 4)(place)
+
+
+def test_the_mask_of_a_batch_fits_scores_of_heads_when_all_sizes_are_equal(labels):
+    hidden = {}
+    for called in ("right", "wrong"):
+        mask = run(labels["batch taken for length"], called)["mask"]
+        hidden[called] = torch.zeros(2, H, 2, 2).masked_fill(~mask, 1.0)
+    expected = (~LEFT).float()[:, None, None, :].expand(2, H, 2, 2)
+    assert torch.equal(hidden["right"], expected)
+    assert not torch.equal(hidden["wrong"], expected)
+
+
+def test_nan_behind_the_mask_reaches_neither_output_nor_gradient(labels):
+    query, key, value = heads()
+    key[1, :, 0] = value[1, :, 0] = math.nan
+    query.requires_grad_()
+    label = labels["NaN behind the mask"]
+    for called, fine in (("right", True), ("wrong", False)):
+        cleared = run(label, called, key=key, value=value, weights=torch.eye(2)).get("key", key)
+        scores = (query @ cleared.mT).masked_fill(~LEFT[:, None, None, :], -math.inf)
+        given = {"key": key, "value": value, "weights": scores.softmax(-1)}
+        output = run(label, called, **given)["output"]
+        (grad,) = torch.autograd.grad(output.sum(), query)
+        assert [bool(x.isfinite().all()) for x in (output, grad)] == [fine, fine]
+        # What is there stays: the whole sentence in both heads, the other's last word in both.
+        if fine:
+            assert torch.equal(cleared[0], key[0])
+            assert torch.allclose(output[1], value[1, :, 1:].expand(H, 2, D))
+
+
+def test_the_last_word_is_found_where_padding_is_on_the_right(labels):
+    states = torch.arange(4.0).reshape(2, 2, 1)
+    for called, expected in (("right", [1, 2]), ("wrong", [1, 3])):
+        label = labels["query from the padding"]
+        query = run(label, called, states=states, lengths=torch.tensor([2, 1]))["query"]
+        assert query.flatten().tolist() == expected
 
 
 def test_the_rooms_have_as_many_exhibits_as_the_text_has_labels(text):

@@ -238,6 +238,45 @@ def test_a_bug_is_caught_and_named(check, bug, words):
     assert str(caught.value).startswith(f"{check}: ")
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("kind", ["torch", "attnkit", "inside", "plain"])
+def test_silent_on_right_attention_in_half_precision(dtype, kind):
+    """Scores of inputs of size 1,000 overflow in float16, and rounded weights sum to 0.998."""
+
+    def inside(query, key, value, mask=None):
+        output, weights = plain_function(*(x.to(dtype) for x in (query, key, value)), mask)
+        return output.float(), weights.float()
+
+    for seed in (0, 1):
+        torch.manual_seed(seed)
+        attention = {
+            "torch": lambda: nn.MultiheadAttention(16, 4, batch_first=True).to(dtype),
+            "attnkit": lambda: attnkit.MultiHeadAttention(16, 4).to(dtype),
+            "inside": lambda: inside,
+            "plain": lambda: Plain(16, 4).to(dtype),
+        }[kind]()
+        testing.assert_masked_values_ignored(attention)
+        testing.assert_rows_sum_to_one(attention)
+
+
+def test_a_finite_fill_is_found_in_float16():
+    def filled(query, key, value, mask):
+        return core(query, key, value, mask, fill=-1e4)
+
+    with pytest.raises(AssertionError, match="finite fill"):
+        testing.assert_masked_values_ignored(testing.adapt(filled, dtype=torch.float16))
+
+
+def test_a_sink_is_named_where_each_row_leaves_a_share():
+    def sink(query, key, value):
+        weights = (query @ key.mT / query.shape[-1] ** 0.5).exp()
+        weights = weights / (1 + weights.sum(-1, keepdim=True))
+        return weights @ value, weights
+
+    with pytest.raises(AssertionError, match="none, if a sink"):
+        testing.assert_rows_sum_to_one(sink)
+
+
 def test_every_check_has_a_bug_it_catches():
     assert {check for check, *_ in BUGS} == set(CHECKS)
 

@@ -135,6 +135,13 @@ def test_it_opens_on_a_recorded_run_and_asks_for_nothing(still):
     assert not any("language-model" in url for url in record.requests)
 
 
+def test_the_button_that_draws_says_what_it_sets(still):
+    _, root, _ = still()
+    root.get_by_role("button", name="Draw at temperature 0.8", exact=True).click()
+    assert control(root, "Temperature").input_value() == "4"
+    assert root.get_by_role("button", name="Draw again", exact=True).is_visible()
+
+
 def test_a_recorded_head_is_open_in_the_explorer(still):
     page, root, record = still()
     opened, rows = root.locator(".attnkit-explorer"), weights_of(RECORDED[0])
@@ -240,10 +247,17 @@ def test_it_reads_and_writes_from_a_file(open_page, browser, book):
     before = perplexity(root)
     heads_are_torchs(root, reader, "".join(spans(root)))
 
+    def at() -> list[int]:
+        marks = "nodes => nodes.flatMap((node, i) => node.matches('.ask-at') ? [i] : [])"
+        return root.locator(".ask-text span").evaluate_all(marks)
+
+    assert at() == [0]  # the token of before, since the text up to it is the same
+    move(root, "Token", 2)
     root.get_by_label("First token", exact=True).select_option("never seen by others")
     page.wait_for_function("!document.querySelector('.ask-stop').disabled")
     wait_until_written(root)
     assert perplexity(root) != before
+    assert at() == [2]
     assert f"perplexity {before:.1f}" in root.locator(".ask-plain").text_content()
 
     box = root.get_by_role("textbox", name="Your text")
@@ -268,6 +282,7 @@ def test_it_reads_and_writes_from_a_file(open_page, browser, book):
     page.wait_for_function("!document.querySelector('.ask-stop').disabled")
     wait_until_written(root)
     assert "".join(spans(root)).startswith(ATTACK)
+    assert at() == [len(spans(root)) - 1]  # of another text the last
     assert root.locator(".ask-text :not(span)").count() == 0
     assert count > len(reader.tokenizer.encode(prompt).ids)
     assert record.console == []

@@ -30,8 +30,13 @@ const controls = () => [
   slider("Token", "token", { max: 1023 }),
   button("Turn this head off", (s) => ({ off: s.off.includes(named(s)) ? s.off.filter((one) => one !== named(s)) : [...s.off, named(s)] }),
     (s) => s.off.includes(named(s))),
-  button("Draw again", (s) => ({ seed: s.seed + 1, temperature: s.temperature || 0.8 })),
+  drawAgain(),
 ];
+/** Another text; at a temperature of 0 there is none, so that the button says what it sets. */
+function drawAgain() {
+  const again = button("", (s) => ({ seed: s.seed + 1, temperature: s.temperature || 0.8 }));
+  return { ...again, show: (s) => { again.element.textContent = s.temperature ? "Draw again" : "Draw at temperature 0.8"; } };
+}
 const named = ({ layer, head }) => `${layer}.${head}`;
 const isHead = (name) => /^\d+\.\d$/.test(name) && parseInt(name, 10) < LAYERS;
 const whole0 = (v) => Number.isInteger(v) && v >= 0, below = (most) => (v) => whole0(v) && v < most;
@@ -123,8 +128,9 @@ class Asking {
     if (this.state !== "ready") return;
     this.key = key;
     this.timer = setTimeout(() => {
+      this.hold(this.machine.now());
       const { prompt, chat, most, temperature, top_p: topP, seed } = settings, changes = Object.fromEntries(CHANGES.map((name) => [name, settings[name]]));
-      this.shown = { tokens: [], next: [], prompt: 0, of: settings };
+      this.shown = this.running = { tokens: [], next: [], prompt: 0, of: settings };
       this.busy = true;
       this.loader.send("work", { number: ++this.number, prompt, chat, changes, most, sampling: { temperature, topP, seed } });
       this.machine.update();
@@ -136,6 +142,7 @@ class Asking {
     this.key = null;
     if (this.busy) this.loader.send("stop", { number: ++this.number });
     this.busy = false;
+    this.running = null;
   }
 
   stop() {
@@ -159,12 +166,25 @@ class Asking {
     if (!this.frame) this.frame = setTimeout(() => requestAnimationFrame(() => { this.frame = 0; this.follow(message); }), this.busy ? 120 : 0);
   }
 
-  /** Draw what has come; the last word is the one on show while it is written. */
+  /** Remember the token that the reader has chosen, with the text up to it. */
+  hold({ token }) {
+    const { tokens } = this.shown;
+    if (token !== this.at && tokens.length) this.held = tokens.slice(0, token + 1).map((one) => one.token);
+    this.at = token;
+  }
+
+  /** Draw what has come. On show is the reader's token while the text up to it is the same, otherwise the last word. */
   follow() {
-    const { machine, shown } = this;
-    machine.taking = true; // the page is drawn once
-    if (this.busy && shown.tokens.length) write(machine.model, { token: shown.tokens.length - 1 });
-    machine.taking = false;
+    const { machine, shown } = this, { tokens } = shown;
+    if (shown === this.running && tokens.length) {
+      this.hold(machine.now());
+      const { held } = this, same = held && held.length <= tokens.length && held.every((one, at) => one === tokens[at].token);
+      this.at = same ? held.length - 1 : tokens.length - 1;
+      machine.taking = true; // the page is drawn once
+      write(machine.model, { token: this.at });
+      machine.taking = false;
+    }
+    if (!this.busy) this.running = null;
     machine.update();
     if (shown.done && this.spoken !== shown) {
       this.spoken = shown;
