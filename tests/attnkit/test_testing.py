@@ -1,5 +1,6 @@
 """The checks of attnkit.testing: silent on what is right, and to the point on what is not."""
 
+import contextlib
 import inspect
 import math
 import re
@@ -255,8 +256,10 @@ def test_silent_on_right_attention_in_half_precision(dtype, kind):
             "inside": lambda: inside,
             "plain": lambda: Plain(16, 4).to(dtype),
         }[kind]()
-        testing.assert_masked_values_ignored(attention)
-        testing.assert_rows_sum_to_one(attention)
+        for check in CHECKS:
+            if check != "assert_empty_rows_see_nothing":  # a choice
+                with contextlib.suppress(testing.NotApplicable):
+                    getattr(testing, check)(attention)
 
 
 def test_a_finite_fill_is_found_in_float16():
