@@ -417,31 +417,37 @@ def beam_tree(**options: Any) -> BeamTree:
 
 def searches(ahead: Sequence[float]) -> None:
     """Draw what a beam gains for the Transformer, and what the Transformer gains over Bahdanau's
-    model, with how far the choice of sentences moves it.
+    model with either search, with how far the choice of sentences moves it.
 
     Args:
         ahead: by how much the Transformer is ahead of Bahdanau's model, greedily, and the lowest
             and the highest of its interval.
     """
-    found = [row for row in recorded.results("resampled")["rows"] if row["model"] == "transformer"]
-    bars = [(row["difference"], *row["interval_95"]) for row in found] + [tuple(ahead)]
-    names = [f"a beam of five,\nlength penalty {row['length_penalty']}" for row in found]
-    names.append("the Transformer\ninstead of Bahdanau’s")
+    found = recorded.results("resampled")
+    shown = [row for row in found["rows"] if row["model"] == "transformer"]
+    shown += [row for row in found["transformer_over_additive"] if row["search"] == "beam"]
+    bars = [(row["difference"], *row["interval_95"]) for row in shown]
+    bars.insert(2, tuple(ahead))
+    names = [
+        *(f"a beam of five, penalty {row['length_penalty']}" for row in shown[:2]),
+        "the Transformer for Bahdanau’s, both greedy",
+        "the same, both with a beam of five",
+    ]
     with plt.style.context("attnbook.style"):
-        _, ax = plt.subplots(figsize=(4.6, 1.9), layout="constrained")
+        _, ax = plt.subplots(figsize=(NARROW, 2.3), layout="constrained")
         for at, (gain, low, high) in enumerate(bars):
             shade = BLUE if low > 0 else VERMILION
             ax.plot((low, high), (at, at), color=shade, lw=8, solid_capstyle="butt", alpha=0.45)
+            ax.plot((0, 0), (at - 0.22, at + 0.22), color=INK, lw=1)
             ax.plot(gain, at, "o", color=shade)
             said = f"{gain:+.1f}   ({low:+.1f} to {high:+.1f})".replace("-", "−")
-            x, side = (high + 0.3, "left") if at < len(found) else (low - 0.3, "right")
+            x, side = (high + 0.3, "left") if high < 5 else (low - 0.3, "right")
             ax.text(x, at, said, ha=side, va="center", size=9.5)
-        ax.axvline(0, color=INK, lw=1)
-        ax.set_yticks(range(len(bars)), names, size=9.5)
-        ax.set(xlim=(-1, 13.6), ylim=(len(bars) - 0.4, -0.6), xticks=(0, 5, 10))
+            ax.text(-1, at - 0.44, names[at], va="center", size=9.5)
+        ax.spines["left"].set_visible(False)
+        ax.set(xlim=(-1, 13.6), ylim=(len(bars) - 0.6, -0.8), xticks=(0, 5, 10), yticks=())
         ax.set_xlabel("BLEU gained, with 95% intervals", size=10)
         ax.set_title("One gain may be luck: its interval holds 0", size=11)
-        ax.tick_params(axis="y", length=0)
         plt.show()
 
 
@@ -458,6 +464,10 @@ def searched_sentences() -> None:
             f"   {row['gained']:2} more, {row['lost']:2} no longer"
             f"      {row['greedy']:.1f} {row['difference']:+.1f} ({low:+.1f} to {high:+.1f})"
         )
+    print("the Transformer's BLEU less Bahdanau's:")
+    for row in found["transformer_over_additive"]:
+        low, high = row["interval_95"]
+        print(f"  both {row['search']:6} {row['difference']:+.1f} ({low:+.1f} to {high:+.1f})")
     print(f"intervals: the middle 95% of {found['draws']:,} draws of the sentences")
     print(textwrap.fill(recorded.origin(found), 76, subsequent_indent="  "))
 

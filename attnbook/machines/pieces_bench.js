@@ -37,7 +37,7 @@ function show({ letters, cut, rows, unknown }, { page }) {
   const { parts } = rows.at(-1), count = letters ? parts.length : 0;
   say(page.big, count ? `${count} ${count === 1 ? "piece" : "pieces"}: ${parts.join(" · ")}` : "Type a word");
   say(page.say, cut ? `Only the beginning is read, up to ${LONGEST} signs.` : unknown.length ? `Training never saw ${unknown.map(quoted).join(", ")}: no piece has that.`
-    : `${letters} ${letters === 1 ? "letter" : "letters"} and ▁, which begins a word. ${rows.length - 1} joins, each the earliest learned that fits.`);
+    : `${letters} ${letters === 1 ? "character" : "characters"} and ▁, which begins a word. ${rows.length - 1} ${rows.length === 2 ? "join" : "joins"}, each the earliest learned that fits.`);
   fill(page.rows, rows, row, (item, { parts, made, number }) => {
     fill(item.firstChild, parts, () => make("em"), (box, part, at) => {
       say(box, part);

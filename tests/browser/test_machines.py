@@ -76,7 +76,9 @@ def anchor_of(name: str) -> str:
 
 
 def address_of(anchor: str, settings: dict) -> str:
-    return f"{anchor}={quote(';'.join(f'{k}:{json.dumps(v)}' for k, v in settings.items()))}"
+    values = {key: re.sub("[%;]", lambda m: quote(m[0]), json.dumps(value))
+              for key, value in settings.items()}  # fmt: skip
+    return f"{anchor}={quote(';'.join(f'{key}:{value}' for key, value in values.items()))}"
 
 
 def alike(shown, expected, where: str = "") -> None:

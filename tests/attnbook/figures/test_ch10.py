@@ -230,5 +230,28 @@ def test_a_gain_whose_interval_holds_0_is_another_colour(shown):
     ch10.searches(ahead=(11.2, 9.4, 13.1))
     (ax,) = shown[0].axes
     dots = [line for line in ax.lines if len(line.get_xdata()) == 1]
-    assert [dot.get_color() == ch10.VERMILION for dot in dots] == [True, False, False]
+    assert [dot.get_color() == ch10.VERMILION for dot in dots] == [True, False, False, False]
     assert ax.texts[0].get_text() == "+0.7   (−0.4 to +1.7)"
+    gains = [float(dot.get_xdata()[0]) for dot in dots]
+    assert gains[2:] == [11.2, 7.58]  # the same search on both sides: see the names
+    assert [text.get_text().split(", ")[-1] for text in ax.texts[5::2]] == [
+        "both greedy", "both with a beam of five"]  # fmt: skip
+
+
+def test_a_third_of_the_lead_over_bahdanaus_model_was_its_search():
+    greedy, beam = ch10.recorded.results("resampled")["transformer_over_additive"]
+    assert (greedy["search"], beam["search"]) == ("greedy", "beam")
+    assert 1 - beam["difference"] / greedy["difference"] == pytest.approx(1 / 3, abs=0.02)
+    assert beam["interval_95"][0] > 5
+
+
+def test_a_finished_path_of_the_printed_search_stands_still():
+    (path,) = gates.CHAPTERS.glob("10b_*.ipynb")
+    (cell,) = (c for c in nbformat.read(path, 4).cells if c.id == "beam-code")
+    names = {}
+    exec(cell.source, names)
+    assert names["search"](2) == (("", "c'", "est", "lui", "<eos>"), pytest.approx(0.288))
+    names["NEXT"].clear()
+    names["NEXT"].update({"": {"il": 0.55, "ce": 0.45}, "il": {"est": 1.0},
+                          "est": {"lui": 0.5, "moi": 0.5}})  # fmt: skip
+    assert names["search"](2) == (("", "ce", "<eos>"), 0.45)

@@ -1,6 +1,7 @@
 """BLEU of an edited pair is sacrebleu's, and every run that is marked is shared."""
 
 import pytest
+from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from attnbook.machines import BleuBench
 from attnlab import metrics
@@ -20,6 +21,8 @@ SETTINGS = [
     {"said": "Il ne sait pas nager", "meant": "Il ne sait pas nager."},
     {"said": "", "meant": "rien"},
     {"said": "un deux", "meant": ""},
+    {"said": " ".join(["de"] * 45), "meant": " ".join(["de"] * 20)},
+    {"said": "dort… “3.5”, 3-4 &amp; [l'été]", "meant": "a-t-il 1,000 €? (oui!) x/y~z 2. 𝄞."},
     {"said": "l'été à la mer, un deux deux", "meant": "à la mer, l'été: un deux"},
 ]
 PAIRS = [
@@ -39,6 +42,28 @@ def test_it_is_sacrebleus(said, meant):
     want = metrics.bleu(hypotheses=ours, references=theirs, tokenize="none").score
     assert now["smoothed"] == pytest.approx(want, abs=1e-6)
     assert now["bleu"] == (now["smoothed"] if all(now["shares"]) else 0)
+
+
+@pytest.mark.parametrize("said", [text for setting in SETTINGS for text in setting.values()])
+def test_words_are_cut_as_sacrebleu_cuts_them(said):
+    now = make(said=said).compute()
+    assert now["ours"] == Tokenizer13a()(said.lower()).split()[:24]
+
+
+@pytest.mark.parametrize("said, meant, want", [
+    ("le chat dort…", "le chat dort bien…", 0),
+    ("il a 3.5 euros", "il a 3.5 ans", 59.5),
+])  # fmt: skip
+def test_ordinary_text_has_the_score_that_sacrebleu_gives(said, meant, want):
+    score = metrics.bleu(hypotheses=[said], references=[meant]).score
+    assert score == pytest.approx(want, abs=0.05)
+    assert make(said=said, meant=meant).compute()["smoothed"] == pytest.approx(score)
+
+
+def test_what_is_not_read_is_said():
+    assert make(said="de " * 25).compute()["cut"]
+    assert make(meant="de " * 25).compute()["cut"]
+    assert not make(said="de " * 24).compute()["cut"]
 
 
 def test_a_run_counts_at_most_as_often_as_in_the_reference():
