@@ -434,7 +434,7 @@ def searches(ahead: Sequence[float]) -> None:
         "the same, both with a beam of five",
     ]
     with plt.style.context("attnbook.style"):
-        _, ax = plt.subplots(figsize=(NARROW, 2.3), layout="constrained")
+        _, ax = plt.subplots(figsize=(NARROW, 2.1), layout="constrained")
         for at, (gain, low, high) in enumerate(bars):
             shade = BLUE if low > 0 else VERMILION
             ax.plot((low, high), (at, at), color=shade, lw=8, solid_capstyle="butt", alpha=0.45)
@@ -443,7 +443,7 @@ def searches(ahead: Sequence[float]) -> None:
             said = f"{gain:+.1f}   ({low:+.1f} to {high:+.1f})".replace("-", "−")
             x, side = (high + 0.3, "left") if high < 5 else (low - 0.3, "right")
             ax.text(x, at, said, ha=side, va="center", size=9.5)
-            ax.text(-1, at - 0.44, names[at], va="center", size=9.5)
+            ax.text(-1, at - 0.46, names[at], va="center", size=9.5)
         ax.spines["left"].set_visible(False)
         ax.set(xlim=(-1, 13.6), ylim=(len(bars) - 0.6, -0.8), xticks=(0, 5, 10), yticks=())
         ax.set_xlabel("BLEU gained, with 95% intervals", size=10)
