@@ -9,7 +9,7 @@ from attnlab.tasks import Pair, tatoeba_aligned
 LINKED = (
     ("he is a jealous man .", "The order changes", "he is a man jealous"),
     ("i have no children .", "One word becomes two", "I not have not of children"),
-    ("i 'll pray hard .", "One word becomes four", "I will pray with all my strength"),
+    ("i 'll pray hard .", "One word becomes four", "I will-pray of all my strengths"),
 )
 """Sentences of `tatoeba_aligned`, what each shows, and the French word by word."""
 
@@ -65,7 +65,7 @@ LINKS = Drawing(
         "“i have no children” and “je n' ai pas d' enfants” two lines lead from no, to n' and to "
         "pas, around the verb. In “i 'll pray hard” and “je prierai de toutes mes forces” four "
         "lead from hard. Below each the French is put back into English word by word: he is a man "
-        "jealous, I not have not of children, I will pray with all my strength. Dashed "
+        "jealous, I not have not of children, I will-pray of all my strengths. Dashed "
         "lines are links that are possible, not sure."
     ),
     draw=links,

@@ -180,7 +180,7 @@ function show(now, machine) {
   say(page.say, empty ? "Type some English." : asks && machine.fetched === "never" ? "In the built book, type your own."
     : asks ? "Your own sentence needs the models."
       : now.even ? "Bahdanau’s model has its attention, but must weigh all words alike."
-        : columns[0]?.cut ? `Too long: read only up to “${columns[0].source.at(-1)}”.`
+        : columns[0]?.cut ? `Too long: only its first ${columns[0].source.length} words and marks are read, up to “${columns[0].source.at(-1)}”.`
           : own ? "Your sentence; its answers come without English." : "Three answers; in grey, what they say.");
   Object.assign(machine, { columns: asks ? [] : columns, reading: null, rings: [] });
   [...page.all.children].forEach((section, at) => {

@@ -140,6 +140,29 @@ def test_typed_key_by_key_each_column_writes_what_torch_writes(opened):
         assert sizes == [len(source) * len(tokenize(said)) for said in want[1:]]
 
 
+def test_on_a_telephone_no_button_or_switch_is_out_of_sight(browser, tmp_path):
+    write_page(tmp_path, translators.three_columns())
+    page = browser.new_page(viewport={"width": 360, "height": 740})
+    with serving(tmp_path) as url:
+        page.goto(f"{url}index.html", wait_until="load")
+        machine = page.locator(".machine-columns")
+        machine.wait_for()
+        whole = machine.bounding_box()
+        parts = machine.locator(".machine-controls label, .machine-controls button").all()
+        assert len(parts) > 7
+        for part in parts:
+            box = part.bounding_box()
+            assert box["x"] >= whole["x"]
+            assert box["x"] + box["width"] <= whole["x"] + whole["width"]
+    page.close()
+
+
+def test_of_a_sentence_that_is_too_long_it_says_how_much_is_read(opened):
+    page, _ = opened
+    page.get_by_label("A sentence in English").fill("a " * 60)
+    page.get_by_text("Too long: only its first 24 words and marks are read, up to “a”.").wait_for()
+
+
 def test_without_its_files_it_says_so(browser, address):
     page = browser.new_page()
     page.route("**/live-translator/**", lambda route: route.abort())

@@ -41,6 +41,17 @@ def test_what_the_page_says_of_equal_terms_holds():
             if (row["steps"], row["rate"]) == (976, min(rates))}  # fmt: skip
     assert slow["transformer"] > slow["additive"] > slow["fixed"]
     assert all(row["bleu"]["median"] < 4 for (_, steps), row in best.items() if steps == 244)
+    # Why the judged bars are no fair race: the GRUs' rate is the worst of these, epochs differ.
+    found = ch10.rows()
+    for name in ("fixed", "additive"):
+        scores = {row["rate"]: row["bleu"]["median"] for row in rows
+                  if (row["model"], row["steps"]) == (name, 976)}  # fmt: skip
+        assert len(scores) == 3
+        assert scores[found[name]["rate"]] == min(scores.values())
+    assert ch10.EPOCHS["One vector"] < ch10.EPOCHS["Bahdanau"]
+    assert 1.8 < ch10.EPOCHS["Transformer"] / ch10.EPOCHS["Bahdanau"] < 2
+    smaller = found["fixed"]["parameters"] / found["additive"]["parameters"]
+    assert smaller == pytest.approx(0.75, abs=0.01)
 
 
 @pytest.mark.slow
@@ -64,6 +75,12 @@ def test_captions_are_those_of_the_files(shown):
     for line, row in zip(shown[0].axes[0].lines, ch10.rows("multi30k_de-en").values(), strict=True):
         parts = row["beam"]["by_length"].values()
         assert line.get_ydata().tolist() == [part["bleu"] for part in parts]
+    assert [text.get_text() for text in shown[0].axes[0].texts] == [
+        ch10.NAMES[name] for name in ch10.SHOWN
+    ]
+    assert [text.get_color() for text in shown[0].axes[0].texts] == [
+        line.get_color() for line in shown[0].axes[0].lines
+    ]
 
 
 def test_the_sentences_of_the_machine_are_chosen_by_rule():
@@ -100,10 +117,8 @@ def test_what_the_page_says_of_its_maps_and_of_two_sentences():
     assert not any("malice" in words for words in train)
     runs = translators.three_columns().runs
     runs = dict(zip(translators.three_columns().sentences, runs, strict=True))
-    source, _, _, transformer, _ = runs["Her old cat is still alive."]
-    shares = transformer["weights"][transformer["target"].index("est")]
-    assert shares[source.index("cat")] == max(shares)
-    assert "chat" not in transformer["target"]
+    source, _, bahdanau, *_ = runs["Her old cat is still alive."]
+    assert bahdanau["weights"][bahdanau["target"].index("vie")][source.index("old")] > 0.9
 
 
 def test_the_buttons_are_unseen_and_right_by_both_that_look():
