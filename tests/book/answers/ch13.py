@@ -4,6 +4,14 @@ PARAMETERS = {1: "q, C, K, V", 2: "p, n, e, h, kv", 3: "*a", 4: "d"}
 
 WRONG = {
     (1, "makes the keys"): ("makes_keys(q, C, K, V)", "makes a key or a value of every latent"),
+    (1, "makes the keys of one head after another"):
+        ("by_head(q, C, K, V, False, True)", "makes a key or a value of every latent"),
+    (1, "makes the values of one head after another"):
+        ("by_head(q, C, K, V, True, False)", "makes a key or a value of every latent"),
+    (1, "makes keys and values, one after another"):
+        ("one_by_one(q, C, K, V)", "makes a key or a value of every latent"),
+    (1, "brings the query to each latent afresh"):
+        ("afresh_to_each(q, C, K, V)", "brings a query afresh to each"),
     (1, "the root of the latent's width"):
         ("read_latents(q * (q.shape[1] / C.shape[1]) ** 0.5, C, K, V)", "40 latents of 4: off by"),
     (1, "no scale"): ("read_latents(q * q.shape[1] ** 0.5, C, K, V)", "5 latents of 8: off by"),
@@ -44,6 +52,27 @@ def mixed(q, C, K):
 def makes_keys(q, C, K, V):
     scores = torch.einsum("hd,hsd->hs", q, C @ K.mT) / q.shape[-1] ** 0.5
     return torch.einsum("hc,hdc->hd", scores.softmax(-1) @ C, V)
+
+def by_head(q, C, K, V, bring, average):
+    read = []
+    for one, to_key, to_value in zip(q, K, V, strict=True):
+        scores = C @ (one @ to_key) if bring else (C @ to_key.T) @ one
+        weights = (scores / len(one) ** 0.5).softmax(-1)
+        read.append(to_value @ (weights @ C) if average else weights @ (C @ to_value.T))
+    return torch.stack(read)
+
+def one_by_one(q, C, K, V):
+    read = []
+    for h in range(len(q)):
+        scores = torch.stack([q[h] @ (K[h] @ c) for c in C]) / q.shape[-1] ** 0.5
+        w = scores.softmax(0)
+        read.append(sum(w[j] * (V[h] @ C[j]) for j in range(len(C))))
+    return torch.stack(read)
+
+def afresh_to_each(q, C, K, V):
+    scores = torch.stack([torch.stack([(a @ W) @ c for c in C]) for a, W in zip(q, K)])
+    weights = (scores / q.shape[-1] ** 0.5).softmax(-1)
+    return torch.einsum("hc,hdc->hd", weights @ C, V)
 
 def latents_ready_made(q, C, K, V):
     brought = torch.einsum("hd,hdc->hc", q, K)[:, None]
