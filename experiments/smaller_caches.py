@@ -30,14 +30,20 @@ KEPT = smollm.KV_HEADS * smollm.HEAD_DIM
 
 FORMS = {"three": 0, "one": 0, "latent 192": 192, "latent 96": 96, "latent 48": 48}
 """The heads as they are, their mean, and latents by their numbers."""
+TURNED = "latent 384"
+"""All numbers, along the directions of the latents; only `smaller_caches_controls` asks for it."""
 
 BITS, BLOCK, ENDS = (16, 8, 4, 2), 64, 32
 """Bits of a number; how many numbers share a least one and a step; the bits of these two."""
 
 
+def _latent(form: str) -> int:
+    return 2 * KEPT if form == TURNED else FORMS[form]
+
+
 def numbers(form: str) -> int:
     """Numbers of a token in one layer."""
-    return FORMS[form] or 2 * KEPT // (3 if form == "one" else 1)
+    return _latent(form) or 2 * KEPT // (3 if form == "one" else 1)
 
 
 def bytes_a_token(form: str, bits: int) -> float:
@@ -53,6 +59,11 @@ def quantised(x: Tensor, bits: int) -> Tensor:
         return x
     blocks = x.split(BLOCK, -1)
     return torch.cat([_rounded(block, 2**bits - 1) for block in blocks], -1)
+
+
+def by_feature(x: Tensor, bits: int) -> Tensor:
+    """The same with blocks of tokens, the last dimension but one, for each feature apart."""
+    return quantised(x.mT, bits).mT
 
 
 def _rounded(x: Tensor, steps: int) -> Tensor:
@@ -85,16 +96,16 @@ class Kept(KVCache):
 
 
 @cache
-def directions(length: int) -> list[tuple[Tensor, Tensor, Tensor]]:
+def directions(length: int, texts: int = len(FITS)) -> list[tuple[Tensor, Tensor, Tensor]]:
     """Of each layer: scale and mean (2 * KEPT,) of keys and values, and their directions as
-    columns, the one of most variance first; of the texts `FITS`."""
+    columns, the one of most variance first; of so many texts from the first of `FITS` on."""
     held = [[] for _ in range(smollm.LAYERS)]
 
     def keep(rows: list, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
         rows.append(flat(unturned(key), value)[0])
         return key, value
 
-    for number in FITS:
+    for number in range(FITS[0], FITS[0] + texts):
         caches = [Kept(partial(keep, rows)) for rows in held]
         smollm.read(smollm.text(number, length)[1], caches=caches)
     return [fitted_to(torch.cat(rows)) for rows in held]
@@ -107,18 +118,28 @@ def fitted_to(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return scale, mean, torch.linalg.svd((x - mean) / scale)[2].T
 
 
-def squeezed(layer: int, form: str, bits: int, fitted: int, key: Tensor, value: Tensor):
-    """What a layer's cache of that form and those bits hands back of keys and values."""
-    if FORMS[form]:
-        scale, mean, columns = directions(fitted)[layer]
-        basis = columns[:, : FORMS[form]]
-        latent = quantised((flat(unturned(key), value) - mean) / scale @ basis, bits)
+def squeezed(
+    layer: int,
+    form: str,
+    bits: int,
+    fitted: int,
+    key: Tensor,
+    value: Tensor,
+    texts: int = len(FITS),
+    rounded: Callable[[Tensor, int], Tensor] = quantised,
+) -> tuple[Tensor, Tensor]:
+    """What a layer's cache of that form and those bits hands back of keys and values, its keys, or
+    its latent, `rounded` in this way."""
+    if size := _latent(form):
+        scale, mean, columns = directions(fitted, texts)[layer]
+        basis = columns[:, :size]
+        latent = rounded((flat(unturned(key), value) - mean) / scale @ basis, bits)
         made = ((latent @ basis.T) * scale + mean).split(KEPT, -1)
         key, value = (x.unflatten(-1, (smollm.KV_HEADS, -1)).transpose(1, 2) for x in made)
         return rotary(key, base=smollm.BASE), value
     if form == "one":
         key, value = (x.mean(1, keepdim=True).expand_as(x) for x in (key, value))
-    return quantised(key, bits), quantised(value, bits)
+    return rounded(key, bits), quantised(value, bits)
 
 
 def settings(quick: bool) -> list[dict]:
@@ -139,6 +160,8 @@ def measure(setting: dict, *, device: torch.device) -> dict:
     the first text what the model writes of itself."""
     form, bits, fitted = (setting[key] for key in ("form", "bits", "fitted"))
     tokens = smollm.text(setting["seed"], setting["length"])[1]
+    rounded = by_feature if setting.get("by_feature") else quantised
+    way = {"texts": setting.get("texts", len(FITS)), "rounded": rounded}
     errors = []
 
     def read(tokens: Tensor) -> Tensor:
@@ -147,7 +170,7 @@ def measure(setting: dict, *, device: torch.device) -> dict:
         return smollm.read(tokens, caches=caches).states[:, -1]
 
     def squeeze(layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        left = squeezed(layer, form, bits, fitted, key, value)
+        left = squeezed(layer, form, bits, fitted, key, value, **way)
         pairs = zip(left, (key, value), strict=True)
         errors.append([((a - b).norm() / b.norm()).item() for a, b in pairs])
         return left
@@ -155,7 +178,7 @@ def measure(setting: dict, *, device: torch.device) -> dict:
     loss = smollm.losses(read(tokens), tokens).mean().item()
     keys, values = (sum(column) / len(errors) for column in zip(*errors, strict=True))
     # One text for each cache: of the likeliest tokens, another seed writes the same.
-    said = written(read, setting["written"]) if setting["seed"] == 0 else ""
+    said = written(read, setting["written"]) if setting["seed"] == 0 and setting["written"] else ""
     found = {"loss": round(loss, 4), "keys": round(keys, 4), "values": round(values, 4)}
     return found | {"said": said}
 

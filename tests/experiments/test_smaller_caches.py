@@ -5,7 +5,14 @@ import torch
 
 from attnkit.positions import rotary
 from experiments import _smollm, smaller_caches
-from experiments.smaller_caches import KEPT, bytes_a_token, numbers, quantised, unturned
+from experiments.smaller_caches import (
+    KEPT,
+    by_feature,
+    bytes_a_token,
+    numbers,
+    quantised,
+    unturned,
+)
 
 X = torch.randn(1, 3, 7, 64, generator=torch.Generator().manual_seed(0))
 
@@ -23,6 +30,17 @@ def test_a_number_in_few_bits_is_off_by_half_a_step_at_most(bits):
     assert quantised(X, 16) is X
 
 
+def test_by_feature_a_large_feature_coarsens_no_other():
+    large = torch.randn(1, 3, 128, 64, generator=torch.Generator().manual_seed(0))
+    large[..., 5] += 50
+    apart, together = (rounded(large, 4) - large for rounded in (by_feature, quantised))
+    others = torch.arange(64) != 5
+    assert apart[..., others].abs().max() < 0.3 < 1 < together[..., others].abs().max()
+    block = large[:, :, :64]
+    step = (block.amax(-2) - block.amin(-2)) / 15
+    assert (apart[:, :, :64].abs().amax(-2) <= step / 2 + 1e-6).all()
+
+
 def test_bytes_count_the_ends_of_each_block():
     assert numbers("three") == 2 * KEPT == 384
     assert bytes_a_token("three", 16) == 2 * 3 * 64 * 30 * 2
@@ -35,7 +53,7 @@ def test_a_latent_of_all_numbers_loses_nothing_and_one_of_fewer_more(monkeypatch
     monkeypatch.setitem(smaller_caches.FORMS, "all", 2 * KEPT)
     pair = torch.randn(2, 1, 3, 400, 64, generator=torch.Generator().manual_seed(0)).unbind()
     rows = smaller_caches.flat(unturned(pair[0]), pair[1])[0]
-    monkeypatch.setattr(smaller_caches, "directions", lambda _: [smaller_caches.fitted_to(rows)])
+    monkeypatch.setattr(smaller_caches, "directions", lambda *_: [smaller_caches.fitted_to(rows)])
     far = []
     for form in ("all", "latent 192", "latent 96", "latent 48"):
         left = smaller_caches.squeezed(0, form, 16, 200, *pair)
