@@ -23,7 +23,7 @@ function compute(data, { form, bits }) {
 
 // ---- The page.
 
-const stage = `<p class="tiles-said"></p><svg class="tiles-picture" aria-hidden="true"></svg><svg class="tiles-chart" aria-hidden="true"></svg>`;
+const stage = `<p class="tiles-said"></p><p class="tiles-was"></p><svg class="tiles-picture" aria-hidden="true"></svg><svg class="tiles-chart" aria-hidden="true"></svg>`;
 
 const nameOf = ({ groups }, form) => form === "groups" ? `its ${groups} groups` : form === "one" ? "the mean of its groups" : form.replace("latent-", "a latent of ");
 
@@ -44,7 +44,9 @@ function show(now, machine) {
   say(page.say, `${serves[form] ?? `One latent for all ${heads} heads`}: ${whole(numbers)} numbers of ${bits} bits in each of ${layers} layers. ${trained
     ? `This is how ${name} was trained.` : `That is ${Math.round(100 * share)}% of what ${name} kept.`}`);
   page.said.replaceChildren(make("strong", { textContent: data.own.beginning ?? "" }), found.said ?? "");
-  page.said.hidden = !found.said;
+  page.said.hidden = page.was.hidden = !found.said;
+  const before = costOf(data, "groups", 16).found.said;
+  say(page.was, trained ? "Nothing is squeezed or rounded." : before === found.said ? "Word for word as it was." : `As it was:${before}`);
   machine.wide = widthOf(page.picture);
   draw(page.picture, now, data.own, machine.wide);
   plot(page.chart, machine.points = pointsOf(data, machine.wide), now, data.own, machine.wide);

@@ -354,6 +354,11 @@ def test_a_pressed_dot_shows_its_form_and_what_was_written_with_it(show, width):
         now = root.snapshot()
         seen.add((now["form"], now["bits"]))
         assert root.locator(".tiles-said").inner_text() == f"small{now['found']['said']}"
+        trained = (now["form"], now["bits"]) == ("groups", 16)
+        was = (
+            "Nothing is squeezed or rounded." if trained else "As it was: wrote groups in 16 bits."
+        )
+        assert root.locator(".tiles-was").inner_text() == was
     assert len(seen) > len(cache_tiles.MEASURED) / 2  # lines change their order when one is pressed
     page.mouse.click(*(root.locator(".tiles-chart").bounding_box()[side] + 8 for side in "xy"))
     assert (root.snapshot()["form"], root.snapshot()["bits"]) == (now["form"], now["bits"])
