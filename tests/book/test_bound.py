@@ -67,7 +67,6 @@ ARITHMETIC = {
         "6.9": RISES["three", 4],
         "2,560": round(RISES["three", 2], -1),
         "402": RISES["latent 48", 16],
-        "768": 2 * 384,
         "14": 2 * (8_030_261_248 - 128_256 * 4096) / 2**30,  # but for the input's embedding
         "1.05": 15 / (14 + 1 / 4),
         "2.6": 78 / 30,
