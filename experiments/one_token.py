@@ -6,7 +6,9 @@
 The last token of "The capital of France is": in each layer the mean weight of its nine heads on
 the first token; the head that gives most to another token, itself apart; how large its state is;
 and which word the model would say if its last norm and output came after this layer (the "logit
-lens"). And of every fourth token of forty texts, for how many that word is the one said in the end.
+lens"), and which place the word it says in the end has there. What each of the 270 heads is worth
+to that word, and what the one of most worth is to ten other capitals. And of every fourth token of
+forty texts, for how many the word of a layer is the one said in the end.
 """
 
 import torch
@@ -15,6 +17,11 @@ from experiments import _record as record
 from experiments import _smollm as smollm
 
 PROMPT = "The capital of France is"
+CAPITALS = (
+    ("Germany", "Berlin"), ("Italy", "Rome"), ("Spain", "Madrid"), ("Russia", "Moscow"),
+    ("Japan", "Tokyo"), ("China", "Beijing"), ("Egypt", "Cairo"), ("Greece", "Athens"),
+    ("Poland", "Warsaw"), ("Austria", "Vienna"),
+)  # fmt: skip
 TEXTS, LENGTH, EVERY = 40, 64, 4
 
 
@@ -56,9 +63,36 @@ def way() -> list[dict]:
             "says": smollm.reader().words([int(after.argmax())])[0],
             "chance": round(after.max().item(), 4),
             "answer": round(after[said[-1].argmax()].item(), 4),
+            "rank": 1 + int((after > after[said[-1].argmax()]).sum()),
             "size": round(reading.states[layer + 1, -1].norm().item(), 1),
         })  # fmt: skip
     return rows
+
+
+def chance(prompt: str, answer: str) -> float:
+    """The probability of an answer's first piece after a prompt."""
+    piece = smollm.reader().tokenizer.encode(f" {answer}").ids[0]
+    states = smollm.read(smollm.reader().batch([prompt])[0]).states
+    return round(lens(states[0, -1, -1])[piece].item(), 4)
+
+
+def off() -> dict:
+    """The chance of "Paris" without each head, and of ten other capitals without the one that
+    lowers it most."""
+    paris = (PROMPT, "Paris")
+    found = []
+    for layer in range(smollm.LAYERS):
+        for head in range(smollm.HEADS):
+            with smollm.without([(layer, head)]):
+                found.append({"layer": layer, "head": head, "chance": chance(*paris)})
+    found.sort(key=lambda one: one["chance"])
+    others = []
+    for country, capital in CAPITALS:
+        prompt = PROMPT.replace("France", country)
+        with smollm.without([(found[0]["layer"], found[0]["head"])]):
+            less = chance(prompt, capital)
+        others.append({"answer": capital, "whole": chance(prompt, capital), "without": less})
+    return {"whole": chance(*paris), "heads": found, "capitals": others}
 
 
 def results(runs: list[dict]) -> dict:
@@ -72,6 +106,7 @@ def results(runs: list[dict]) -> dict:
         "of_tokens": len(runs) * LENGTH // EVERY,
         "share": [round(share, 4) for share in settled.mean(0).tolist()],  # of all those tokens
         "rows": way(),
+        "off": off(),
     }
 
 

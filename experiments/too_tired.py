@@ -44,7 +44,7 @@ def measure(setting: dict, *, device: torch.device) -> dict:
     every = smollm.read(tokens, need_weights=True).weights  # (2, layers, H, L, L)
     for meant, ids, length, weights in zip(MEANT, tokens, lengths, every, strict=True):
         words = smollm.reader().words(ids[:length].tolist())
-        places = [_end(words, noun) for noun in nouns.values()]
+        places = [end_of(words, noun) for noun in nouns.values()]
         it = max(place for place, word in enumerate(words) if word == " it")
         rows.append(weights[:, :, it])
         last = weights[:, :, length - 2]  # the end of the adjective
@@ -59,7 +59,7 @@ def measure(setting: dict, *, device: torch.device) -> dict:
     return found
 
 
-def _end(words: list[str], noun: str) -> int:
+def end_of(words: list[str], noun: str) -> int:
     """The place of a noun's last piece, which stands for the noun in later layers."""
     said = ""
     for place, word in enumerate(words):

@@ -1,5 +1,7 @@
 """The figures of chapter 17: maps of SmolLM2, where it rests, what it loses without some heads."""
 
+import math
+
 import matplotlib.pyplot as plt
 import torch
 
@@ -11,6 +13,7 @@ from attnlab import pretrained
 BLUE, ORANGE, GREY = SEA, VERMILION, MUTED
 TEXT = "The animal didn't cross the street because it was too tired. The animal didn't cross the"
 HEADS = ((20, 4), (16, 0), (18, 6), (13, 8))
+PIECES = 49_152  # of its vocabulary: a blind guess costs their logarithm
 BLIND = 7  # the token that is blindfolded: "because"
 TOUR = (
     {"say": "Layer 20, head 4: whichever token looks, it looks at the first.", "head": 0},
@@ -102,12 +105,14 @@ def induction() -> None:
             above = [one["high"] - one["median"] for one in found]
             ax.errorbar(places, middle, yerr=(below, above), marker=marker, color=colour,
                         capsize=3)  # fmt: skip
-        ax.text(3, 9.3, "the best induction heads off", color=ORANGE, ha="right", fontsize=10)
+        ax.text(3.05, 9.2, "the best induction heads off", color=ORANGE, ha="right", fontsize=10)
         ax.text(4, 1.2, "others of the same layers off", color=BLUE, ha="right", fontsize=10)
         ax.axhline(first, color=GREY, linestyle=":", linewidth=1)
-        ax.text(0, first - 0.2, "loss the first time", color=GREY, va="top", fontsize=10)
+        ax.text(0, first + 0.2, "loss the first time", color=GREY, va="bottom", fontsize=10)
+        ax.axhline(math.log(PIECES), color=GREY, linestyle=":", linewidth=1)
+        ax.text(0, math.log(PIECES) + 0.2, "a blind guess", color=GREY, va="bottom", fontsize=10)
         ax.set_xticks(range(len(counts) + 1), ["none", *map(str, counts)])
         ax.set(xlabel="heads switched off, of 270", ylabel="loss the second time (nats)",
-               ylim=(0, 16))  # fmt: skip
+               ylim=(0, 17))  # fmt: skip
         ax.set_title("Without eight heads, a repeated list is almost new")
         plt.show()

@@ -80,20 +80,42 @@ def test_a_step_that_was_left_is_shown_again(show):
     assert record.console == []
 
 
-def test_a_sentence_about_another_head_than_the_one_on_show_goes_blank(show):
+def test_each_head_of_a_guide_has_its_own_sentence_and_other_heads_have_none(show):
     heads = [{"say": "The first head.", "head": 0}, {"say": "The second.", "head": 1}]
     page, root, _ = show(an_explorer(tour=heads))
     sentence = root.locator(".machine-say")
     height = root.locator(".explorer-tour").bounding_box()["height"]
-    for head, there in (("1", False), ("all", True), ("2", False), ("0", True)):
+    for head, step in (("1", 1), ("all", None), ("2", None), ("0", 0)):
         root.control("Head").select_option(head)
         settle(page)
-        assert sentence.is_visible() == there
+        assert sentence.is_visible() == (step is not None)
+        if step is not None:
+            assert root.text("say") == heads[step]["say"]
+            assert root.text("count") == f"{step + 1} of 2"
         assert root.locator(".explorer-tour").bounding_box()["height"] == height
-    root.control("Head").select_option("2")
+    root.control("Head").select_option("1")
+    root.press("Back")
+    assert root.text("say") == "The first head."
+    assert root.snapshot()["head"] == 0
     root.press("Next")
+    root.control("Head").select_option("0")
+    root.press("Next")
+    assert root.snapshot()["head"] == 1
+    root.control("Head").select_option("2")
+    root.press("Back")
     assert sentence.is_visible()
-    assert root.text("say") == "The second."
+    assert root.text("say") == "The first head."
+
+
+def test_a_sentence_stays_where_two_steps_show_the_same_head(show):
+    steps = [{"say": "One.", "head": 0}, {"say": "Two.", "head": 1}, {"say": "Three.", "head": 1}]
+    page, root, _ = show(an_explorer(tour=steps))
+    for _ in range(2):
+        root.press("Next")
+    root.control("Head").select_option("0")
+    settle(page)
+    assert not root.locator(".machine-say").is_visible()
+    assert root.text("count") == "3 of 3"
 
 
 def test_python_and_the_page_take_the_same_steps_whatever_the_reader_did_and_reset(show):

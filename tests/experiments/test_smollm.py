@@ -8,7 +8,7 @@ import torch
 from attnbook import recorded
 from attnbook.drawings import one_token as drawn
 from attnkit import masks
-from experiments import _smollm, dropped, induction, one_token, sinks, too_tired, turned
+from experiments import _smollm, dropped, induction, one_token, sinks, too_tired, turned, who_it_is
 from tests.experiments.test_experiments import WRITES
 
 # Small cases, without the model.
@@ -60,10 +60,10 @@ def test_the_control_is_as_many_other_heads_of_the_same_layers():
 
 def test_the_end_of_a_noun_is_its_last_piece():
     words = ["The", " el", "ephant", " didn", "'t", " enter", " the", " path", " because"]
-    assert too_tired._end(words, "elephant") == 2
-    assert too_tired._end(words, "path") == 7
+    assert too_tired.end_of(words, "elephant") == 2
+    assert too_tired.end_of(words, "path") == 7
     with pytest.raises(ValueError, match="no 'street'"):
-        too_tired._end(words, "street")
+        too_tired.end_of(words, "street")
 
 
 # What the model does.
@@ -111,6 +111,29 @@ def test_what_comes_later_moves_no_weight(smollm):
     assert too_tired.measure({"frame": "active", "seed": 0}, device=None)["differs"] == 0.0
 
 
+def test_what_stands_in_for_the_living_noun_is_read_at_its_place(smollm):
+    found = who_it_is.measure({"frame": "thing, place", "seed": 0}, device=None)
+    reading = smollm.read("The stone didn't cross the street because it", need_weights=True)
+    row = reading.weights[who_it_is.LAYER, who_it_is.HEAD, -1]
+    for name, noun in (("subject", " stone"), ("object", " street")):
+        assert found[name] == pytest.approx(row[reading.tokens.index(noun)].item(), abs=1e-3)
+    assert found["most"] == pytest.approx(row[1:].max().item(), abs=1e-3)
+
+
+def test_the_famous_head_is_the_one_whose_subjects_are_changed():
+    famous = recorded.results("too_tired")["famous"]
+    assert (famous["layer"], famous["head"]) == (who_it_is.LAYER, who_it_is.HEAD)
+
+
+def test_the_head_that_is_missed_most_is_the_one_that_fetches():
+    off = recorded.results("one_token")["off"]
+    chances = [one["chance"] for one in off["heads"]]
+    assert len(chances) == 270
+    assert chances == sorted(chances)
+    row = recorded.results("one_token")["rows"][23]
+    assert (off["heads"][0]["layer"], off["heads"][0]["head"]) == (23, row["head"])
+
+
 # The book's files.
 
 
@@ -128,6 +151,7 @@ def test_the_sizes_that_the_page_names_are_those_of_the_experiments():
     assert recorded.results("turned")["texts"] == turned.TEXTS == 50
     assert recorded.results("dropped")["texts"] == dropped.TEXTS
     assert recorded.results("too_tired")["items"] == too_tired.ITEMS == 100
+    assert recorded.results("who_it_is")["items"] == who_it_is.ITEMS == 100
     assert one_token.TEXTS * one_token.LENGTH // one_token.EVERY == 640
 
 
@@ -136,9 +160,10 @@ def test_the_drawing_is_of_the_recorded_token():
     assert [token.strip() for token in run["tokens"]] == list(drawn.TOKENS)
     for row, shown in zip(run["rows"], drawn.WAY, strict=True):
         assert (row["head"], row["token"].strip()) == (shown.head, shown.token)
-        assert (row["says"].strip() or "␣") == shown.says
-        for name, value in (("on_first", shown.first), ("weight", shown.weight),
-                            ("chance", shown.chance)):  # fmt: skip
+        assert row["rank"] == shown.rank
+        for name, value in (("on_first", shown.first), ("weight", shown.weight)):
             assert abs(row[name] - value) < 0.00501
-    low, high = drawn.UNSAID
-    assert {row.says for row in drawn.WAY[low : high + 1]} == {".", "␣"}
+    for layer, words in drawn.PLACES.items():
+        assert words == f"{drawn.WAY[layer].rank:,}" + {1: "st", 3: "rd"}.get(
+            drawn.WAY[layer].rank, "th"
+        )

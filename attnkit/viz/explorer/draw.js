@@ -22,11 +22,12 @@ const SLANTED = 17, WORDS = 8;
 /** A font of `size` pixels for readers who left the browser's size as it is, and larger for others. */
 const fontOf = (size, em, bold = "") => `${bold} ${size * em}px ${FAMILY}`;
 
-/** A map's name or, where there is no room for it, the numbers in it, layer and head, with what follows them if that fits. */
+/** A map's name or, where there is no room for it, the numbers in it, layer and head, with as much as fits of what follows them. */
 function nameOf(pen, text, width) {
   const numbers = text.match(/\d+/g)?.join("·"), rest = text.split(/\d+/).at(-1);
-  const fits = (name) => pen.measureText(name).width <= width;
-  return !numbers || fits(text) ? shorten(pen, text, width) : fits(numbers + rest) ? numbers + rest : numbers;
+  if (!numbers || pen.measureText(text).width <= width) return shorten(pen, text, width);
+  const name = shorten(pen, numbers + rest, width);
+  return name.length > numbers.length + 2 ? name : numbers;
 }
 
 function shorten(pen, text, width) {

@@ -11,10 +11,10 @@ class Tour {
     this.steps = view.model.get("tour") || [];
     const { page, model } = view;
     page.tour.hidden = !this.steps.length;
-    on(page.back, "click", () => this.go(this.at() - 1));
-    on(page.next, "click", () => this.go((this.at() + 1) % this.steps.length));
+    on(page.back, "click", () => this.go(this.said() - 1));
+    on(page.next, "click", () => this.go((this.said() + 1) % this.steps.length));
     on(page.again, "click", () => {
-      this.go(this.at());
+      this.go(this.said());
       page.next.focus(); // since this button goes away
     });
     this.address = keepAddress({ root: page.root, model, on, visit: (rest) => this.visit(rest),
@@ -49,20 +49,26 @@ class Tour {
     for (const part of Object.values(partsOf(this.view))) part.classList.remove("explorer-moved");
   }
 
+  /** The step whose sentence is on show: where each speaks of a head of its own, that of the head on show. */
+  said() {
+    const { steps, view: { settings } } = this, heads = steps.map(({ set }) => set.head);
+    return new Set(heads).size < steps.length || !heads.includes(settings.head) ? this.at() : heads.indexOf(settings.head);
+  }
+
   show() {
-    const { view: { page, settings }, steps } = this, at = this.at();
+    const { view: { page, settings }, steps } = this, at = this.at(), said = this.said();
     if (!steps.length) return;
     if (at !== this.shown) [this.shown, this.taken] = [at, settings];
     // The step's sentence may be true no more; an answer to its question moves nothing.
     const moved = (name) => name !== "guess" && !alike(settings[name], this.taken[name]);
     page.again.classList.toggle("explorer-away", !Object.keys(settings).some(moved));
     // Where the guide goes from head to head, a sentence speaks of one of them.
-    const { head } = this.taken, one = steps.every(({ set }) => set.head === steps[0].set.head);
-    page.say.classList.toggle("explorer-away", !one && ![head, "all"].includes(settings.head) && head !== "all");
-    say(page.say, steps[at].say);
-    say(page.count, `${at + 1} of ${steps.length}`);
-    page.back.ariaDisabled = String(at === 0);
-    say(page.next, at + 1 < steps.length ? "Next" : "Start over");
+    const one = steps.every(({ set }) => set.head === steps[0].set.head), head = said === at ? this.taken.head : settings.head;
+    page.say.classList.toggle("explorer-away", !one && settings.head !== head && head !== "all");
+    say(page.say, steps[said].say);
+    say(page.count, `${said + 1} of ${steps.length}`);
+    page.back.ariaDisabled = String(said === 0);
+    say(page.next, said + 1 < steps.length ? "Next" : "Start over");
   }
 
   /** What an address says of what is on show: a step, or the settings that are not those of the beginning. */
