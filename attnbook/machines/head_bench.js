@@ -57,16 +57,27 @@ function build({ page, on, sized, take, update }) {
   sized(page.lines, update);
 }
 
-/** Which properties the sentences on show cannot tell apart from this one. */
-const partners = ({ alike }, n) => NAMES.filter((_, m) => alike[m] === alike[n]).map((name) => PROPERTIES[name]);
+/** The properties by what the sentences on show can tell: each group has one bar, the sum of what is in it. */
+const groupsOf = ({ alike }) => NAMES.map((_, n) => NAMES.filter((_, m) => alike[m] === n)).filter(({ length }) => length)
+  .map((names) => ({ names, words: names.map((name) => PROPERTIES[name]), from: NAMES.indexOf(names[0]) }));
+
+const list = (words) => [words.slice(0, -1).join(", "), words.at(-1)].filter(Boolean).join(" and ");
+
+/** What the bars show; while some can't be told apart, nothing about which is largest. */
+function verdict(now) {
+  const { effects, count } = now, most = effects.reduce((best, v, n) => (Math.abs(v) > Math.abs(effects[best]) ? n : best), 0);
+  const together = groupsOf(now).find(({ words }) => words.length > 1);
+  if (together) return count === 1 ? "One sentence, four explanations" : `Not yet told apart: ${list(together.words)}`;
+  return Math.abs(effects[most]) < 0.05 ? "None of the four adds as much as 0.05"
+    : `What counts most: ${effects[most] < 0 ? "not " : ""}being ${PROPERTIES[NAMES[most]]}, ${fixed(Math.abs(effects[most]), 2)}`;
+}
 
 function show(now, { page, data }) {
-  const { item, count, effects, right, layer, head, weights, tiles } = now, none = Math.max(...effects.map(Math.abs)) < 0.05, names = data.nouns[item].slice(0, 2);
-  const most = effects.reduce((best, v, n) => (Math.abs(v) > Math.abs(effects[best]) + 1e-9 ? n : best), 0), same = partners(now, most);
-  say(page.big, none && count > 1 ? "None of the four adds as much as 0.05" : same.length > 3 ? "One sentence, four explanations"
-    : same.length > 1 ? `Which is it: ${same.slice(0, -1).join(", ")} or ${same.at(-1)}?` : `What counts most: ${same[0]}, ${signed(effects[most])}`);
-  const both = Math.round(100 * weights.flat().reduce((sum, w) => sum + w, 0) / count), here = count > 1 ? "these sentences" : "this sentence";
-  say(page.say, `Layer ${layer}, head ${head}: the two nouns get ${both}% of the weight here. ${count < 8 ? none ? "" : `In ${here} you cannot tell them apart.`
+  const { item, count, right, layer, head, weights, tiles } = now, names = data.nouns[item].slice(0, 2);
+  say(page.big, verdict(now));
+  const both = Math.round(100 * weights.flat().reduce((sum, w) => sum + w, 0) / count);
+  say(page.say, `Layer ${layer}, head ${head}: the two nouns get ${both}% of the weight here. ${count < 8
+    ? `${{ 1: "All four", 2: "Three", 4: "Two" }[count]} share one bar, their sum: they may be large and cancel.`
     : `In 1,920 sentences, the referent has the larger weight, by however little, in ${Math.round(100 * right)}%.`}`);
   fill(page.texts, sentences(data, now).slice(0, count), () => make("li", { className: "bench-text" }), (line, { parts }, k) => {
     line.replaceChildren(...parts.map((part, at) => (at % 2 ? make("span", { textContent: wordOf(names)(part),
@@ -95,16 +106,19 @@ function drawArcs({ arcs, lines, texts }, weights) {
   arcs.replaceChildren(...parts);
 }
 
-/** The four effects here as bars, and as a tick, once all sentences are on show, the median of the 240 items. */
-function drawBars(bars, { effects, alike, medians, tiles, count }) {
-  const x = (v) => 185 + 115 * clamp(v, -0.65, 0.65), parts = [rule("bench-axis", x(0), 0, x(0), 112)];
-  NAMES.forEach((name, n) => {
-    const y = 28 * n, [from, to] = [0, effects[n]].map(x), unsure = alike.filter((m) => m === alike[n]).length > 1;
-    parts.push(text(name === tiles ? "bench-chosen" : "", 0, y + 19, PROPERTIES[name]), rect(`bench-bar${unsure ? " bench-unsure" : ""}`, Math.min(from, to), y + 5, Math.abs(from - to), 18),
-      ...(count < 8 ? [] : [rule("bench-median", x(medians[n]), y + 1, x(medians[n]), y + 27)]),
-      text("bench-value", 300, y + 19, unsure ? "?" : signed(effects[n]), { text_anchor: "end" }));
+/** The effects here as bars, one for those that can't be told apart, and as a tick, once all sentences are on show, the
+ *  median of the 240 items. */
+function drawBars(bars, now) {
+  const { effects, medians, tiles, count } = now, x = (v) => 185 + 115 * clamp(v, -0.65, 0.65);
+  const parts = [rule("bench-axis", x(0), 0, x(0), 112), ...NAMES.map((name, n) => text(name === tiles ? "bench-chosen" : "", 0, 28 * n + 19, PROPERTIES[name]))];
+  groupsOf(now).forEach(({ names: { length }, from }) => {
+    const y = 28 * (from + (length - 1) / 2), low = 28 * (from + length), v = effects[from];
+    parts.push(rect(`bench-bar${length > 1 ? " bench-unsure" : ""}`, Math.min(x(0), x(v)), y + 5, Math.abs(x(v) - x(0)), 18),
+      ...(count < 8 ? [] : [rule("bench-median", x(medians[from]), y + 1, x(medians[from]), y + 27)]),
+      ...(length > 1 ? [svg("path", { class: "bench-bracket", d: `M94 ${28 * from + 5}h5V${low - 5}h-5` }), text("bench-small", 300, y + 3, "sum", { text_anchor: "end" })] : []),
+      text("bench-value", 300, y + 19, signed(v), { text_anchor: "end" }));
   });
-  bars.replaceChildren(...parts, text("bench-small", 0, 126, count < 8 ? "?: these sentences cannot tell" : "bar: these sentences · tick: median of 240 items"));
+  bars.replaceChildren(...parts, text("bench-small", 0, 126, count < 8 ? "bracket: only the sum is known" : "bar: these sentences · tick: median of 240 items"));
 }
 
 /** A tile for each head: one colour for more weight and one for less, on one scale for what the tiles can show. */
@@ -118,8 +132,8 @@ function drawTiles(tiles, { shades, layer, head }, full) {
     text("bench-small", 0, 152, `medians of 240 items · orange: more · purple: less · full: ${full.toFixed(2)}`));
 }
 
-const tell = ({ effects, alike, medians, count }) => ` Extra weight here${count < 8 ? "" : ", and over 240 items"}: ${NAMES.map((name, n) => `${PROPERTIES[name]} ${
-  partners({ alike }, n).length > 1 ? "cannot be told" : signed(effects[n])}${count < 8 ? "" : `, ${signed(medians[n])}`}`).join("; ")}.`;
+const tell = (now) => ` Extra weight here${now.count < 8 ? "" : ", and over 240 items"}: ${groupsOf(now).map(({ words, from }) =>
+  `${list(words)}${words.length > 1 ? " together" : ""} ${signed(now.effects[from])}${now.count < 8 ? "" : `, ${signed(now.medians[from])}`}`).join("; ")}.`;
 
 export default machine({ name: "bench", label: "What does a head look at?", data: ["frames", "nouns", "ends", "looks", "medians", "right"],
   settings: ["item", "layer", "head", "tiles", "count"], stage, controls, fits, build, compute, show, tell });

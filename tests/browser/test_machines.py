@@ -19,7 +19,7 @@ from PIL import Image, ImageChops, ImageStat
 from traitlets import TraitError
 
 from attnbook import translators
-from attnbook.machines import MACHINES, LiveTranslator
+from attnbook.machines import MACHINES, HeadBench, LiveTranslator
 from attnbook.machines.base import Machine
 from attnbook.pages.sphinx_ext import _leads_somewhere
 from attnkit.viz.explorer.settings import READER
@@ -385,6 +385,27 @@ def test_of_two_decoders_the_reader_guesses_what_can_change(show):
     assert "You found 1 of 5" in root.locator(".machine-say").first.inner_text()
     control(root, "Input feeding").click()  # another question
     assert snapshot(root)["marked"] == []
+
+
+def test_the_bench_of_heads_has_no_verdict_while_only_a_sum_is_known(show):
+    """Two large effects of one bar may cancel: no item's headline says what counts most."""
+    page, root, _ = show(HeadBench.recorded(count=2, item=6))
+    big, bars = root.locator(".machine-big"), root.locator(".bench-bars .bench-value")
+    for count, alike in (
+        (1, None),
+        (2, "alive, the subject and farther away"),
+        (4, "the subject and farther away"),
+    ):
+        said = f"Not yet told apart: {alike}" if alike else "One sentence, four explanations"
+        for item in range(12):
+            follow(page, address_of("head-bench", {"count": count, "item": item}))
+            assert big.inner_text() == said
+    for count, shown in ((1, 1), (2, 2), (4, 3), (8, 4)):
+        follow(page, address_of("head-bench", {"count": count, "item": 6}))
+        assert bars.count() == shown
+    assert big.inner_text() == "What counts most: being the subject, 0.34"
+    follow(page, address_of("head-bench", {"count": 8, "item": 1}))
+    assert big.inner_text() == "What counts most: not being alive, 0.58"
 
 
 def test_a_setting_without_a_value_is_an_empty_text(show):
