@@ -13,6 +13,7 @@ does to the rounding.
 import torch
 
 from experiments import _record as record
+from experiments import _smollm as smollm
 from experiments import smaller_caches as caches
 
 PLAIN, MORE = len(caches.FITS), 10
@@ -44,6 +45,7 @@ def measure(setting: dict, *, device: torch.device) -> dict:
 def results(runs: list[dict]) -> dict:
     """Of each way: bytes a token, and the loss."""
     return {
+        "model": smollm.NAME,
         "rows": [
             {
                 **same,
@@ -52,7 +54,7 @@ def results(runs: list[dict]) -> dict:
                 "mean_loss": round(sum(run["loss"] for run in group) / len(group), 4),
             }
             for same, group in record.grouped(runs, GROUP)
-        ]
+        ],
     }
 
 

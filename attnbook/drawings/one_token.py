@@ -64,7 +64,7 @@ HEADINGS = {
     False: (
         ("It rests", "share of its weight on “The”,", "mean of nine heads"),
         ("It fetches", "a dot for each layer: the head that", "looks hardest at another word"),
-        ("It speaks", "the place of “Paris” among all pieces,", "if the model ended here"),
+        ("It speaks", "the place of “Paris”,", "if the model ended here"),
     ),
     True: (
         ("It rests", "weight on", "“The”"),

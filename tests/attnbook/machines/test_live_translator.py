@@ -489,7 +489,7 @@ def test_another_widget_comes_to_a_page_with_its_state():
         **{name: getattr(plane, name) for name in ("key", "value", "query", "names", "scale")},
         "matrix": None,
         "turned": False,
-        **{"target": None, "steps": 0, "hard": False},
+        **{"target": None, "lessons": [], "hard": False},
     }
     assert html.escape(plane.description()) in end
 
