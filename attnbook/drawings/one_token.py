@@ -59,7 +59,7 @@ LAYERS = (0, 5, 10, 16, 20, 23, 29)
 PITCH, TOP, SIZE = 13, 60, 12.5
 COLUMNS = {"The": 62, "capital": 131, "of": 180, "France": 226, "is": 272}
 BAR, LONG = 30, 64
-AXIS = {False: (590, 706), True: (295, 332)}  # from the place LAST to the first
+AXIS = {False: (590, 706), True: (295, 327)}  # from the place LAST to the first
 HEADINGS = {
     False: (
         ("It rests", "share of its weight on “The”,", "mean of nine heads"),
