@@ -262,6 +262,25 @@ def test_silent_on_right_attention_in_half_precision(dtype, kind):
                     getattr(testing, check)(attention)
 
 
+def test_what_is_forgiven_in_half_precision_is_not_in_float32():
+    """A softmax that takes no maximum off, and rows that are half a percent short."""
+
+    def overflowing(query, key, value, mask):
+        shares = (query @ key.mT / query.shape[-1] ** 0.5).exp().masked_fill(~mask, 0.0)
+        return shares / shares.sum(-1, keepdim=True).clamp_min(1e-30) @ value
+
+    def short(query, key, value, mask):
+        output, weights = attnkit.scaled_dot_product_attention(
+            query, key, value, mask=mask, need_weights=True
+        )
+        return output, 0.995 * weights
+
+    with pytest.raises(AssertionError, match="moves the output by NaN"):
+        testing.assert_masked_values_ignored(overflowing)
+    with pytest.raises(AssertionError, match=r"sum to (0\.99\d?|0) up to 0\.995"):
+        testing.assert_rows_sum_to_one(short)
+
+
 def test_a_finite_fill_is_found_in_float16():
     def filled(query, key, value, mask):
         return core(query, key, value, mask, fill=-1e4)
