@@ -15,21 +15,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from attnkit import trace
 from experiments import _record as record
 from experiments import looking_back as task
 from experiments._training import parameters
 
 GROUP = ("model", "width", "updates", "rate")
-
-
-@torch.no_grad()
-def weights(model: task.Recall, names: Tensor, numbers: Tensor, place: Tensor) -> Tensor:
-    """The weights of the lookup, (B, S)."""
-    asked = model.name(names.gather(1, place)) + model.number.weight[task.NUMBERS]
-    steps = torch.cat([model.name(names) + model.number(numbers), asked], 1)
-    states, _ = model.gru(steps)  # (B, S + 1, H)
-    scores = model.log_scale.exp() * states[:, -1:] @ states[:, :-1].mT  # (B, 1, S)
-    return scores.softmax(-1)[:, 0]
 
 
 def measure(setting: dict, *, device: torch.device) -> dict:
@@ -48,7 +39,9 @@ def asked(kind: str, model: task.Recall, device: torch.device) -> dict:
     drawn = task.draw(task.HELD_OUT, pairs, generator)
     names, numbers = (part.to(device) for part in drawn[:2])
     places = [torch.full_like(names[:, :1], place) for place in range(pairs)]
-    answers = torch.stack([model(names, numbers, at).argmax(-1) for at in places], 1)  # (B, S)
+    with trace.record() as calls:  # of the lookup, one for each name
+        answers = [model(names, numbers, at).argmax(-1) for at in places]
+    answers = torch.stack(answers, 1)  # (B, S)
     counts = F.one_hot(numbers, task.NUMBERS).sum(1)
     often = counts.gather(1, answers) == counts.max(1, keepdim=True).values
     found = {
@@ -59,7 +52,7 @@ def asked(kind: str, model: task.Recall, device: torch.device) -> dict:
                  "answers": answers[0].tolist()},
     }  # fmt: skip
     if kind == "lookup":
-        looks = torch.stack([weights(model, names, numbers, at) for at in places], 1)  # (B, S, S)
+        looks = torch.cat([call["weights"] for call in calls], 1)  # (B, S, S)
         found["on_it"] = round(looks.diagonal(dim1=1, dim2=2).mean().item(), 5)
         found["list"]["weights"] = [[round(w, 4) for w in row] for row in looks[0].tolist()]
     return found

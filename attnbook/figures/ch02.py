@@ -106,6 +106,6 @@ def looks() -> None:
             for y, answer, right in zip(places, found["answers"], back["numbers"], strict=True):
                 weight = "bold" if answer == right else "normal"
                 says.text(x, y, answer, ha="center", va="center", color=colour, weight=weight)
-        figure.suptitle("After 500 updates, looking back reads the pair asked for;\n"
+        figure.suptitle("After 500 updates, looking back finds the pair asked for;\n"
                         "the last state says 5 to every name")  # fmt: skip
         plt.show()
