@@ -5,6 +5,7 @@ import re
 
 import pytest
 import torch
+from playwright.sync_api import expect
 
 from attnbook.machines import AskModel
 from attnbook.machines import language_model as lm
@@ -130,7 +131,7 @@ def test_it_opens_on_a_recorded_run_and_asks_for_nothing(still):
         settle(page)
         assert spans(root) == run["tokens"]
         assert perplexity(root) == pytest.approx(run["perplexity"], abs=0.06)
-        assert root.locator(".heads-all").is_visible() == bool(run["rows"])
+        expect(root.locator(".heads-all")).to_be_visible(visible=bool(run["rows"]))
     assert record.console == []
     assert not any("language-model" in url for url in record.requests)
 
@@ -139,7 +140,7 @@ def test_the_button_that_draws_says_what_it_sets(still):
     _, root, _ = still()
     root.get_by_role("button", name="Draw at temperature 0.8", exact=True).click()
     assert control(root, "Temperature").input_value() == "4"
-    assert root.get_by_role("button", name="Draw again", exact=True).is_visible()
+    expect(root.get_by_role("button", name="Draw again", exact=True)).to_be_visible()
 
 
 def test_a_recorded_head_is_open_in_the_explorer(still):
@@ -191,7 +192,7 @@ def test_recorded_runs_are_fit_for_everyone(still, theme, width):
 
 def test_without_the_model_it_says_why(still):
     page, root, _ = still()
-    assert not root.get_by_role("button", name="Load the model").is_visible()
+    expect(root.get_by_role("button", name="Load the model")).to_be_hidden()
     assert "built without the model" in root.text_content()
     root.get_by_label("Distances").select_option("times 8")
     settle(page)
@@ -213,7 +214,7 @@ def test_a_browser_that_cannot_says_so(browser, tmp_path, script, said):
     page.goto(path.as_uri())
     page.wait_for_function("document.querySelector('.ask-text span')")
     assert said in page.locator(".machine-promise").text_content()
-    assert not page.get_by_role("button", name="Load the model").is_visible()
+    expect(page.get_by_role("button", name="Load the model")).to_be_hidden()
     page.close()
 
 

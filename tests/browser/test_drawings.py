@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 import pytest
+from playwright.sync_api import expect
 
 from attnbook.drawings import DRAWINGS
 from attnbook.drawings.drawing import HERE, style_sheet
@@ -185,7 +186,7 @@ def test_a_stepper_goes_by_mouse_and_by_keys_never_jumps_and_prints_all_frames(
     assert len(heights) == 1
     page.emulate_media(media="print")
     assert page.locator(".drawing-frames p:visible").count() == len(drawing.says)
-    assert not forth.is_visible()
+    expect(forth).to_be_hidden()
 
 
 @EACH_STEPPER

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from playwright.sync_api import expect
 
 from attnkit.viz import AttentionExplorer
 from tests.browser import test_explorer_modes as modes
@@ -86,7 +87,7 @@ def test_every_stage_is_drawn_and_reset_returns_to_the_beginning(show):
         root.control("Show").select_option(stage)
         drawn.add(root.picture())
         assert root.locator(".explorer-low").inner_text().startswith(stage.split()[-1].rstrip("s"))
-        assert root.locator(".explorer-masked").is_visible() == (stage != "scores")
+        expect(root.locator(".explorer-masked")).to_be_visible(visible=(stage != "scores"))
     assert len(drawn) == 3
     root.move("Length", 4)
     root.control("Head").select_option("all")

@@ -7,6 +7,7 @@ import subprocess
 
 import nbformat
 import pytest
+from playwright.sync_api import expect
 
 from attnbook.pages.notebook import STATE_MIME, VIEW_MIME, strip_modules
 from attnkit.viz import AttentionExplorer
@@ -108,7 +109,7 @@ def test_the_page_comes_alive_from_file_and_a_link_in_its_prose_takes_the_step(b
 def test_without_javascript_the_picture_stands_with_words(book, open_page):
     page, _ = open_page((book[0] / "index.html").as_uri(), java_script_enabled=False)
     image = page.locator(".attnkit-fallback img")
-    assert image.is_visible()
+    expect(image).to_be_visible()
     assert image.get_attribute("alt") == book[1].description()
     assert image.bounding_box()["width"] > 100
     assert "needs JavaScript" in page.locator("noscript").first.inner_text()

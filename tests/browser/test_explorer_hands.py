@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from playwright.sync_api import expect
 
 from attnkit.viz import AttentionExplorer
 from tests.browser.explorer_page import WORDS, an_explorer, settle, vectors
@@ -22,14 +23,14 @@ def test_the_recorded_mask_hatches_cells_and_counts_keys(show):
     )
     _, root, _ = show(explorer)
     assert root.text("big") == "masked"
-    assert root.locator(".explorer-masked").is_visible()
+    expect(root.locator(".explorer-masked")).to_be_visible()
     assert f"of at most {math.log(2):.2f}" in root.text("row")
     assert "of 2 keys" in root.text("row")
     assert root.locator(".machine-top li:visible").count() == 2
     unknown = AttentionExplorer.from_frames(frames, tokens=WORDS[:6], pinned=[0, 1, 4])
     _, root, _ = show(unknown)
     assert "of at most" not in root.text("row")
-    assert not root.locator(".explorer-masked").is_visible()
+    expect(root.locator(".explorer-masked")).to_be_hidden()
 
 
 def test_a_mask_may_differ_by_head_and_python_counts_the_same(show):
@@ -95,7 +96,7 @@ def test_a_pin_is_kept_with_its_words_until_escape_or_the_chip_lets_go_of_it(sho
     root.control("Length").focus()
     page.keyboard.press("Escape")
     assert root.snapshot()["pinned"] == []
-    assert not root.locator(".explorer-chip").is_visible()
+    expect(root.locator(".explorer-chip")).to_be_hidden()
     assert "free again" in root.text("live")
     root.locator(".explorer-cursor").press("Enter")
     assert len(root.snapshot()["pinned"]) == 3

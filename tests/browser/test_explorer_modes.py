@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from playwright.sync_api import expect
 
 from attnkit.viz import AttentionExplorer
 from tests.browser.explorer_page import (
@@ -42,7 +43,7 @@ def test_the_kept_picture_stays_while_the_other_moves(show):
     now = "Kept: mask none, temperature 1. Now: mask causal, temperature 0.316"
     assert root.text("old") == now
     root.press("Let go of the kept picture")
-    assert not root.locator(".explorer-kept").is_visible()
+    expect(root.locator(".explorer-kept")).to_be_hidden()
     assert root.snapshot()["kept"] == {}
     assert not record.console
 
@@ -124,7 +125,7 @@ def test_the_row_is_covered_everywhere_until_the_guess(show):
     assert (root.text("query"), root.text("big")) == ("“it”", "?")
     assert root.locator(".machine-top li:visible").count() == 0
     for part in ("apart", "data", "chip", "change"):
-        assert not root.locator(named(part)).is_visible()
+        expect(root.locator(named(part))).to_be_hidden()
     for key in ("ArrowLeft", "ArrowRight", "Home"):
         root.locator(".explorer-cursor").press(key)
         assert "covered. Enter guesses" in root.text("live")
@@ -175,7 +176,7 @@ def test_a_cell_of_the_row_is_a_guess_but_nobody_has_to_make_one(show):
     root.press("Just show me")
     assert root.snapshot()["guess"] == []
     assert root.text("big") != "?"
-    assert not root.locator(".explorer-guess").is_visible()
+    expect(root.locator(".explorer-guess")).to_be_hidden()
     root.press("Back")
     assert root.snapshot()["guess"] == [0, IT]
     follow(page, "explorer-99-1=mask:causal;guess:[0,1]")
@@ -192,14 +193,14 @@ def test_the_question_names_its_head_and_waits_while_another_is_on_show(show):
     _, root, _ = show(explorer)
     assert "weight of “it” in head 0?" in root.text("ask")
     root.control("Head").select_option("1")
-    assert not root.locator(named("guess")).is_visible()
-    assert root.locator(named("apart")).is_visible()
+    expect(root.locator(named("guess"))).to_be_hidden()
+    expect(root.locator(named("apart"))).to_be_visible()
     root.control("Head").select_option("0")
     answer(root, best).click()
     said = f"there is most of the weight of “it” in head 0: {weight:.3f}"
     assert said in root.text("told")
     root.control("Head").select_option("1")
-    assert not root.locator(named("told")).is_visible()
+    expect(root.locator(named("told"))).to_be_hidden()
     root.control("Head").select_option("all")
     assert said in root.text("told")
 
@@ -256,7 +257,7 @@ def test_a_press_hides_a_word_and_a_second_one_brings_it_back(show):
     assert shown["hidden"] == [1]
     assert root.text("big") == "masked"
     assert "of 11 keys" in root.text("row")
-    assert root.locator(".explorer-masked").is_visible()
+    expect(root.locator(".explorer-masked")).to_be_visible()
     assert all(row[1] == 0 and sum(row) == pytest.approx(1) for row in shown["weights"])
     assert page.evaluate("document.activeElement.textContent") == "animal"
     assert word(root, "animal").get_attribute("aria-pressed") == "true"
@@ -280,7 +281,7 @@ def test_with_everything_hidden_the_row_says_so_and_nothing_breaks(show):
     assert "NaN" not in root.inner_text()
     assert "Infinity" not in root.inner_text()
     assert not record.console
-    assert not page.locator(".explorer-hide").nth(1).is_visible()  # recorded weights have no words
+    expect(page.locator(".explorer-hide").nth(1)).to_be_hidden()  # recorded weights have no words
 
 
 def test_a_step_hides_a_word_and_the_next_one_does_not(show):
@@ -324,7 +325,7 @@ def test_the_view_is_a_choice_where_words_stand_on_both_sides(show):
     for part, weights in (("map", WEIGHTS), ("cursor", WEIGHTS[2])):
         drawn = page.evaluate(f"strokes.filter(name => name === 'explorer-{part}').length")
         assert drawn == int((weights >= 0.05).sum())
-    assert not root.locator(".explorer-ramp").is_visible()
+    expect(root.locator(".explorer-ramp")).to_be_hidden()
     assert not record.console
     square = AttentionExplorer.from_frames({3: WEIGHTS}, tokens=["the", "black", "cat"])
     assert "view" not in square.controls

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch.nn.functional as F
+from playwright.sync_api import expect
 
 from attnkit import masks
 from attnkit.viz import AttentionExplorer
@@ -62,7 +63,7 @@ def test_a_step_that_was_left_is_shown_again(show):
     root.press("Next")
     assert again.count() == 0
     root.move("Temperature", 0.5)
-    assert again.is_visible()
+    expect(again).to_be_visible()
     assert root.get_by_role("button", name="Next", exact=True).bounding_box() == place
     again.focus()
     page.keyboard.press("Enter")
@@ -74,7 +75,7 @@ def test_a_step_that_was_left_is_shown_again(show):
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Enter")  # another cell is pinned
     settle(page)
-    assert again.is_visible()
+    expect(again).to_be_visible()
     again.click()
     assert root.snapshot()["pinned"] == TOUR[1]["pinned"]
     assert record.console == []
@@ -88,7 +89,7 @@ def test_each_head_of_a_guide_has_its_own_sentence_and_other_heads_have_none(sho
     for head, step in (("1", 1), ("all", None), ("2", None), ("0", 0)):
         root.control("Head").select_option(head)
         settle(page)
-        assert sentence.is_visible() == (step is not None)
+        expect(sentence).to_be_visible(visible=(step is not None))
         if step is not None:
             assert root.text("say") == heads[step]["say"]
             assert root.text("count") == f"{step + 1} of 2"
@@ -103,7 +104,7 @@ def test_each_head_of_a_guide_has_its_own_sentence_and_other_heads_have_none(sho
     assert root.snapshot()["head"] == 1
     root.control("Head").select_option("2")
     root.press("Back")
-    assert sentence.is_visible()
+    expect(sentence).to_be_visible()
     assert root.text("say") == "The first head."
 
 
@@ -114,7 +115,7 @@ def test_a_sentence_stays_where_two_steps_show_the_same_head(show):
         root.press("Next")
     root.control("Head").select_option("0")
     settle(page)
-    assert not root.locator(".machine-say").is_visible()
+    expect(root.locator(".machine-say")).to_be_hidden()
     assert root.text("count") == "3 of 3"
 
 
@@ -216,7 +217,7 @@ def test_weights_times_values_are_torchs_output(show):
     query, key, value = given()
     explorer = an_explorer(tour=[])
     _, root, _ = show(explorer)
-    assert not root.locator(".explorer-tour").is_visible()
+    expect(root.locator(".explorer-tour")).to_be_hidden()
     for head in range(3):
         root.control("Head").select_option(str(head))
         for length in (4, LENGTH):
@@ -304,4 +305,4 @@ def test_scores_without_queries_and_large_ones_are_taken_apart_too(show):
     assert not math.isnan(sum(weights))
     frames = {3: vectors(1, 3, 3).softmax(-1)}
     _, root, _ = show(AttentionExplorer.from_frames(frames))
-    assert not apart(root).is_visible()
+    expect(apart(root)).to_be_hidden()

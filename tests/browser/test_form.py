@@ -1,6 +1,7 @@
 """What only a browser can tell of a page in the form: its screens, words and figures' marks."""
 
 import pytest
+from playwright.sync_api import expect
 
 from booktools import form
 from booktools.address import ROOT
@@ -53,7 +54,7 @@ def test_a_figures_mark_takes_no_room_between_the_text_and_the_figure(open_page,
     assert figure["y"] - top < 2
     assert mark["y"] >= figure["y"] + figure["height"] - 1
     page.locator("summary").click()
-    assert page.locator("pre").is_visible()
+    expect(page.locator("pre")).to_be_visible()
     assert (
         page.locator("pre").bounding_box()["y"] < page.locator(".cell_output").bounding_box()["y"]
     )

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from playwright.sync_api import expect
 
 from attnbook import translators, widgets
 from attnbook.machines.live_translator import page as book_page
@@ -82,7 +83,7 @@ def test_it_runs_by_itself_once_and_is_heard_once(visit):
     assert all(because in heard for *_, because in widgets.STEPS)
     assert state(root) == (4, True)
     assert "#" not in page.url
-    assert root.get_by_role("button", name="▶ Play").is_visible()
+    expect(root.get_by_role("button", name="▶ Play")).to_be_visible()
 
 
 def test_with_reduced_motion_it_waits_for_a_press(visit):
@@ -190,7 +191,7 @@ def test_on_a_telephone_the_translation_is_under_the_box_too(visit):
     recorded = note.inner_text()
     assert "beforehand" in recorded
     page.set_viewport_size({"width": 360, "height": 740})
-    assert not answer.is_visible()
+    expect(answer).to_be_hidden()
     root.locator(".word-tries").scroll_into_view_if_needed()
     root.get_by_role("button", name="I love you.").click()
     page.wait_for_function("document.querySelector('.word-answer').textContent === \"je t'aime.\"")
@@ -198,7 +199,7 @@ def test_on_a_telephone_the_translation_is_under_the_box_too(visit):
     assert 0 < box["y"] < 740 - box["height"]
     assert "beforehand" not in note.inner_text()
     page.set_viewport_size({"width": 1280, "height": 900})
-    assert not answer.is_visible()
+    expect(answer).to_be_hidden()
     root.get_by_role("button", name="Reset").click()
     assert note.inner_text() == recorded
 

@@ -3,6 +3,7 @@
 import base64
 
 import pytest
+from playwright.sync_api import expect
 
 from attnbook import translators
 from attnbook.machines import LiveTranslator
@@ -94,8 +95,8 @@ def test_the_first_sentence_is_translated_at_once(live, kept):
     assert all(five[0][0] == token for five, token in
                zip(found["candidates"], found["target"], strict=True))  # fmt: skip
     assert root.get_by_role("textbox").count() == 1
-    assert not root.get_by_label("Search").is_visible()  # there are no beams to choose
-    assert not root.locator(".translator-kept").is_visible()
+    expect(root.get_by_label("Search")).to_be_hidden()  # there are no beams to choose
+    expect(root.locator(".translator-kept")).to_be_hidden()
     assert record.console == []
     assert record.other_hosts() == []
 
@@ -268,7 +269,7 @@ def test_the_keyboard_reaches_everything(live):
 def test_the_other_model_and_its_heads(live, kept):
     _, root, _ = live()
     heads = root.locator(".translator-head")
-    assert not heads.is_visible()
+    expect(heads).to_be_hidden()
     root.get_by_label("Model").select_option("Transformer")
     ready(root.page, "Transformer")
     torch = want(kept, SENTENCE, model=1)
@@ -457,7 +458,7 @@ def test_the_directives_view_needs_no_notebook_and_prints_its_lines(
     assert record.console == []
     page.emulate_media(media="print")
     assert page.locator(".translator-lines path").count() > 4
-    assert not page.locator(".attnkit-view img").is_visible()
+    expect(page.locator(".attnkit-view img")).to_be_hidden()
 
 
 def test_no_word_of_a_directives_view_swallows_the_page(open_page, tmp_path, kept):
@@ -545,9 +546,9 @@ def test_for_readers_with_colours_of_their_own_without_motion_and_on_paper(live)
     drawn = lines.count()
     page.emulate_media(media="print", forced_colors="none")
     settle(page)
-    assert source(root, 1).is_visible()
-    assert root.locator(".translator-said").is_visible()
-    assert not root.locator(".translator-play").is_visible()
+    expect(source(root, 1)).to_be_visible()
+    expect(root.locator(".translator-said")).to_be_visible()
+    expect(root.locator(".translator-play")).to_be_hidden()
     assert lines.count() == drawn > 1
 
 

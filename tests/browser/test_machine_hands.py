@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from playwright.sync_api import expect
 
 from attnbook.figures import ch16
 from attnbook.machines import EyeTest
@@ -287,7 +288,7 @@ def test_without_rescaling_the_page_tells_luck_from_an_error(show):
         assert root.locator(".online-carried").inner_text().endswith("correction left out")
         root.get_by_role("button", name="Start again").click()
         assert root.snapshot()["seen"] == 0
-        assert root.get_by_role("button", name="Next tile").is_visible()
+        expect(root.get_by_role("button", name="Next tile")).to_be_visible()
 
 
 def test_a_score_has_its_number_and_keys_and_the_correction_is_drawn(show):

@@ -1,6 +1,7 @@
 """Pages on paper, looked at as printed: what a style sheet says of print shows only there."""
 
 import pytest
+from playwright.sync_api import expect
 
 from attnbook import translators
 from attnkit.viz import AttentionExplorer
@@ -46,7 +47,7 @@ def test_explorers_print_as_they_are_and_a_dark_page_as_a_light_one(show):
         back = root.evaluate("e => getComputedStyle(e).backgroundColor")
         assert (back == "rgb(255, 255, 255)") == (medium == "print")
         assert page.locator(".attnkit-view img:visible").count() == 0
-        assert root.is_visible()
+        expect(root).to_be_visible()
 
 
 def test_formulas_are_as_thick_as_on_the_screen(open_page):
@@ -65,7 +66,7 @@ def test_a_translator_without_its_model_prints_its_picture(open_page, tmp_path, 
     page, _ = open_page(by_directive(tmp_path, asked, scripts=started), start=started)
     if started:
         page.locator(".machine-translator[data-asking]").wait_for()
-    assert not page.locator(".attnkit-view img").is_visible()
+    expect(page.locator(".attnkit-view img")).to_be_hidden()
     with_it = printed(page)
     assert "button" not in words(page)
     page.add_style_tag(content=".attnkit-view img{visibility:hidden}")

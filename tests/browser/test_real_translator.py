@@ -4,6 +4,7 @@ import re
 from collections import Counter
 
 import pytest
+from playwright.sync_api import expect
 
 from attnbook import translators, widgets
 from attnbook.machines.live_translator import page as book_page
@@ -112,7 +113,7 @@ def test_nothing_is_loaded_before_it_is_asked_for(open_page, book, on_demand):
         size = (book / "_static" / on_demand.files[0]).stat().st_size
         assert button.inner_text() == f"Load the model, {size / 1e6:.1f} MB"
         assert root.get_by_role("textbox").input_value() == FIRST
-        assert not root.locator(".translator-walk").is_visible()
+        expect(root.locator(".translator-walk")).to_be_hidden()
         page.wait_for_timeout(500)
         assert not [one for one in record.requests if "live-translator" in one]
         button.click()
@@ -140,7 +141,7 @@ def test_from_a_file_too_and_both_models_keep_the_sentence(asked, widget):
     assert second["source"] == first["source"]
     assert second["weights"] != first["weights"]
     assert root.get_by_role("textbox").input_value() == text
-    assert not root.locator(".translator-head").is_visible()
+    expect(root.locator(".translator-head")).to_be_hidden()
     assert record.console == []
 
 
@@ -308,7 +309,7 @@ def test_no_sentence_to_choose_is_flagged(asked, widget, model):
         assert (found["text"], found["hidden"]) == (text, [])
         assert root.get_by_role("textbox").input_value() == text
         assert one.get_attribute("aria-pressed") == "true"
-        assert not root.locator(".translator-flag").is_visible()
+        expect(root.locator(".translator-flag")).to_be_hidden()
 
 
 def test_the_fifth_sentence_alone_was_learned_from():
@@ -446,7 +447,7 @@ def test_heads_are_switched_off_and_on(asked, widget):
     root.get_by_role("button", name="Switch them on").click()
     assert snapshot(root)["off"] == []
     select(root, RECURRENT)
-    assert not root.locator(".translator-off").is_visible()
+    expect(root.locator(".translator-off")).to_be_hidden()
 
 
 def test_what_is_written_stands_above_the_switches_and_each_bar_says_what_it_is(asked, widget):
@@ -656,7 +657,7 @@ def test_a_beam_finds_the_sentence_that_a_greedy_search_misses(asked, widget):
     greedy = write(root, BY_HEART)
     assert greedy["translation"] == "je le connais en cœur."
     assert greedy["kept"] == []
-    assert not root.locator(".translator-kept").is_visible()
+    expect(root.locator(".translator-kept")).to_be_hidden()
     found = search(root, 5)
     agree(found, want(widget, BY_HEART, model=RECURRENT, beam_size=5))
     assert found["translation"] == found["kept"][0][0] == "je le connais par cœur."

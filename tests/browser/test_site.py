@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import matplotlib
 import pytest
-from playwright.sync_api import Page, TimeoutError
+from playwright.sync_api import Page, TimeoutError, expect
 
 from booktools import weigh
 from booktools.address import ROOT
@@ -319,7 +319,7 @@ def test_works_from_a_file(open_page, site_dir, name):
     assert record.other_hosts() == []
     assert [url for url in record.missing if not url.endswith((".woff2", ".ttf"))] == []
     assert [text for text in record.console if not _is_about_a_font(text)] == []
-    assert page.locator("#main-content h1:visible").first.is_visible()
+    expect(page.locator("#main-content h1:visible").first).to_be_visible()
 
 
 def _is_about_a_font(text: str) -> bool:
@@ -329,7 +329,7 @@ def _is_about_a_font(text: str) -> bool:
 @pytest.mark.parametrize("name", weekly(PAGES, but=ONE_OF_A_KIND))
 def test_is_readable_without_javascript(open_page, site_url, name):
     page, _ = open_page(site_url + name, java_script_enabled=False)
-    assert page.locator("#main-content h1:visible").first.is_visible()
+    expect(page.locator("#main-content h1:visible").first).to_be_visible()
     assert len(page.locator("main").inner_text()) > 40
 
 

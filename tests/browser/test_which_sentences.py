@@ -4,6 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 import torch
+from playwright.sync_api import expect
 
 from attnbook.machines import sentence_model as sm
 from attnbook.machines.sentence_model.eight_bits import NAME
@@ -150,7 +151,7 @@ def test_without_the_model_it_says_why(open_page, tmp_path):
         "document.querySelector('.machine-promise').textContent.includes('built without the model')"
     )
     root = page.locator(".machine-which")
-    assert not root.get_by_role("button", name="Load the model").is_visible()
+    expect(root.get_by_role("button", name="Load the model")).to_be_hidden()
     root.get_by_label("Text", exact=True).fill(f"{TEXT}\nAnd this?")
     settle(page)
     assert "1 sentence not read yet" in root.locator(".machine-big").text_content()
