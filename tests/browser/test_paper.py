@@ -47,7 +47,7 @@ def test_explorers_print_as_they_are_and_a_dark_page_as_a_light_one(show):
         back = root.evaluate("e => getComputedStyle(e).backgroundColor")
         assert (back == "rgb(255, 255, 255)") == (medium == "print")
         assert page.locator(".attnkit-view img:visible").count() == 0
-        expect(root).to_be_visible()
+        expect(root.root).to_be_visible()
 
 
 def test_formulas_are_as_thick_as_on_the_screen(open_page):
