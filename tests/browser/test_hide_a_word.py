@@ -15,8 +15,6 @@ from tests.browser.explorer_page import snapshot
 
 pytestmark = pytest.mark.browser
 
-HURRY = "const wait = setTimeout; window.setTimeout = (act, ms) => wait(act, ms / 3);"
-"""All waiting takes a third of its time."""
 HEARD = """
 [window.heard, window.seen] = [[], []];
 new MutationObserver((all) => {
@@ -27,8 +25,10 @@ new MutationObserver((all) => {
 }).observe(document, { subtree: true, childList: true });
 """
 """What is said aloud, and what stands in large type, one after another."""
-OVER = 4000
-"""Milliseconds after which the hurried experiment has ended."""
+NEAR = "() => new Promise((done) => new IntersectionObserver(done).observe(document.body))"
+"""Wait until the page's observers know what is in view: the experiment begins there."""
+OVER = 12_000
+"""Milliseconds of the page's own clock after which the experiment has ended."""
 
 
 @pytest.fixture(scope="module")
@@ -42,19 +42,21 @@ def address(tmp_path_factory):
 
 @pytest.fixture
 def visit(browser, address):
-    """`visit(rest, route=None, **options)`: a page at the machine's address, hurried."""
+    """`visit(rest, route=None, **options)`: a page at the machine's address, with a clock to turn."""
     contexts, record = [], Record()
 
     def visit_(rest: str = "", route=None, **options):
         contexts.append(browser.new_context(viewport={"width": 1280, "height": 900}, **options))
         page = contexts[-1].new_page()
-        page.add_init_script(HURRY + HEARD)
+        page.clock.install()
+        page.add_init_script(HEARD)
         if route:
             page.route("**/live-translator/**", route)
         else:
             listen(page, record)
         page.goto(address + rest, wait_until="load")
         page.locator(".machine-word").wait_for()
+        page.evaluate(NEAR)
         return page, page.locator(".machine-word")
 
     yield visit_
@@ -70,7 +72,7 @@ def state(root) -> tuple[int, bool]:
 
 def test_it_runs_by_itself_once_and_is_heard_once(visit):
     page, root = visit()
-    page.wait_for_function("heard.length")
+    page.clock.run_for(OVER)
     assert state(root) == (4, True)
     assert root.get_by_role("button", name="3 Leave").get_attribute("aria-pressed") == "true"
     assert page.evaluate("seen.slice(-3)") == [
@@ -78,7 +80,7 @@ def test_it_runs_by_itself_once_and_is_heard_once(visit):
         "“not” hidden: nothing changes",
         "“not” left out: “n'”, “pas” are gone",
     ]
-    page.wait_for_timeout(OVER)
+    page.clock.run_for(OVER)
     (heard,) = page.evaluate("heard")
     assert all(because in heard for *_, because in widgets.STEPS)
     assert state(root) == (4, True)
@@ -88,10 +90,11 @@ def test_it_runs_by_itself_once_and_is_heard_once(visit):
 
 def test_with_reduced_motion_it_waits_for_a_press(visit):
     page, root = visit(reduced_motion="reduce")
-    page.wait_for_timeout(OVER)
+    page.clock.run_for(OVER)
     assert state(root) == (-1, False)
     root.get_by_role("button", name="▶ Play").press("Enter")
-    page.wait_for_function("heard.length > 1")
+    page.clock.run_for(OVER)
+    assert len(page.evaluate("heard")) > 1
     assert page.evaluate("seen.slice(-3)")[0].startswith("“black” hidden")
     assert state(root) == (4, True)
     assert page.evaluate("document.getAnimations().length") == 0
@@ -119,14 +122,14 @@ def test_a_touch_of_anything_stops_it_for_good(visit, touch, begun):
         page.mouse.wheel(0, 1)
         page.wait_for_timeout(50)
     before = state(root)
-    page.wait_for_timeout(OVER)
+    page.clock.run_for(OVER)
     assert state(root) == before
     assert page.evaluate("heard") == []
 
 
 def test_an_address_with_a_setting_keeps_it_still(visit):
     page, root = visit("#hide-a-word=word:2")
-    page.wait_for_timeout(OVER)
+    page.clock.run_for(OVER)
     assert state(root) == (2, False)
 
 
