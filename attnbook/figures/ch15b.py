@@ -123,11 +123,17 @@ def closed_table() -> None:
 
 
 @cache
+def _reader() -> attnlab.pretrained.Reader:
+    """The published model that the page looks at."""
+    return attnlab.pretrained.load("all-MiniLM-L6-v2")
+
+
+@cache
 @torch.no_grad()
 def states(residual: bool, feed_forward: bool, text: str = SENTENCE) -> tuple[torch.Tensor, ...]:
     """The tokens' states in the published model, before its first layer and after each, (1, L, E),
     without some of its parts."""
-    reader = attnlab.pretrained.load("all-MiniLM-L6-v2")
+    reader = _reader()
     x = reader.read(text).states[:1]  # (1, L, E)
     found = [x]
     for layer in reader.model.encoder.layers:
@@ -161,7 +167,7 @@ def rank() -> None:
 def flat() -> tuple[float, int]:
     """The fewest keys in use in any row of the layers after the third, of attention alone; and of
     how many."""
-    layers = attnlab.pretrained.load("all-MiniLM-L6-v2").model.encoder.layers
+    layers = _reader().model.encoder.layers
     entering = zip(layers, states(False, False), strict=False)
     maps = [layer.attention(x, need_weights=True).weights for layer, x in entering]
     keys = collapse.entropy(torch.cat(maps[3:])).exp()  # (3, H, L)
@@ -183,7 +189,7 @@ def rank_table() -> None:
 @torch.no_grad()
 def values(layer: int) -> torch.Tensor:
     """The values of each head in that layer of the published model, (H, L, D)."""
-    reader = attnlab.pretrained.load("all-MiniLM-L6-v2")
+    reader = _reader()
     attention = reader.model.encoder.layers[layer].attention
     value = attention.in_proj(reader.read(SENTENCE).states[layer]).chunk(3, -1)[2]  # (L, E)
     return value.unflatten(-1, (attention.num_heads, -1)).transpose(0, 1)
@@ -194,7 +200,7 @@ def at_rest() -> tuple[torch.Tensor, torch.Tensor, list[str]]:
     """The weights of the head `RESTING` in each token's row, and the shares of what that token
     receives, |w v|, by key; both (L, L), with the tokens."""
     layer, head = RESTING
-    reading = attnlab.pretrained.load("all-MiniLM-L6-v2").read(SENTENCE)
+    reading = _reader().read(SENTENCE)
     weights = reading.weights[layer, head]
     received = weights * values(layer)[head].norm(dim=-1)
     return weights, received / received.sum(-1, keepdim=True), list(reading.tokens)
@@ -202,7 +208,7 @@ def at_rest() -> tuple[torch.Tensor, torch.Tensor, list[str]]:
 
 def signs_table(signs: Callable[..., tuple[torch.Tensor, ...]]) -> None:
     """Print what `signs` of (weights, values, states) says of three heads on the sentence."""
-    reading = attnlab.pretrained.load("all-MiniLM-L6-v2").read(SENTENCE)
+    reading = _reader().read(SENTENCE)
     print("            keys column value difference")
     for name, (layer, head) in SIGNED.items():
         *heads, words = signs(reading.weights[layer], values(layer), reading.states[layer])

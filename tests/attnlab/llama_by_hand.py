@@ -24,10 +24,8 @@ def turned(x, base, layout):
     length, size = x.shape
     half = size // 2
     pairs = (x[:, 0::2], x[:, 1::2]) if layout == "interleaved" else (x[:, :half], x[:, half:])
-    angles = torch.tensor(
-        [[place * base ** (-2 * i / size) for i in range(half)] for place in range(length)],
-        dtype=torch.float64,
-    )
+    turns = torch.tensor([base ** (-2 * i / size) for i in range(half)], dtype=torch.float64)
+    angles = torch.arange(length)[:, None] * turns
     spun = torch.complex(*(part.double() for part in pairs)) * torch.polar(
         torch.ones_like(angles), angles
     )

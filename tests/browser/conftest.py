@@ -46,7 +46,7 @@ def browser(chromium_path):
 def serving(folder: Path) -> Iterator[str]:
     """The address of a folder on a server of this machine, with a slash at its end."""
     server = make_server(folder)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     yield f"http://127.0.0.1:{server.server_address[1]}/"
     server.shutdown()
     server.server_close()

@@ -83,7 +83,7 @@ def test_the_layers_read_as_the_model_reads(smollm):
 
 
 def test_a_window_over_a_cache_is_the_window_over_the_whole_text(smollm):
-    tokens = _smollm.text(0, 24)[1]
+    tokens = _smollm.text(1, 24)[1]
     mask = _smollm.window(24, 16, (0,))
     whole = _smollm.read(tokens, mask=mask).states[:, -1, 16:]
     caches = _smollm.after(tokens, 16)

@@ -393,10 +393,6 @@ def test_every_layer_of_the_published_one_is_what_its_weights_compute_by_hand(te
         assert (rounded.logits - expected.logits).abs().max() < 1e-3
         far = (rounded.states - expected.states).abs().amax(-1)  # of a token, beside its largest
         assert (far / expected.states.abs().amax(-1).clamp(min=1)).max() < 1e-5
-        caches = reader.model.new_caches()
-        with torch.no_grad():
-            pieces = [reader.model(part, caches=caches) for part in tokens.split(4, 1)]
-        assert (torch.cat(pieces, 1)[0] - expected.logits).abs().max() < 1e-8
     reader.model.float()
 
 
