@@ -42,7 +42,7 @@ def address(tmp_path_factory):
 
 @pytest.fixture
 def visit(browser, address):
-    """`visit(rest, route=None, **options)`: a page at the machine's address, with a clock to turn."""
+    """`visit(rest, route=None, **options)`: a page at the machine's address, and its clock."""
     contexts, record = [], Record()
 
     def visit_(rest: str = "", route=None, **options):
