@@ -66,6 +66,9 @@ WEEKLY = "appendices/exercises/04_dot_product_attention.ipynb"
 FIRST = ("slow", "notebook", "build", "browser")
 BOOK = "test_pages.py"
 
+# What is said of a page's figures and of an experiment is computed with the book's own models.
+WHOLE = ("tests/attnbook/figures/", "tests/experiments/")
+
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
@@ -98,6 +101,8 @@ def pytest_collection_modifyitems(items):
         for fixture, mark in (("chromium_path", "browser"), ("site_dir", "build")):
             if fixture in getattr(item, "fixturenames", ()):
                 item.add_marker(mark)
+        if any(folder in item.path.as_posix() for folder in WHOLE):
+            item.add_marker("build")
         own = (place for place, name in enumerate(FIRST) if item.get_closest_marker(name))
         rank[item.path] = min(rank.get(item.path, len(FIRST)), *own, len(FIRST))
         if "site_dir" in getattr(item, "fixturenames", ()):

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pytest
 import torch
 from torch import distributed
 from torch.nn.functional import scaled_dot_product_attention
@@ -38,6 +39,7 @@ def launched(source: str) -> None:
     names["compare"]()
 
 
+@pytest.mark.build
 def test_the_processes_of_the_page_share_a_text():
     processes.run(3, one_process, lines_to_copy())
     processes.run(4, launched, lines_to_copy())

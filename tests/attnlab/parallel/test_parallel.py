@@ -8,6 +8,7 @@ from attnlab.parallel.placement import shards
 from tests.attnlab.parallel import cases, processes
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(
     "world", [*(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2, 4)), 3]
 )
