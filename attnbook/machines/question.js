@@ -2,9 +2,11 @@
 
 const NUMBER = /^-?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/;
 
+const NONE = "Type a number, such as 0.5 or 1/2.";
+
 /** What the page says of a reply. */
-function compute({ right, tolerance, because, replies }, { reply, checked }) {
-  if (!checked || !reply) return { verdict: "", said: "" };
+function compute({ right, tolerance, because, replies, options }, { reply, checked }) {
+  if (!checked || !reply) return { verdict: "", said: checked && !options.length ? NONE : "" };
   const is = (answer) => Math.abs(Number(reply) - answer) <= tolerance;
   return is(right) ? { verdict: "Right", said: because }
     : { verdict: "Not yet", said: replies.find(([answer]) => is(answer))?.[1] ?? "" };
@@ -19,17 +21,25 @@ const fitting = (reply, _, { options }) => typeof reply === "string" && (reply =
 const unchecked = (one) => ({ ...one, read: (s) => ({ ...one.read(s), checked: false }) });
 
 /** A number as its reader writes it: 0,59 is 0.59 and 1,000 a thousand; "" for what is none (yet). */
-function numberOf(typed) {
-  const thousands = /^-?[1-9]\d{0,2}(,\d{3})+(?!\d|,)/.test(typed.trim());
-  const number = typed.trim().replace("\u2212", "-").replace(thousands ? /,/g : ",", thousands ? "" : ".");
+function decimal(typed) {
+  const thousands = /^-?[1-9]\d{0,2}(,\d{3})+(?!\d|,)/.test(typed);
+  const number = typed.replace("\u2212", "-").replace(thousands ? /,/g : ",", thousands ? "" : ".");
   return NUMBER.test(number) ? number : "";
+}
+
+/** The same of 3/4, and of 67%, which is 0.67 where a share is asked for and 67 where per cent are. */
+function numberOf(typed, right) {
+  const [text, percent] = typed.replace(/\s/g, "").split(/(%)$/), parts = text.split("/").map(decimal);
+  const [over, under = "1"] = parts, value = over / under / (percent && Math.abs(right) <= 1 ? 100 : 1);
+  if (parts.length > 2 || !over || !under || !Number.isFinite(value)) return "";
+  return parts[1] || percent ? String(Number(value.toPrecision(12))) : over;
 }
 
 /** No field of type "number": where the page is in English it drops a comma, and 0,59 becomes 059. */
 function numberField(right) {
   const input = make("input", { type: "text", inputMode: right < 0 ? "text" : "decimal", maxLength: 20, autocomplete: "off" });
-  return control("Your answer", input, "reply", { show: (s) => { if (numberOf(input.value) !== s.reply) input.value = s.reply; },
-    read: () => numberOf(input.value) });
+  return control("Your answer", input, "reply", { show: (s) => { if (numberOf(input.value, right) !== s.reply) input.value = s.reply; },
+    read: () => numberOf(input.value, right) });
 }
 
 const check = () => ({ checked: true });
@@ -79,7 +89,7 @@ function show({ verdict, said, hinted, reply, checked }, { page, data: { hints }
 }
 
 const words = ({ verdict, said, hinted }, { hints }) =>
-  (verdict ? `${verdict}. ${said}` : hinted ? `Hint: ${hints[hinted - 1]}` : "Not checked yet.");
+  (verdict ? `${verdict}. ${said}` : said || (hinted ? `Hint: ${hints[hinted - 1]}` : "Not checked yet."));
 
 export default machine({ name: "question", label: "A question", data: ["right", "options", "tolerance", "because", "replies", "hints"],
   settings: ["reply", "checked", "hinted"], fits: { reply: fitting, hinted: (n, _, { hints }) => Number.isInteger(n) && n >= 0 && n <= hints.length },

@@ -14,6 +14,7 @@ from attnkit.viz import arrays
 from attnkit.viz.heatmap import plain_axes
 
 _WIDE = 76  # letters in a line of its picture
+_NONE = "Type a number, such as 0.5 or 1/2."
 _NUMBER = r"-?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?"
 
 
@@ -115,7 +116,8 @@ class Question(Machine):
 
     def compute(self) -> dict:
         if not self.checked or not self.reply:
-            return {"verdict": "", "said": ""}
+            asked = self.checked and not self.options
+            return {"verdict": "", "said": _NONE if asked else ""}
         if self._is(self.right):
             return {"verdict": "Right", "said": self.because}
         heard = [said for answer, said in self.replies if self._is(answer)]

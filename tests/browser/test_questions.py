@@ -35,9 +35,10 @@ def test_an_answer_is_there_when_the_reader_comes_back(open_page, tmp_path):
     "typed, reply",
     [("0,59", "0.59"), ("0.59", "0.59"), (",5", ".5"), ("1,000", "1000"), ("12,345.5", "12345.5"),
      ("0,125", "0.125"), ("\u22120,5", "-0.5"), ("-", ""), ("1e-3", "1e-3"),
-     ("1,2,3", ""), ("half", "")],
+     ("1,2,3", ""), ("half", ""), ("59/100", "0.59"), ("59%", "0.59"), (" 0.59 ", "0.59"),
+     ("1/0", ""), ("1/2/3", ""), ("/2", ""), ("%", "")],
 )  # fmt: skip
-def test_a_comma_is_read_as_its_reader_means_it(show, typed, reply):
+def test_a_number_is_read_as_its_reader_means_it(show, typed, reply):
     page, root, _ = show(Question("How much?", right=0.59, tolerance=0.006))
     field = root.locator("input")
     field.focus()
@@ -45,6 +46,14 @@ def test_a_comma_is_read_as_its_reader_means_it(show, typed, reply):
     field.press("Enter")
     assert (snapshot(root)["reply"], field.input_value()) == (reply, typed)
     assert (root.locator(".machine-big").inner_text() == "Right") is (reply == "0.59")
+    assert ("Type a number" in root.locator(".machine-say").inner_text()) is (reply == "")
+
+
+def test_per_cent_are_what_is_asked_for(show):
+    _, root, _ = show(Question("How many per cent?", right=67))
+    root.locator("input").fill("67%")
+    root.locator("input").press("Enter")
+    assert root.locator(".machine-big").inner_text() == "Right"
 
 
 def test_paper_lists_what_to_choose_from(show):
