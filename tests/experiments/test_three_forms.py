@@ -17,4 +17,14 @@ def test_the_three_forms_give_the_same():
 def test_the_results_in_the_book_are_of_the_lengths_in_the_code():
     written = recorded.results("three_forms")
     assert written["command"] == "python -m experiments.three_forms"
-    assert [row["count"] for row in written["rows"]] == three_forms.LENGTHS
+    assert [row["count"] for row in written["rows"]] == 2 * three_forms.LENGTHS
+
+
+def test_memory_that_is_kept_is_not_asked_for_again():
+    most = [0, 0]
+    for row in recorded.results("three_forms")["rows"]:
+        faults = row["faults"]["plain"]["median"]
+        most[row["kept"]] = max(faults, most[row["kept"]])
+    pages = three_forms.HEADS * three_forms.LENGTHS[-1] ** 2 * 4 // 4096
+    assert most[False] > pages  # of the largest table
+    assert most[True] < 100
