@@ -104,17 +104,21 @@ def cases():
     ]
 
 
+def shares(scores):
+    "Weights in float64, 0 in a row that sees nothing."
+    sees = (scores != -math.inf).any(-1, keepdim=True)
+    return scores.double().masked_fill(~sees, 0.0).softmax(-1) * sees
+
+
 def whole(scores, value):
     "Output and logsumexp, in float64, by the whole row."
-    wide, sees = scores.double(), (scores != -math.inf).any(-1, keepdim=True)
-    weights = wide.masked_fill(~sees, 0.0).softmax(-1) * sees
-    return weights @ value.double(), wide.logsumexp(-1)
+    return shares(scores) @ value.double(), scores.double().logsumexp(-1)
 
 
-def compare_pair(got, expected, what):
+def compare_pair(got, expected, what, near=1e-4):
     if not isinstance(got, tuple) or len(got) != 2:
         return f"{what}: expected a pair (output, logsumexp)."
-    if problem := compare(got[0], expected[0], 1e-4, f"{what}: output"):
+    if problem := compare(got[0], expected[0], near, f"{what}: output"):
         return problem
     total, right = got[1], expected[1]
     if not isinstance(total, torch.Tensor) or total.shape != right.shape:
@@ -162,14 +166,18 @@ def check_join(answer):
     for scores, value, _, what in (cases()[0], *cases()[3:]):
         what = what.removesuffix(", one block")
         for cut in (4, 7):
-            parts = [
-                whole(scores[:, keys], value[keys]) for keys in (slice(0, cut), slice(cut, None))
-            ]
-            expected = whole(scores, value)
+            halves = [whole(scores[:, keys], value[keys])
+                      for keys in (slice(0, cut), slice(cut, None))]  # fmt: skip
+            parts = [tuple(x.float() for x in half) for half in halves]
+            # Of the pairs as they are given, with their logsumexps rounded.
+            both = torch.stack([each for _, each in parts], -1)
+            outputs = torch.stack([output for output, _ in parts], 1)
+            expected = whole(both[:, None], outputs)
+            expected = expected[0][:, 0], expected[1][:, 0]
             for first, second in (parts, parts[::-1]):
                 with unaided():
                     got = ask(answer, first, second)
-                if problem := compare_pair(got, expected, what):
+                if problem := compare_pair(got, expected, what, near=1e-6):
                     return problem
 
 

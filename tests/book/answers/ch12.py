@@ -31,6 +31,7 @@ WRONG = {
     (2, "attnkit's"): ("with_attnkit", "a ready-made function"),
     (3, "the mean of the two"): ("((a[0] + b[0]) / 2, torch.logaddexp(a[1], b[1]))", "output: off"),
     (3, "exponentials of the logsumexp"): ("no_maximum", "scores of thousands"),
+    (3, "shares from a logsumexp in the thousands"): ("few_digits", "scores near -2000: output"),
     (3, "nothing joined with nothing"): ("nothing_is_nan", "a row that sees nothing: output"),
     (3, "adds the logsumexps"): ("(join(a, b)[0], a[1] + b[1])", "logsumexp: off"),
     (4, "forgets what the softmax takes off"):
@@ -93,10 +94,14 @@ def no_maximum(a, b):
     output = (left[:, None] * a[0] + right[:, None] * b[0]) / both[:, None]
     return output, both.log()
 
-def nothing_is_nan(a, b):
+def few_digits(a, b):
     lse = torch.logaddexp(a[1], b[1])
-    left, right = (a[1] - lse).exp(), (b[1] - lse).exp()
+    left, right = ((each[1] - lse).nan_to_num().exp() for each in (a, b))
     return left[:, None] * a[0] + right[:, None] * b[0], lse
+
+def nothing_is_nan(a, b):
+    left = torch.sigmoid(a[1] - b[1])[:, None]
+    return left * a[0] + (1 - left) * b[0], torch.logaddexp(a[1], b[1])
 
 def softmax_per_block(query, key, value, output, logsumexp, grad, size):
     dq, dk, dv = torch.zeros_like(query), [], []
