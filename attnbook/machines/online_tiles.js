@@ -95,12 +95,12 @@ function show(now, { page, data: { values } }) {
   const { scores, order, size, seen, shift, rescale, largest, maximum, sum, weighted, factor, output, weights, all, whole: wanted } = now;
   // What was carried before the last tile, to show what becomes of it.
   const old = compute({ values }, { ...now, seen: Math.max(0, seen - size) }), changed = seen > size;
-  const times = factor >= 0.01 || factor === 0 ? fixed(factor, 2) : factor.toExponential(1).replace("-", "−");
+  const times = significant(factor, 3);
   const left = values.length - seen, done = !left, off = output === null || Math.abs(output - wanted) > 1e-9;
-  const moves = follows(now, page.before), maxima = changed ? `${fixed(old.maximum, 1)} − ${fixed(maximum, 1)}` : "";
+  const moves = follows(now, page.before), maxima = changed ? `${fixed(old.maximum, 1)} − ${maximum < 0 ? `(${fixed(maximum, 1)})` : fixed(maximum, 1)}` : "";
   page.before = now;
   say(page.big, `${done ? "Output" : "Output so far"} ${output === null ? "not a number" : seen ? fixed(output, 3) : "nothing"}; the whole row's: ${fixed(wanted, 3)}`);
-  say(page.say, done ? off ? "All keys read, and wrong." : largest && !rescale ? "All keys read: right, by luck. In this order the maximum never grew."
+  say(page.say, done ? off ? "All keys read, and wrong." : largest && !rescale && changed ? "All keys read: right, by luck. In this order the maximum never grew."
     : `All keys read: the same, in tiles of ${plural(size, "key")}, in this order, and in any other.`
     : `${plural(left, "key")} to come${seen && rescale && output !== null ? ", so each weight so far is too large" : ""}.`);
   const [wide, before] = widthsOf(page.area, shift), pitch = wide / values.length, low = SHARES + DEEP, foot = low + 25, place = { text_anchor: "middle" };
@@ -120,7 +120,7 @@ function show(now, { page, data: { values } }) {
     rect("online-share", 0, foot, 9, 9), text("online-name", 14, foot + 9, "weight so far"), rect("online-was", 150 * legend, foot, 9, 9), text("online-name", 150 * legend + 14, foot + 9, "one tile before"),
     rule("online-true", 320 * legend, foot + 5, 320 * legend + 18, foot + 5), text("online-name", 320 * legend + 24, foot + 9, "in the end"),
     ...carried ? [...row(18, ["sum d before"], old.sum, rect("online-sum online-old", before, foot + 18, long(old.sum), 10)),
-      ...row(35, largest && rescale ? ["× e", raised, fallen] : ["not corrected"], kept, from(moves, old.sum / kept, "X", rect("online-sum", before, foot + 35, long(kept), 10))),
+      ...row(35, largest && rescale ? ["× e", raised, fallen] : [largest ? "not corrected" : "unchanged"], kept, from(moves, old.sum / kept, "X", rect("online-sum", before, foot + 35, long(kept), 10))),
       ...row(52, ["+ this tile"], sum, rect("online-sum", before, foot + 52, long(kept), 10),
         from(moves, 0, "X", rect("online-sum online-new", before + long(kept), foot + 52, long(sum - kept), 10)))] : []);
   order.forEach((j, p) => {

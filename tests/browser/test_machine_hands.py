@@ -281,6 +281,7 @@ def test_without_rescaling_the_page_tells_luck_from_an_error(show):
     rising = sorted(range(8), key=online.SCORES.__getitem__)
     orders = {"right, by luck": rising[::-1], "and wrong": online.MIXED[::-1]}
     made = [online.make(seen=8, rescale=False, order=order) for order in orders.values()]
+    made.append(online.make(seen=8, rescale=False, size=8))
     _, root, _ = show(*made)
     for place, said in enumerate(orders):
         root = root.other(place)
@@ -289,6 +290,7 @@ def test_without_rescaling_the_page_tells_luck_from_an_error(show):
         root.get_by_role("button", name="Start again").click()
         assert root.snapshot()["seen"] == 0
         expect(root.get_by_role("button", name="Next tile")).to_be_visible()
+    assert "luck" not in root.other(2).locator(".machine-say").inner_text()
 
 
 def test_a_score_has_its_number_and_keys_and_the_correction_is_drawn(show):
@@ -308,9 +310,10 @@ def test_a_score_has_its_number_and_keys_and_the_correction_is_drawn(show):
     assert page.evaluate("scrollY") == 0
     root.press("Reset")
     drawn = root.locator(".online-under").text_content()
-    assert "sum d before1.67× e1.5 \u2212 2.0 = 0.61" in drawn
+    assert "sum d before1.67× e1.5 \u2212 2.0 = 0.607" in drawn
     assert "+ this tile2.10" in drawn
     root.get_by_label("Subtract the maximum").uncheck()
+    assert "unchanged" in root.locator(".online-under").text_content()
     assert root.get_by_label("Correct when the maximum grows").is_disabled()
     root.get_by_label("Added to all").select_option("100")
     said = root.locator(".online-carried").inner_text()
