@@ -172,8 +172,7 @@ def check_join(answer):
             # Of the pairs as they are given, with their logsumexps rounded.
             both = torch.stack([each for _, each in parts], -1)
             outputs = torch.stack([output for output, _ in parts], 1)
-            expected = whole(both[:, None], outputs)
-            expected = expected[0][:, 0], expected[1][:, 0]
+            expected = tuple(x[:, 0] for x in whole(both[:, None], outputs))
             for first, second in (parts, parts[::-1]):
                 with unaided():
                     got = ask(answer, first, second)

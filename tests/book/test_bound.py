@@ -7,7 +7,7 @@ import torch
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from attnbook import museum, recorded
-from attnbook.drawings import mixture, online_softmax
+from attnbook.drawings import mixture
 from attnbook.machines import AdditiveMachine, RingMachine
 from attnbook.machines.online_tiles import SHIFTS
 from attnbook.machines.ring_machine import SHAPE
@@ -54,7 +54,7 @@ ARITHMETIC = {
         "0.79": math.exp(2) / (math.exp(2) + 2),
         "0.11": 1 / (math.exp(2) + 2),
     },
-    "12": {"1,000": max(SHIFTS), "21": online_softmax.VALUES[-1]},
+    "12": {"1,000": max(SHIFTS)},
     "13": {"45": 55 - 10},
     "13b": {
         "49,152": 48 * 1024,  # of SmolLM2's vocabulary
