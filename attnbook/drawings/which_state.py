@@ -77,6 +77,9 @@ def _panel(sheet: Sheet, x: float, top: float, name: str, first: bool) -> None:
         sheet.arrow([(old + wide - 6, look + h - 4), (new + 12, state - 2)], "value")
         sheet.text(new, look + h - 2, "what it finds", "value", anchor="start", size=12.5)
         sheet.arrow([(new + wide + 2, state + h / 2), (out - 3, state + h / 2)])
+        up = out + wide / 2  # the last layer is given the look and the word as well
+        sheet.arrow([(old + wide, look + h / 2), (up, look + h / 2), (up, state - 3)], "value")
+        sheet.arrow([(new + wide + 6, word + h / 2), (up, word + h / 2), (up, state + h + 3)])
         y = state
     else:
         sheet.arrow([(new + wide + 2, look + h / 2), (out - 3, look + h / 2)], "value")
@@ -110,7 +113,8 @@ DRAWING = Drawing(
         "0.93 of its look is on cat both times, and it writes chat both times. Luong's new state "
         "asks: told petit, its look is on cat and it writes chat; told chat, its look is on black "
         "and it writes noir. Thick outlines mark what can change with the word that is read: the "
-        "new state and the next word in both, and the look in Luong's alone."
+        "new state and the next word in both, and the look in Luong's alone. Bahdanau's next word "
+        "is made from the new state, the look and the word; Luong's from the look and the state."
     ),
     draw=draw,
     two_layouts=True,
