@@ -155,7 +155,7 @@ function show({ what, step, feeding, shown, marked, ...found }, { page, data: { 
       return arrow(`decoder-arrow ${extra} ${live ? "decoder-live" : ""}`, from, to, live ? 2.5 : 1.2);
     }));
     picture.ariaLabel = `${NAMES[kind]}: ${shown ? `what depends on it: ${reached(all)}` : "what depends on it is covered"}`;
-    const turns = all.turns === 1 ? `All ${number} looks can run at once` : `The ${number} looks wait for each other`;
+    const turns = all.turns === 1 ? `All ${number} looks can run at once` : "Each look waits for the one before";
     say(page[`${kind}-turns`], `${turns}.`);
   }
   const right = namesOf(number).filter((_, n) => KINDS.flatMap((kind) => found[kind].written)[n]);
