@@ -1,6 +1,6 @@
 """Does it matter when a decoder looks? `reverse`, one decoder, its look moved and then forgotten.
 
-    python -m experiments.when_to_look            45 runs, about half an hour of one core
+    python -m experiments.when_to_look            63 runs, an hour and a half of one core
     python -m experiments.when_to_look --quick    tiny, to see that it runs
 
 Every decoder has the parts of Bahdanau's. Only three lines of its step change: it looks with the
@@ -25,7 +25,7 @@ from experiments import _record as record
 from experiments._scoring import exact
 from experiments._training import fit, parameters
 
-ORDERS, SEEDS = ("before", "after", "forgotten"), (0, 1, 2)
+ORDERS, SEEDS = ("before", "after", "forgotten"), (0, 1, 2, 3, 4)
 BATCH, LONGEST, STEPS, MORE = 64, 10, 1200, 4800
 EMBED_DIM, HIDDEN_DIM = 64, 100  # those of additive attention in `by_length`
 RATES, RATES_FOR_MORE = (0.002, 0.004, 0.008), (0.002, 0.004)
@@ -106,13 +106,16 @@ def share(run: dict, *, beyond: bool) -> float:
 
 
 def settings(quick: bool) -> list[dict]:
-    """Every decoder, rate and seed; the shorter budget first, seeds outermost."""
+    """Every decoder, rate and seed; the shorter budget, with more seeds, first; seeds outermost."""
     sizes = {"longest": 3, "tested": 3} if quick else {"longest": LONGEST, "tested": 100}
-    seeds = SEEDS[:2] if quick else SEEDS
-    budgets = [(3, RATES[:1])] if quick else [(STEPS, RATES), (MORE, RATES_FOR_MORE)]
+    budgets = (
+        [(3, RATES[:1], SEEDS[:2])]
+        if quick
+        else [(STEPS, RATES, SEEDS), (MORE, RATES_FOR_MORE, SEEDS[:3])]
+    )
     return [
         {"order": order, "rate": rate, "steps": steps, "seed": seed, **sizes}
-        for steps, rates in budgets
+        for steps, rates, seeds in budgets
         for seed in seeds
         for order in ORDERS
         for rate in rates
