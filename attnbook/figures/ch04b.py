@@ -1,5 +1,7 @@
 """The figures of page 04b: one decoder whose look is moved, and a map that is one word late."""
 
+import statistics
+
 import matplotlib.pyplot as plt
 import torch
 
@@ -57,12 +59,12 @@ def orders() -> None:
                 color="dimgrey",
             )  # fmt: skip
             ax.set(ylim=(-0.02, 1.05), xticks=range(2, 21, 3))
-            ax.set_title(f"after {steps:,} updates", fontsize=11)
+            ax.set_title(f"after {steps:,} updates, {best('after', steps)['beyond']['n']} seeds")
             ax.set_xlabel("symbols in a row")
         axes[0].set_ylabel("exact answers")
         figure.legend(
             *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9,
-            title="line: the median of three seeds; band: from the smallest to the largest",
+            title="line: the median of the seeds; band: from the smallest to the largest",
             title_fontsize=9,
         )  # fmt: skip
         title = "More training helps the one that looks first, not the one that forgets"
@@ -75,7 +77,7 @@ def orders_table() -> None:
     run = recorded.results("when_to_look")
     longest, (size,) = run["longest"], {side["parameters"] for side in run["training"]}
     print(recorded.origin(run).replace(" (", "\n(", 1))
-    print(f"reverse, {size:,} numbers: exact answers, median of three seeds (smallest to largest)")
+    print(f"reverse, {size:,} numbers: exact answers, median of the seeds (smallest to largest)")
     for steps in budgets():
         print(f"\n{steps:>5,} updates{'':14}{'rate':7}{f'up to {longest}':22}", end="")
         print(f"{longest + 1} to {2 * longest}")
@@ -127,18 +129,53 @@ def told() -> None:
     print(f"the third step of {len(pairs)} phrases, the adjective read and then the noun:")
     for name, whose in {"toy_french_additive": "Bahdanau", "toy_french_dot": "Luong"}.items():
         model, *vocabs, _ = recorded.model(name)
-        found = []
+        found, joined = [], []
         for each in (pairs, others):
             batch = tasks.collate(each, *vocabs)
+            seen = []  # what the last layer is given, a step each, or all steps at once
+            hook = model.decoder.readout.register_forward_pre_hook(
+                lambda _, given, seen=seen: seen.append(given[0])
+            )
             with torch.no_grad():
                 logits = model(batch.source, batch.source_lengths, batch.target_in)
+            hook.remove()
+            joined.append(torch.cat(seen, 1)[:, 2])
             weights = predictions.teacher_forced_weights(model, batch)
             found.append((weights[:, 2].argmax(-1), logits[:, 2].argmax(-1)))
         (look, word), (other, instead) = found
-        moved, same = int(((look == 3) & (other == 2)).sum()), int((word == instead).sum())
+        moved = int(((look == 3) & (other == 2)).sum())
+        changed = int((word != instead).sum())
         print(
-            f"{whose:9} the look moves from noun to adjective {moved:3}, same word again {same:3}"
+            f"{whose:9} the look moves from noun to adjective {moved:3}, another word {changed:3}"
         )
+        if whose == "Bahdanau":  # its last layer is given the state, the look, and the word
+            wide = model.decoder.embedding.embedding_dim
+            (a, b), alone = joined, {}
+            for path, new, old in (("the new state", b, a), ("the last layer", a, b)):
+                with torch.no_grad():
+                    mixed = model.decoder.readout(torch.cat([new[:, :-wide], old[:, -wide:]], -1))
+                alone[path] = int((word != mixed.argmax(-1)).sum())
+            print(
+                *(f"{'':9} the lie told to {path} alone: {n}" for path, n in alone.items()),
+                sep="\n",
+            )
+
+
+def fed() -> None:
+    """Print what input feeding gains and costs on three tasks, at one rate."""
+    print("exact answers beyond the lengths of training, seeds 0 to 4; CPU seconds, median")
+    for task in ("reverse", "toy_french", "dates"):
+        for row in recorded.results(f"by_length_{task}")["rows"]:
+            if row["model"] in ("additive", "dot", "dot, input feeding"):
+                right = [_beyond(run) for run in row["runs"]]
+                seconds = statistics.median(run["cpu_seconds"] for run in row["runs"])
+                numbers = " ".join(f"{share:.2f}" for share in right)
+                print(f"{task:11} {row['model']:19} {numbers}  {seconds:.0f}")
+
+
+def _beyond(run: dict) -> float:
+    counts = [count for n, count in run["by_length"].items() if int(n) > run["longest"]]
+    return sum(count[1] for count in counts) / sum(count[0] for count in counts)
 
 
 def _told_noun(pair: tasks.Pair) -> tasks.Pair:
