@@ -50,8 +50,7 @@ VARIANTS = {
     "4 heads, 1 of keys": {"heads": 4, "kv_heads": 1},
 }
 COMPARED = ("1 head", "2 heads")
-# The learning rates that are tried, by variant and updates. The longest runs leave out those that
-# were never best for one head at a quarter of the updates.
+# The learning rates that are tried, by variant and updates: fewer in the longest runs.
 RATES = (0.001, 0.003, 0.01)
 PLAN = {
     "1 head": {100: RATES, 400: RATES, 1600: RATES, 6400: RATES[:2]},
@@ -72,7 +71,7 @@ def sentence(left: str, right: str, opening: str = "", closing: str = "") -> lis
     return f"{opening} {one} not {two} {closing}".split()
 
 
-def corpus() -> tuple[Tensor, Tensor, Tensor, Tensor, int]:
+def corpus(device: torch.device | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor, int]:
     """All sentences: words (N, L), commands (N, 2), place of "not" (N,), held out (N,), words.
 
     Padding is 0. A quarter of the ordered pairs of commands is held out, `STORY` among them.
@@ -92,7 +91,8 @@ def corpus() -> tuple[Tensor, Tensor, Tensor, Tensor, int]:
     rows = [torch.tensor([number[word] for word in text]) for text in texts]
     words = nn.utils.rnn.pad_sequence(rows, batch_first=True)  # (N, L)
     at_not = (words == number["not"]).int().argmax(-1)  # (N,)
-    return words, torch.tensor(commands), at_not, torch.tensor(held_out), len(number)
+    parts = (words, torch.tensor(commands), at_not, torch.tensor(held_out))
+    return *(part.to(device) for part in parts), len(number)
 
 
 def bound() -> tuple[int, int]:
@@ -168,30 +168,35 @@ def _attend(attention, query, value, real, rotate, switch) -> Tensor:
     ).output
 
 
+def train(given: tuple, setting: dict, options: dict) -> Reader:
+    """A reader with these options, trained on the sentences of a `corpus` that are not held out."""
+    words, commands, at_not, held_out, vocabulary = given
+    updates, rate = setting["updates"], setting["rate"]
+    torch.manual_seed(setting["seed"])
+    model = Reader(vocabulary, words.shape[1], **options).to(words.device)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.0)
+    known = (~held_out).nonzero()[:, 0]
+    for update in range(updates):
+        for group in optimizer.param_groups:  # level, then down to zero
+            group["lr"] = rate * min(1.0, 2 - 2 * update / updates)
+        chosen = known[torch.randint(len(known), (BATCH,)).to(words.device)]
+        logits = model(words[chosen], at_not[chosen])
+        loss = F.cross_entropy(logits.flatten(0, 1), commands[chosen].flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return model
+
+
 def measure(setting: dict, *, device: torch.device) -> dict:
     """Train one model; return its accuracy, with all heads and without each of them.
 
     Every entry is [left, right, both]: shares of sentences in which that is named. `off` has one
     entry a head, on the held-out sentences.
     """
-    words, commands, at_not, held_out, vocabulary = (
-        part.to(device) if isinstance(part, Tensor) else part for part in corpus()
-    )
-    options = dict(VARIANTS[setting["variant"]])
-    updates, rate = setting["updates"], setting["rate"]
-    torch.manual_seed(setting["seed"])
-    model = Reader(vocabulary, words.shape[1], **options).to(device)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.0)
-    known = (~held_out).nonzero()[:, 0]
-    for update in range(updates):
-        for group in optimizer.param_groups:  # level, then down to zero
-            group["lr"] = rate * min(1.0, 2 - 2 * update / updates)
-        chosen = known[torch.randint(len(known), (BATCH,)).to(device)]
-        logits = model(words[chosen], at_not[chosen])
-        loss = F.cross_entropy(logits.flatten(0, 1), commands[chosen].flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+    options = VARIANTS[setting["variant"]]
+    words, commands, at_not, held_out, _ = given = corpus(device)
+    model = train(given, setting, options)
 
     @torch.no_grad()
     def right(rows: Tensor, off: tuple[int, ...] = ()) -> list[float]:

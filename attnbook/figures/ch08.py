@@ -1,6 +1,6 @@
 """The figures of page 08: who reads both ways, and where twelve real heads look."""
 
-from itertools import groupby
+from itertools import groupby, permutations
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -14,9 +14,8 @@ from attnkit.viz import palette
 READERS = {
     "2 heads": ("two heads", BLUE, "o", (7, -4)),
     "1 head, two layers": ("one head, then another", GREEN, "^", (-68, -18)),
-    "1 head, places in the values": ("one head,\npositions in\nthe values", SKY, "D", (7, -17)),
     "1 head": ("one head", VERMILION, "s", (7, -2)),
-    "1 head, twice as wide": ("one head, twice as wide", "#777777", "v", (-68, -15)),
+    "1 head, a small network": ("one head, then a small network", SKY, "D", (-112, -15)),
 }
 """What the results call a reader; what the figure calls it, its colour and mark, and where its name
 stands, in points from the end of its line."""
@@ -29,12 +28,26 @@ PARTS = ("known", "held_out")
 
 
 def curve(variant: str, part: str) -> list[dict]:
-    """A reader's rows in the results file by updates, each at the rate that is best for `part`."""
-    rows = [row for row in recorded.results("heads")["rows"] if row["variant"] == variant]
+    """A reader's rows in the results by updates, each at the rate whose median is best for `part`,
+    of equal ones the one with the best seed."""
+    rows = [*recorded.results("heads")["rows"], *_small_network("rows")]
+    rows = [row for row in rows if row["variant"] == variant]
     best: dict[int, dict] = {}
-    for row in sorted(rows, key=lambda row: row[part]["both"]["median"]):
+    for row in sorted(rows, key=lambda row: [row[part]["both"][end] for end in ("median", "high")]):
         best[row["updates"]] = row
     return [best[updates] for updates in sorted(best)]
+
+
+def _small_network(entries: str) -> list[dict]:
+    """Rows or training of the network after one head, as those of `experiments.heads` are."""
+    found = recorded.results("one_head")[entries]
+    return [
+        entry
+        | {"variant": f"1 head, {entry['variant']}"}
+        | {part: {"both": entry[part]} for part in PARTS if part in entry}
+        for entry in found
+        if entry["variant"] == "a small network"
+    ]
 
 
 def readers() -> None:
@@ -81,10 +94,10 @@ def twelve() -> None:
         ax.set_yticks(range(len(rows)), [*(f"head {h}" for h in range(len(rows) - 1)), "average"])
         ax.tick_params(length=0, labelsize=9)
         ax.get_xticklabels()[tokens.index("animal")].set_fontweight("bold")
-        for i, row in enumerate(rows):
-            most = row.max()
-            ax.text(row.argmax(), i, f"{most:.2f}", fontsize=7.5, ha="center", va="center",
-                    color="white" if most > 0.45 else "black")  # fmt: skip
+        told = [*enumerate(rows.argmax(-1)), (len(rows) - 1, tokens.index("was"))]
+        for i, j in told:
+            ax.text(j, i, f"{rows[i, j]:.2f}", fontsize=7.5, ha="center", va="center",
+                    color="white" if rows[i, j] > 0.45 else "black")  # fmt: skip
         figure.colorbar(image, pad=0.02, aspect=30, ticks=[0, 0.5, 1]).ax.tick_params(labelsize=9)
         figure.suptitle("Where “it” looks, head by head")
         plt.show()
@@ -103,6 +116,17 @@ def lamps_table() -> None:
         found = LampMachine(second=len(aims) > 1, **heads).compute()
         looks = "; ".join(f"{left:.2f} left, {right:.2f} right" for left, right in found["weights"])
         print(f"  {looks}: {found['lit']} of 12 lamps, {found['both']} of 6 sentences")
+    pairs = list(permutations(range(3), 2))
+    loud = [np.argmax(FOR_LAMPS @ [*(0.6 * ONE[a] + 0.4 * ONE[b]), 1]) == b for a, b in pairs]
+    print(
+        f"  0.60 left, 0.40 right, the read-out for the right by hand: {6 + sum(loud)} of 12 lamps"
+    )
+
+
+ONE = np.eye(3)
+FOR_LAMPS = np.array([[0, 3, 0, -2], [-3, 1, 0, -1], [0, 0, -2, -1]])
+"""A read-out of 0.6 and 0.4 that names the command on the right in four of six orders: a row for
+each command, with its bias last."""
 
 
 def readers_table() -> None:
@@ -114,18 +138,25 @@ def readers_table() -> None:
     print(f"{task['held_out']:,} of them of new pairs;")
     print("both named correctly, median and range of the seeds, each at the best rate of its grid")
     print(f"{'':28} weights seeds updates  trained pairs   new pairs")
-    for entry in run["training"]:
-        name = entry["variant"]
+    training = [*run["training"], *_small_network("training")]
+    for name in (entry["variant"] for entry in training):
         for known, new in zip(curve(name, "known"), curve(name, "held_out"), strict=True):
             found = new["held_out"]["both"]
             print(f"{name:28} {new['parameters']:7,} {found['n']:5} {new['updates']:7,}", end="  ")
             print(f"{_cell(known['known']['both']):15} {_cell(found)}")
     print("learning rates:")
-    for rates, entries in groupby(run["training"], lambda entry: tuple(entry["rates"])):
+    for rates, entries in groupby(training, lambda entry: tuple(entry["rates"])):
         names = "; ".join(entry["variant"] for entry in entries)
         print(f"  {', '.join(f'{rate:g}' for rate in rates)}: {names}")
     print(f"no single head of the first kind reads more than {bound['pairs']} of", end=" ")
     print(f"{task['pairs']} pairs both ways: {bound['share']:.0%}")
+    layers = [row for row in recorded.results("one_head")["rows"] if "without" in row]
+    print("1 head, two layers, trained again at 0.01; new pairs with parts of the first layer off:")
+    for row in layers:
+        left = ", ".join(f"{off} {_cell(found)}" for off, found in row["without"].items())
+        print(f"  after {row['updates']:,}: off: {left}")
+        looks = ", ".join(f"{name} {found['low']:.2f}" for name, found in row["looks"].items())
+        print(f"    least weight of the seeds: {looks}")
     print("heads that can be turned off, each alone, with 99% of the answers left, by seed,")
     print(f"after {OFF['updates']} updates at a rate of {OFF['rate']}:")
     for name in ("2 heads", "4 heads", "8 heads"):
@@ -160,7 +191,8 @@ def twelve_table() -> None:
         animal = row[tokens.index("animal")]
         print(f"  head {head:2}: {row.max():.2f} on {tokens[row.argmax()]},", end=" ")
         print(f"{animal:.2f} on animal")
-    print(f"  average: {rows[-1].max():.2f} on {tokens[rows[-1].argmax()]}")
+    was = rows[-1][tokens.index("was")]
+    print(f"  average: {rows[-1].max():.2f} on {tokens[rows[-1].argmax()]}, {was:.2f} on was")
     like = found["like_it"]
     print(f"such sentences: no head most on the animal: {like['none']} of {like['sentences']}")
     print(f"  the average most on [CLS]: {like['first']} of {like['sentences']}")

@@ -58,9 +58,11 @@ const stage = `<div class="lamp-whole"><svg class="lamp-picture" viewBox="0 0 ${
 <ol class="lamp-cards"></ol></div>`;
 
 const query = (v) => fixed(v / 10, 1);
+/** A second head begins where the first one looks. */
+const beside = (one) => ({ ...one, read: (s) => ({ ...one.read(s), head1: s.head0 }) });
 const controls = () => [
   slider("Query of head 0", "head0", { min: -FAR, max: FAR, text: query }),
-  toggle("A second head", "second"),
+  beside(toggle("A second head", "second")),
   slider("Query of head 1", "head1", { min: -FAR, max: FAR, text: query, shown: (s) => s.second }),
 ];
 

@@ -252,6 +252,9 @@ def test_heads_are_dragged_and_the_lamps_follow(show):
     said = root.locator(".machine-live").inner_text()
     assert said.startswith("6 of 12 lamps are lit. The read-out for the right names ")
     assert "The head gives 1.00 to the left" in said
+    root.control("A second head").check()  # begins where the first one looks
+    assert root.snapshot()["head1"] == -30
+    assert lit.count() == 6
 
 
 # ---- One row in tiles.
