@@ -53,7 +53,6 @@ DRAWINGS: dict[str, Drawing] = {
     drawing.name: drawing
     for drawing in (
         encoder_decoder.DRAWING,
-        memory.BINARY,
         memory.LOOK_BACK,
         lookup.QUERY_KEY_VALUE,
         additive.WHOLE,

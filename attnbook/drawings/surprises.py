@@ -29,7 +29,7 @@ SURPRISES = (
     Surprise(
         "Eight letters through one vector",
         ("first letter right", "last letter right"),
-        (84, 1.4),
+        (64, 14),
         "%",
         ("01-place-copy-first", "01-place-copy-last"),
         "chapter 01",

@@ -1,15 +1,10 @@
 """The figures of chapter 01: how long a word gets through one vector, and which of its letters."""
 
-from functools import cache
-
 import matplotlib.pyplot as plt
-import torch
 from matplotlib.ticker import PercentFormatter
 
 from attnbook import recorded
 from attnbook.figures.colours import GREY, NAVY, PALE, RUST, SEA
-from attnlab import tasks
-from attnlab.tasks.vocab import SPECIAL
 
 BUDGETS, SOON = (500, 2000, 8000), 500
 """Updates of the model with one vector; and of the one that looks back, and where letters count."""
@@ -20,19 +15,28 @@ NAMED = (2.2, 0.45), (6.2, 0.26), (9.7, 0.45)
 
 
 def row(task: str, model: str, steps: int) -> dict:
-    """What was measured of a model at its usual rate.
+    """What was measured of a model at its best rate, by the longest words in training.
 
     Example:
-        >>> row("reverse", "fixed", 500)["width"]
-        64
+        >>> row("reverse", "fixed", 500)["rate"]
+        0.008
     """
-    wanted = (task, model, steps, 0.004)
-    (found,) = (
-        one
-        for one in recorded.results("bottleneck")["rows"]
-        if (one["task"], one["model"], one["steps"], one["rate"]) == wanted
+    run = recorded.results("bottleneck")
+    return max(
+        (r for r in run["rows"] if (r["task"], r["model"], r["steps"]) == (task, model, steps)),
+        key=lambda r: r["by_length"][str(run["trained_to"])]["exact"]["median"],
     )
-    return found
+
+
+def read(case: str, name: str) -> list[float]:
+    """Median shares of eight letters right at their place, in the order of writing.
+
+    Example:
+        >>> len(read("copy", "given"))
+        8
+    """
+    rows = recorded.results("read_longer")["rows"]
+    return [share["median"] for row in rows if row["case"] == case for share in row[name]]
 
 
 def by_length(longest: int = 12) -> None:
@@ -65,68 +69,39 @@ def by_length(longest: int = 12) -> None:
 
 def survivors() -> None:
     """Draw the share of answers in which each letter is right, for two orders of writing."""
-    rows = {
-        name: [share["median"] for share in row(task, "fixed", SOON)["by_place"]["place"]]
-        for name, task in (("written\nbackwards", "reverse"), ("copied", "copy"))
-    }
     _tiles(
-        rows,
-        "letters in the order of reading; answers in which each is right",
+        {"written\nbackwards": read("reverse", "alone"), "copied": read("copy", "alone")},
         f"After {SOON} updates, the letters written first are right most often",
     )
 
 
-@cache
-def thread(steps: int, letters: int = 8, words: int = 500) -> dict[str, list[float]]:
-    """How often the machine's model with one vector has each letter right, in the order of writing.
-
-    By itself; given the right letters so far; and given them with the vector of another word.
-
-    Example:
-        >>> [len(shares) for shares in thread(500, letters=3, words=10).values()]
-        [3, 3, 3]
-    """
-    kept = recorded.model(f"backwards_vector_{steps}")
-    symbols = len(kept.source_vocab) - len(SPECIAL)
-    pairs = tasks.reverse(words, min_length=letters, max_length=letters, symbols=symbols, seed=7)
-    (batch,) = tasks.Batches(pairs, kept.source_vocab, kept.target_vocab, batch_size=words)
-    with torch.no_grad():
-        alone = kept.model.greedy(batch.source, None, letters).tokens
-        given, other = (
-            kept.model(source, None, batch.target_in).argmax(-1)
-            for source in (batch.source, batch.source.roll(1, 0))
-        )
-    alone = torch.nn.functional.pad(alone, (0, letters - alone.shape[1]))
-    ways = {"by itself": alone, "given": given, "another vector": other}
-    goal = batch.target_out[:, :letters]
-    return {
-        way: (tokens[:, :letters] == goal).float().mean(0).tolist() for way, tokens in ways.items()
-    }
-
-
 def thread_kept() -> None:
-    """Draw how often each letter is right by itself, and given the right ones so far."""
-    found = thread(SOON)
+    """Draw how often each letter is right alone, with help, and after the decoder practised."""
     _tiles(
-        {"by itself": found["by itself"], "given the\nright ones": found["given"]},
-        "letters in the order of writing; answers in which each is right",
-        "Much that looked lost is there if the decoder keeps the thread",
+        {
+            "by itself": read("reverse", "alone"),
+            "given the\nright ones": read("reverse", "given"),
+            "the decoder\ntrained on": read("reverse", "later given"),
+        },
+        "Much that looked lost is in the vector",
     )
 
 
-def _tiles(rows: dict[str, list[float]], label: str, title: str) -> None:
+def _tiles(rows: dict[str, list[float]], title: str) -> None:
     """A row of tiles for each name, a share on each tile."""
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(len(rows), 1, figsize=(6.1, 1.6), layout="constrained")
+        size = 6.1, 0.6 + 0.5 * len(rows)
+        figure, axes = plt.subplots(len(rows), 1, figsize=size, layout="constrained")
         for ax, (name, shares) in zip(axes, rows.items(), strict=True):
             ax.imshow([shares], cmap="cividis", vmin=0, vmax=1, aspect="auto")
             for place, share in enumerate(shares):
                 colour = "white" if share < 0.5 else "black"
                 ax.text(place, 0, f"{share:.0%}", ha="center", va="center", color=colour)
             ax.set_yticks([0], [name])
-            ax.set_xticks(range(len(shares)) if ax is axes[-1] else [])
+            places = range(len(shares)) if ax is axes[-1] else []
+            ax.set_xticks(places, [place + 1 for place in places])
             ax.tick_params(length=0)
             ax.grid(visible=False)
-        axes[-1].set_xlabel(label)
+        axes[-1].set_xlabel("letters in the order of writing; answers in which each is right")
         figure.suptitle(title)
         plt.show()

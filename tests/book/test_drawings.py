@@ -477,21 +477,6 @@ def test_the_middle_takes_one_mix_from_the_other_as_the_text_does():
         assert {number(share) for share in shares} <= set(words(DRAWINGS["the-middle"]))
 
 
-def test_binary_state_shows_the_chapters_fraction(capsys):
-    run = cells("01", "classes-code", "lost-code", until="torch.manual_seed")
-    bits = torch.tensor([memory.BITS])
-    for step, digits in enumerate(memory.fractions()):
-        state = run["remember"](bits[:, : step + 1]).item()
-        assert state == int(digits[2:], 2) / 2 ** (step + 1)
-        assert digits in DRAWINGS["binary-state"].description
-    (path,) = gates.CHAPTERS.glob("01_*.ipynb")
-    text = next(cell.source for cell in normal_form.read(path).cells if cell.id == "lost")
-    said = ", ".join(map(str, memory.BITS))
-    assert f"{said} give ${memory.fractions()[-1]}$" in text
-    drawn = [word for word in words(DRAWINGS["binary-state"]) if word in "01"]
-    assert "".join(drawn) == "".join(digits[2:] for digits in memory.fractions())
-
-
 def test_look_back_reads_the_chapters_list():
     (path,) = gates.CHAPTERS.glob("02_*.ipynb")
     text = next(cell.source for cell in normal_form.read(path).cells if cell.id == "failure")

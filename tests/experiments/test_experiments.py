@@ -83,6 +83,7 @@ ROWS = {
     "pointing": pointing.GROUP,
     "porter": ("design", "updates", "rate"),
     "porter_larger": ("design", "updates", "rate"),
+    "read_longer": ("case",),
     "positions": positions.ROW,
     "scales": scales.GROUP,
     "score_rates": ("model", "rate"),
