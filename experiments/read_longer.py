@@ -1,6 +1,6 @@
 """What the vector of `bottleneck` holds when its decoder practises longer, and when it is larger.
 
-    python -m experiments.read_longer            9 runs, about 5 minutes of one CPU core
+    python -m experiments.read_longer            9 runs, about 4 minutes of one CPU core
     python -m experiments.read_longer --quick    tiny, to see that it runs
 
 "reverse" and "copy" learn on words of eight letters alone, so that every place is practised alike.

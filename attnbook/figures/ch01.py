@@ -10,7 +10,7 @@ BUDGETS, SOON = (500, 2000, 8000), 500
 """Updates of the model with one vector; and of the one that looks back, and where letters count."""
 
 BLUES = (PALE, SEA, NAVY)
-NAMED = (2.2, 0.45), (6.2, 0.26), (9.7, 0.45)
+NAMED = (2.2, 0.45), (5.75, 0.45), (9.7, 0.45)
 """Where the name of each line with one vector begins."""
 
 
