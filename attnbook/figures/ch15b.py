@@ -14,20 +14,20 @@ from attnbook.figures.colours import BLUE, GREEN, GREY, VERMILION
 from attnlab.metrics import collapse
 
 SENTENCE = "The animal didn't cross the street because it was too tired."
-CURVES = {
-    "high rate": (VERMILION, (420, 0.3), (560, 0.08)),
-    "QK-norm": (BLUE, (130, 7.0), (10, 0.86)),
-    "low rate": (GREY, (420, 3.6), (10, 0.72)),
+CASES = {
+    "all high": ("high", VERMILION),
+    "all high, queries\nand keys low": ("queries and keys low", BLUE),
+    "all low, queries\nand keys high": ("queries and keys high", VERMILION),
+    "all high,\nafter a warm-up": ("warm-up", BLUE),
+    "all high, QK-norm": ("QK-norm", BLUE),
+    "all low": ("low", GREY),
 }
-"""What is drawn of `collapse`, where each name stands in the two panels."""
-
-CLOSED = {4: ("from 2", (95, 1.05)), 8: ("from 1.2", (560, 1.05))}
-"""What is drawn of `started_closed` by its factor: keys at the start, and where that stands."""
+"""The cases of `collapse` as the figure names them from its top, and their colours."""
 
 WAYS = {
     "the model as it is": ((True, True), BLUE, (6, 0.88)),
     "no feed-forward": ((True, False), GREY, (6, 0.42)),
-    "no residuals": ((False, True), GREEN, (3.35, 0.34)),
+    "no residuals": ((False, True), GREEN, (3.4, 0.42)),
     "attention alone": ((False, False), VERMILION, (1.8, 0.06)),
 }
 """Whether residual connections and feed-forward layers are there; colour; place of the label."""
@@ -42,84 +42,59 @@ SIGNED = {"broad": (0, 3), "sharp": BEFORE, "at rest": RESTING}
 """The heads whose signs are printed."""
 
 
-def _trained() -> list[tuple[str, dict]]:
-    """Each setting with its name: all at the high rate, and no remedy at the low one."""
-    found = recorded.results("collapse")
-    low, high = found["rates"]["low"], found["rates"]["high"]
-    named = {row["case"]: row for row in found["rows"] if row["rate"] == high}
-    (slow,) = (row for row in found["rows"] if (row["case"], row["rate"]) == ("no remedy", low))
-    return [("high rate" if case == "no remedy" else case, row) for case, row in named.items()] + [
-        ("low rate", slow)
-    ]
+def trained() -> dict[str, list[dict]]:
+    """The curve of every seed by case."""
+    return {row["case"]: row["curves"] for row in recorded.results("collapse")["rows"]}
 
 
-def collapse_curves() -> None:
-    """Draw keys in use and right answers over the updates: each seed thin, the medians thick, and
-    dotted the medians of runs that started closed."""
-    rows = dict(_trained())
+def collapse_seeds() -> None:
+    """Draw every seed as a dot in its case's row: keys in use, and right answers, at two times."""
+    found = trained()
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 2, figsize=(5.0, 2.9), layout="constrained")
-        for name, (colour, *labels) in CURVES.items():
-            curves = rows[name]["curves"]
-            updates = [point["update"] for point in curves[0]][1:]
-            style = {"color": colour, "linestyle": "--" if name == "low rate" else "-"}
-            for ax, what, at in zip(axes, ("keys", "accuracy"), labels, strict=True):
-                seeds = [[point[what] for point in curve][1:] for curve in curves]
-                for seed in seeds:
-                    ax.plot(updates, seed, linewidth=0.7, alpha=0.45, **style)
-                ax.plot(updates, torch.tensor(seeds).median(0).values, **style)
-                ax.text(*at, name, color=colour, fontsize=10)
-        for row in recorded.results("started_closed")["rows"]:
-            updates = [point["update"] for point in row["curves"][0]][1:]
+        figure, axes = plt.subplots(1, 2, figsize=(5.0, 2.9), layout="constrained", sharey=True)
+        for place, (case, colour) in enumerate(CASES.values()):
             for ax, what in zip(axes, ("keys", "accuracy"), strict=True):
-                seeds = [[point[what] for point in curve][1:] for curve in row["curves"]]
-                ax.plot(updates, torch.tensor(seeds).median(0).values, ":", color=GREY)
-            said, at = CLOSED[row["factor"]]
-            axes[1].text(*at, said, color=GREY, fontsize=10)
-        axes[0].text(10, 0.3, "closed by hand", color=GREY, fontsize=10)
+                early = [p[what] for curve in found[case] for p in curve if p["update"] == 160]
+                last = [curve[-1][what] for curve in found[case]]
+                style = {"color": colour, "clip_on": False, "linestyle": ""}
+                ax.plot(early, [place - 0.15] * len(early), "o", fillstyle="none", **style)
+                ax.plot(last, [place + 0.15] * len(last), "o", **style)
         for ax in axes:
-            ax.set(xlabel="update", xscale="log")
-            ax.set_xticks([10, 40, 160, 640, 2560], ["10", "40", "160", "640", "2,560"])
             ax.tick_params(labelsize=9)
             ax.minorticks_off()
-        axes[0].set_ylim(0, 9.2)
+        axes[0].set_yticks(range(len(CASES)), CASES)
+        axes[0].set(xlim=(1, 9), xticks=[1, 3, 5, 7, 9], ylim=(len(CASES) - 0.5, -0.5))
         axes[0].set_title("keys in use, of 9", fontsize=10)
-        axes[1].set_ylim(0, 1.15)
-        axes[1].set_yticks([0, 0.5, 1])
+        axes[1].set(xlim=(0, 1), xticks=[0, 0.5, 1])
         axes[1].set_title("right answers", fontsize=10)
-        figure.suptitle("At too high a rate rows close, and learn late", fontsize=11)
+        figure.supxlabel("each dot a seed: open after 160 updates, full at the end", fontsize=10)
+        figure.suptitle("Fast queries and keys close the rows", fontsize=11)
         plt.show()
 
 
 def collapse_table() -> None:
-    """Print the numbers of that figure, and of the settings that it leaves out."""
+    """Print the numbers of that figure."""
     found = recorded.results("collapse")
     print(recorded.origin(found).replace(" (", "\n(", 1))
-    print("right answers: median of three seeds (smallest to largest)")
-    budgets = sorted({at["steps"] for _, row in _trained() for at in row["at"]})
-    print(f"  {'updates':16}" + "".join(f"{budget:>20,}" for budget in budgets))
-    for name, row in _trained():
-        right = {at["steps"]: at["accuracy"] for at in row["at"]}
-        told = [f"{recorded.interval(right[n]):.2f}" for n in budgets if n in right]
-        print(f"  {name:16}" + "".join(f"{one:>20}" for one in told))
-    print("rates: low {low}, high {high}".format(**found["rates"]))
-    print("keys in use, at the last of these updates:")
-    for name, row in _trained():
-        print(f"  {name:16}{row['at'][-1]['keys']['median']:20.1f}")
-
-
-def closed_table() -> None:
-    """Print what becomes of runs whose rows are closed at the start, at the low rate."""
-    found = recorded.results("started_closed")
-    print(recorded.origin(found).replace(" (", "\n(", 1))
-    print(f"rate {found['rate']}, queries and keys larger from the start;")
-    print("right answers, and keys in use: median of three seeds (smallest to largest)")
+    print("median of five seeds (smallest to largest)")
+    print(f"{'':24}updates         right answers           keys in use")
     for row in found["rows"]:
-        starts = sorted(curve[0]["keys"] for curve in row["curves"])
-        print(f"× {row['factor']}, {starts[1]:.1f} keys in use before the first update")
         for at in row["at"]:
             right, keys = (f"{recorded.interval(at[what]):.2f}" for what in ("accuracy", "keys"))
-            print(f"  {at['steps']:5,} updates  {right:>20}{keys:>20}")
+            print(f"{row['case']:24}{at['steps']:7}{right:>22}{keys:>22}")
+    print("rates: low {low}, high {high}".format(**found["rates"]))
+
+
+def closed() -> tuple[float, ...]:
+    """The four signs of the run at the high rate that has learned least: medians over its layers
+    and heads."""
+    (row,) = (row for row in recorded.results("collapse")["rows"] if row["case"] == "high")
+    right = [curve[-1]["accuracy"] for curve in row["curves"]]
+    layers = row["signs"][right.index(min(right))]
+    return tuple(
+        float(np.median([layer[name] for layer in layers]))
+        for name in ("keys", "column", "value", "difference")
+    )
 
 
 @cache
@@ -132,13 +107,13 @@ def _reader() -> attnlab.pretrained.Reader:
 @torch.no_grad()
 def states(residual: bool, feed_forward: bool, text: str = SENTENCE) -> tuple[torch.Tensor, ...]:
     """The tokens' states in the published model, before its first layer and after each, (1, L, E),
-    without some of its parts."""
+    without some of its parts. The norm after each part that is there stays."""
     reader = _reader()
     x = reader.read(text).states[:1]  # (1, L, E)
     found = [x]
     for layer in reader.model.encoder.layers:
         attended = layer.attention(x).output  # (1, L, E)
-        x = layer.norm1(x + attended) if residual else attended
+        x = layer.norm1(x + attended if residual else attended)
         if feed_forward:
             fed = layer.feed_forward(x)
             x = layer.norm2(x + fed if residual else fed)
@@ -159,28 +134,28 @@ def rank() -> None:
             ax.plot(range(7), spread(*parts), "o-", color=colour)
             ax.text(*at, name, color=colour, ha="right", fontsize=10)
         ax.set(xlabel="after layer", ylabel="difference between words", ylim=(0, 1))
-        ax.set_title("Residuals keep words apart;\nattention alone makes them the same by layer 3")
+        ax.set_title("Residuals keep words apart;\nattention alone makes them the same")
         plt.show()
 
 
 @torch.no_grad()
 def flat() -> tuple[float, int]:
-    """The fewest keys in use in any row of the layers after the third, of attention alone; and of
+    """The fewest keys in use in any row of the layers after the fourth, of attention alone; and of
     how many."""
     layers = _reader().model.encoder.layers
     entering = zip(layers, states(False, False), strict=False)
     maps = [layer.attention(x, need_weights=True).weights for layer, x in entering]
-    keys = collapse.entropy(torch.cat(maps[3:])).exp()  # (3, H, L)
+    keys = collapse.entropy(torch.cat(maps[4:])).exp()  # (2, H, L)
     return keys.min().item(), maps[0].shape[-1]
 
 
 def rank_table() -> None:
-    """Print what that figure shows after three layers, and how flat the maps are from there on."""
-    print("difference between words after three layers")
+    """Print what that figure shows after four layers, and how flat the maps are from there on."""
+    print("difference between words after four layers")
     for name, (parts, *_) in WAYS.items():
-        print(f"{name:20} {spread(*parts)[3]:.3f}")
+        print(f"{name:20} {spread(*parts)[4]:.3f}")
     others = [first for first, _ in recorded.results("similar")["texts"][:100]]
-    alike = sum(spread(False, False, text)[3] < 0.0005 for text in others)
+    alike = sum(spread(False, False, text)[4] < 0.0005 for text in others)
     print(f"attention alone, other sentences: 0.000 in {alike} of {len(others)}")
     keys, tokens = flat()
     print(f"from then on, keys in use in each of its rows: {keys:.2f} of {tokens}")
@@ -197,35 +172,36 @@ def values(layer: int) -> torch.Tensor:
 
 @cache
 def at_rest() -> tuple[torch.Tensor, torch.Tensor, list[str]]:
-    """The weights of the head `RESTING` in each token's row, and the shares of what that token
-    receives, |w v|, by key; both (L, L), with the tokens."""
+    """The weights of the head `RESTING` in each token's row, and what arrives there, |w v|, in mean
+    lengths of a value; both (L, L), with the tokens."""
     layer, head = RESTING
     reading = _reader().read(SENTENCE)
     weights = reading.weights[layer, head]
-    received = weights * values(layer)[head].norm(dim=-1)
-    return weights, received / received.sum(-1, keepdim=True), list(reading.tokens)
+    lengths = values(layer)[head].norm(dim=-1)
+    return weights, weights * lengths / lengths.mean(), list(reading.tokens)
 
 
 def signs_table(signs: Callable[..., tuple[torch.Tensor, ...]]) -> None:
-    """Print what `signs` of (weights, values, states) says of three heads on the sentence."""
+    """Print what `signs` of (weights, values, states) says of three heads, and of a closed run."""
     reading = _reader().read(SENTENCE)
     print("            keys column value difference")
     for name, (layer, head) in SIGNED.items():
         *heads, words = signs(reading.weights[layer], values(layer), reading.states[layer])
         found = [one[head] for one in heads] + [words]
         print(f"{name:9}", *(f"{one:6.2f}" for one in found))
+    print("closed   ", *(f"{one:6.2f}" for one in closed()), "(above, all high)")
 
 
 def sink() -> None:
     """Draw a head at rest twice, in squares: what it looks at, and what reaches the words."""
-    weights, shares, tokens = at_rest()
+    weights, arrived, tokens = at_rest()
     places = range(len(tokens))
     with plt.style.context("attnbook.style"):
         figure, axes = plt.subplots(1, 2, figsize=(5.0, 3.1), layout="constrained", sharey=True)
         for ax, shown, said in zip(
             axes,
-            (weights, shares),
-            ("looks at [CLS]: {}", "gets from [CLS]: {}"),
+            (weights, arrived),
+            ("looks at [CLS]: {}", "arrives from it: {}"),
             strict=True,
         ):
             for (i, j), share in zip(np.ndindex(*shown.shape), shown.flatten(), strict=True):
@@ -241,7 +217,7 @@ def sink() -> None:
             ax.tick_params(length=0, labelsize=9)
             for side in ax.spines.values():
                 side.set(visible=True, alpha=0.4)
-        figure.supxlabel("area of a square: its share of the row", fontsize=10)
+        figure.supxlabel("areas: weight; weight × length of the value (mean 1)", fontsize=10)
         figure.suptitle("A head at rest looks at [CLS], and gets little from it", fontsize=11)
         plt.show()
 
@@ -259,8 +235,8 @@ def rest_table() -> None:
     (ours,) = (row for row in resting if (row["layer"], row["head"]) == RESTING)
     print(f"layer {RESTING[0]}, head {RESTING[1]}: {ours['cls'] + ours['sep']:.2f} of the weight,")
     print(f"{ours['received']:.2f} of what it receives")
-    (before,) = (row for row in run["rows"] if (row["layer"], row["head"]) == BEFORE)
-    print(f"layer {BEFORE[0]}, head {BEFORE[1]}: {before['before']:.2f} on the token before")
-    weights, shares, _ = at_rest()
+    least, *_, most = sorted(row["received"] for row in resting)
+    print(f"of all these heads: {least:.2f} to {most:.2f}")
+    weights, arrived, _ = at_rest()
     print(f"on the sentence of the figure [CLS] has {weights[:, 0].mean():.2f} of the weight")
-    print(f"and supplies {shares[:, 0].mean():.2f}")
+    print(f"and supplies {arrived[:, 0].mean():.2f} of {arrived.sum(1).mean():.2f} mean values")

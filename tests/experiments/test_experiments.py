@@ -87,7 +87,6 @@ ROWS = {
     "positions": positions.ROW,
     "scales": scales.GROUP,
     "score_rates": ("model", "rate"),
-    "started_closed": ("factor", "rate"),
     "summaries": ("layers", "updates"),
     "songs": ("steps",),
     "towers": ("steps",),
