@@ -75,6 +75,13 @@ class Named(nn.Module):
         return self.function(x)
 
 
+class Late(nn.Module):
+    "In eval mode it mixes places."
+
+    def forward(self, x):
+        return x if self.training else x + 1e-3 * x.mean(1, keepdim=True)
+
+
 class Batched(nn.Module):
     "A batch norm: in train mode it takes means over the batch."
 
@@ -107,6 +114,7 @@ def make_parts():
         "a norm over places and features": Named(lambda x: functional.layer_norm(x, x.shape[1:])),
         "a network over flattened places": Named(lambda x: wide(x.flatten(1)).view_as(x)),
         "a batch norm, which mixes in train mode only": Batched(),
+        "a part that mixes in eval mode only": Late(),
         "a whisper from the places before": Named(lambda x: x + 1e-3 * x.cumsum(1)),
         "a whisper from the places after": Named(lambda x: x + 1e-3 * x.flip(1).cumsum(1).flip(1)),
         "a mean over the batch": Named(lambda x: x - x.mean(0, keepdim=True)),

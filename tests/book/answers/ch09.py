@@ -21,6 +21,7 @@ WRONG = {
     (4, "lets everything pass"): ("lambda part: True", "let pass this one: a norm over places."),
     (4, "lets nothing pass"): ("lambda part: False", "turn down this one: layer norm."),
     (4, "eval mode only"): ("apart(part, modes=(False,))", "train mode only"),
+    (4, "train mode only"): ("apart(part, modes=(True,))", "eval mode only"),
     (4, "looks only at later places"): ("apart(part, places=slice(3, None))", "the places after"),
     (4, "looks only at earlier places"): ("apart(part, places=slice(0, 2))", "the places before"),
     (4, "one sentence only"): ("apart(part, batch=False)", "batch"),
