@@ -5,10 +5,14 @@
 
 It translates the noun phrases of `toy_french`, and is tested on a hundred that it has not seen.
 After the training, with nothing trained again, each switch of the machine is off alone, and so are
-all norms and all residual connections: how many phrases come out whole? Weights are rounded to
-float16, which is what a page gets; seed 0 of the longer training is kept in `models/`.
+all norms and all residual connections: how many phrases come out whole? In the encoder's attention
+one line is cut: to *old* from the noun, or from *the*. In how many of all phrases with "the old",
+seen or not, does the French have the right form of *vieux*? And how large (root mean square) are
+the numbers that each norm is given? Weights are rounded to float16, which is what a page gets; seed
+0 of the longer training is kept in `models/`.
 """
 
+import statistics
 from collections.abc import Sequence
 
 import torch
@@ -31,6 +35,9 @@ SETS = {
     "all streams": tuple(name for name in towers.SWITCHES if "Line" in name),
 }
 """What is off, by name."""
+CUTS = {"none": None, "noun to old": -1, "the to old": 0}
+"""Where the line to *old* begins that is cut."""
+FORMS = ("vieux", "vieil", "vieille", "vieilles")
 
 
 def measure(setting: dict, *, device: torch.device, command: str, save: bool) -> dict:
@@ -50,7 +57,7 @@ def measure(setting: dict, *, device: torch.device, command: str, save: bool) ->
         file = recorded.model_file("machine_towers")
         recorded.save_model(file, model, "transformer", arguments, vocabs, about)
     net = towers.Net(recurrent.unpacked(**recurrent.halves(model.state_dict())), MODEL["num_heads"])
-    right = dict.fromkeys(SETS, 0)
+    right, sizes = dict.fromkeys(SETS, 0), []
     for pair in new:
         source, target = (
             vocab.encode(words)
@@ -59,7 +66,27 @@ def measure(setting: dict, *, device: torch.device, command: str, save: bool) ->
         for name, off in SETS.items():
             said = towers.translate(net._replace(off=off), source)
             right[name] += said.ended and said.written == target
-    return {"parameters": parameters(model), "cpu_seconds": seconds, "right": right}
+            if not off:
+                sums = (*said.encoder, *said.decoder)  # what each of the seven norms is given
+                sizes.append([float((x**2).mean(-1).mean() ** 0.5) for x in sums])
+    olds = [pair for pair in phrases if pair.source[:2] == ("the", "old")]
+    old = {cut: agreeing(net, vocabs, olds, begin) for cut, begin in CUTS.items()}
+    return {
+        "parameters": parameters(model), "cpu_seconds": seconds, "right": right, "old": old,
+        "sizes": [round(statistics.median(column), 2) for column in zip(*sizes, strict=True)],
+    }  # fmt: skip
+
+
+def agreeing(net: towers.Net, vocabs: Sequence, pairs: Sequence, begin: int | None) -> dict:
+    """For each form of *vieux*: how many phrases need it, and how many are written with it."""
+    found = {form: {"needed": 0, "written": 0} for form in FORMS}
+    for pair in pairs:
+        (form,) = set(FORMS) & set(pair.target)
+        cut = () if begin is None else [(1, begin)]
+        said = towers.translate(net._replace(cut=cut), vocabs[0].encode(pair.source))
+        found[form]["needed"] += 1
+        found[form]["written"] += vocabs[1].encode([form])[0] in said.written
+    return found
 
 
 def settings(quick: bool) -> list[dict]:

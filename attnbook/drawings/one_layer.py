@@ -8,7 +8,7 @@ from attnbook.drawings.sheet import NARROW, WIDE, Sheet, number
 WORDS, READ = ("the", "old", "door"), 1
 """A sentence of the chapter's machine, and the place of the word that is read out."""
 FORMS = ("vieux", "vieille")
-SHARES = ((0.39, 0.28), (0.00, 0.74), (0.00, 0.92))
+SHARES = ((0.45, 0.23), (0.00, 0.70), (0.00, 0.91))
 """How likely the machine's model finds either form of *old*: before the layer, after each sum."""
 
 
@@ -116,16 +116,16 @@ def _reading(sheet: Sheet, at: Plan, row: int, y: float, narrow: bool) -> None:
 
 DRAWING = Drawing(
     name="one-layer",
-    title="One layer of the encoder. In the attention, “door” tells “old” that it is feminine.",
+    title="One layer of the encoder. On the thick line, “door” tells “old” that it is feminine.",
     description=(
         "Three words, the, old, door, each with a line that runs down through the layer. Twice a "
         "branch leaves each line, passes a norm and a part, and is added to the line again. The "
         "first part is attention, in which every word has a line to every word, that from door to "
         "old the widest. The second is a feed-forward network, one for each word alone. Beside the "
         "line of old stands what it "
-        "would be in French if it were read out there: before the layer vieux 0.39, vieille 0.28; "
-        "after the attention vieux 0, vieille 0.74; after the feed-forward network vieux 0, "
-        "vieille 0.92."
+        "would be in French if it were read out there: before the layer vieux 0.45, vieille 0.23; "
+        "after the attention vieux 0, vieille 0.7; after the feed-forward network vieux 0, "
+        "vieille 0.91."
     ),
     draw=draw,
     two_layouts=True,

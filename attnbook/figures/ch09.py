@@ -4,7 +4,6 @@ import matplotlib.pyplot as plt
 
 from attnbook import recorded
 from attnbook.figures.colours import BLUE, INK, ORANGE, PINK, SKY
-from attnbook.machines import recurrent, towers
 from attnlab import tasks
 
 GROUPS = {
@@ -24,7 +23,6 @@ GROUPS = {
         "decoder, last": "dNorm4",
     },
 }  # fmt: skip
-SUMS = ("before the attention", "after the attention", "after the feed-forward")
 COLOURS = {"attention": "#1f4fc4", "feed-forward": BLUE, "positions": ORANGE,
            "stream past a part": PINK, "norm": SKY}  # fmt: skip
 
@@ -50,22 +48,20 @@ def one_off() -> None:
     """Draw how many of a hundred phrases come out whole with each box off alone."""
     found = right()
     with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(5.8, 3.2), layout="constrained")
+        figure, ax = plt.subplots(figsize=(5.8, 3.0), layout="constrained")
         for at, (_, group, boxes) in enumerate(bars()):
             medians = [found[box]["median"] for box in boxes]
             low = min(found[box]["low"] for box in boxes)
             high = max(found[box]["high"] for box in boxes)
             ax.barh(at, max(*medians, 0.6), height=0.72, color=COLOURS[group])
             ax.plot([low, high], [at, at], color=INK, linewidth=1.5)
-            ends = sorted({f"{m:.0f}" for m in (min(medians), max(medians))}, key=int)
-            x = 103 if high > 80 else high + 2
-            ax.text(x, at, " to ".join(ends), va="center", fontsize=10)
-        ax.axvline(found["nothing"]["median"], color="#444", linestyle="--", linewidth=1)
-        ax.set(xlim=(0, 120), ylim=(len(bars()) - 0.4, -0.6), xticks=(0, 50, 100))
+            ends = [f"{m:.0f}" for m in dict.fromkeys((min(medians), max(medians)))]
+            spread = f" ({low:.0f} to {high:.0f})" if low < high else ""
+            ax.text(high + 2, at, " to ".join(ends) + spread, va="center", fontsize=10)
+        ax.set(xlim=(0, 160), ylim=(len(bars()) - 0.4, -0.6), xticks=(0, 50, 100))
         ax.set_yticks(range(len(bars())), [name for name, *_ in bars()], fontsize=10)
         ax.set_xlabel(
-            "whole translations of 100 unseen phrases\n(bar: median of three models; "
-            "line: all three,\nand all norms or streams; dashed: everything on)",
+            "whole translations of 100 new phrases:\nmedian (and range) of three models",
             fontsize=10,
         )
         figure.suptitle("One box off: a single norm is hardly missed")
@@ -85,37 +81,19 @@ def one_off_table() -> None:
         print(f"{name:56} {cell['median']:3.0f} ({cell['low']:.0f} to {cell['high']:.0f})")
 
 
-def travel(word: str = "old", masculine: str = "vieux", feminine: str = "vieille") -> dict:
-    """Which of two forms the stream of an adjective would rather say, at each sum of the encoder.
-
-    Returns:
-        How many phrases there are; how many of them are "the `word` NOUN" or "the `word` COLOUR
-        NOUN", of one thing, and need one of the two forms; and for each sum the share of those at
-        which the right one is likelier.
-    """
-    kept = recorded.model("machine_towers")
-    net = towers.Net(recurrent.unpacked(**recurrent.halves(kept.model.state_dict())), 4)
-    forms = [kept.target_vocab.encode([form])[0] for form in (masculine, feminine)]
-    found, phrases = [], list(tasks.noun_phrases())
-    for pair in phrases:
-        if pair.source[:2] != ("the", word) or pair.target[0] not in ("le", "la"):
-            continue
-        needed = [form in pair.target for form in (masculine, feminine)]
-        if sum(needed) == 1:
-            sums = towers.encode(net, kept.source_vocab.encode(list(pair.source)))
-            said = [towers.heard(net, x)[1, forms].argmax() == needed.index(True) for x in sums]
-            found.append(said)
-    shares = [sum(column) / len(found) for column in zip(*found, strict=True)]
-    right_form = dict(zip(SUMS, shares, strict=True))
-    return {"all": len(phrases), "phrases": len(found), "right": right_form}
-
-
-def travel_table() -> None:
-    """Print that."""
-    found = travel()
+def old_table() -> None:
+    """Print which lines to "old" in the encoder's attention the French for it hangs on."""
+    runs = recorded.results("towers")["rows"][-1]["runs"]
     print(
-        f"of {found['all']:,} noun phrases {found['phrases']} are “the old … NOUN”, of one thing,"
+        f"of {sum(1 for _ in tasks.noun_phrases()):,} noun phrases, those with “the old” that need"
     )
-    print("and need vieux or vieille: which is likelier in the encoder's stream of “old” is right")
-    for name, share in found["right"].items():
-        print(f"  {name:24} {share:.0%}")
+    print("a form other than vieux, and how many get it in each of the three models:")
+    for cut in runs[0]["old"]:
+        forms = [
+            [cell for form, cell in run["old"][cut].items() if form != "vieux"] for run in runs
+        ]
+        got = [sum(cell["written"] for cell in cells) for cells in forms]
+        of = sum(cell["needed"] for cell in forms[0])
+        print(f"  line cut: {cut:12} {', '.join(map(str, got))} of {of}")
+    sizes = [size for run in runs for size in run["sizes"]]
+    print(f"root mean square of what a norm is given: {min(sizes):.1f} to {max(sizes):.1f}")

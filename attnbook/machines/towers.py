@@ -36,9 +36,9 @@ SWITCHES = {
     "dNorm2": ("norm", "norm before the attention to the English"),
     "dCross": ("attention to the English", "attention to the English"),
     "dLine2": ("+", "stream past the attention to the English"),
-    "dNorm3": ("norm", "norm before the feed-forward"),
-    "dForward": ("feed-forward", "feed-forward"),
-    "dLine3": ("+", "stream past the feed-forward"),
+    "dNorm3": ("norm", "norm before the feed-forward, decoder"),
+    "dForward": ("feed-forward", "feed-forward, decoder"),
+    "dLine3": ("+", "stream past the feed-forward, decoder"),
     "dNorm4": ("norm", "norm before the readout"),
 }
 """What can be off, in the order of the way: of the encoder, then of the decoder; what its box says,
@@ -171,12 +171,13 @@ class Towers(Machine):
             looks,
             query_tokens=[*now["written"], "(end)"][: len(looks)],
             key_tokens=now["read"],
-            title=self.title or "Where the cross-attention looks, mean over heads",
+            title="Where the cross-attention looks, mean over heads",
             vmax=1.0,
         )
 
     def _words(self) -> str:
-        off = f", with {self.off.replace(',', ', ')} off" if self.off else ""
+        heard = "; ".join(SWITCHES[name][1] for name in self.off.split(",") if name)
+        off = f" (off: {heard})" if heard else ""
         now = self.compute()
         return (
             f"A Transformer of one layer a side reads “{' '.join(now['read'])}”{off} and writes "
@@ -185,11 +186,13 @@ class Towers(Machine):
 
 
 class Net(NamedTuple):
-    """Tensors by name, heads, and what is off."""
+    """Tensors by name, heads, what is off; and of the encoder's attention the (query, key) that are
+    cut."""
 
     tensors: Network
     heads: int
     off: Sequence[str] = ()
+    cut: Sequence[tuple[int, int]] = ()
 
     def linear(self, x: np.ndarray, name: str) -> np.ndarray:
         return x @ self.tensors[f"{name}.weight"].T + self.tensors[f"{name}.bias"]
@@ -235,6 +238,8 @@ def attend(net: Net, name: str, x: np.ndarray, given: np.ndarray, *, causal: boo
     scores = q @ k.swapaxes(1, 2) / np.sqrt(size)  # (H, L, S)
     if causal:
         scores = np.where(np.tri(*scores.shape[1:], dtype=bool), scores, -np.inf)
+    for query, key in net.cut if name.startswith("encoder") else ():
+        scores[:, query, key] = -np.inf
     weights = softmax(scores)
     mixed = (weights @ v).swapaxes(0, 1).reshape(len(x), wide)
     return net.linear(mixed, f"{name}.out_proj"), weights.mean(0)

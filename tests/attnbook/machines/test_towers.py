@@ -135,6 +135,15 @@ def test_a_line_that_is_off_is_left_out_of_the_sum_and_of_no_part(without):
 
 
 @torch.no_grad()
+def test_a_line_that_is_cut_is_masked_in_the_encoders_attention():
+    model, mask = a_model().model.double(), ~torch.eye(3, dtype=torch.bool)
+    cut = [(place, place) for place in range(3)]
+    tensors = recurrent.unpacked(**recurrent.halves(model.state_dict()))
+    first, _, last = torch.from_numpy(encode(Net(tensors, 2, cut=cut), [4, 5, 6]))
+    torch.testing.assert_close(model.encoder.layers[0](first[None], mask=mask).output[0], last)
+
+
+@torch.no_grad()
 def test_a_sum_of_the_encoder_says_what_is_heard_from_that_place_alone():
     kept, machine = a_model(), make(off="")
     now, model = machine.compute(), kept.model.double()
