@@ -87,7 +87,7 @@ def old_table() -> None:
     print(
         f"of {sum(1 for _ in tasks.noun_phrases()):,} noun phrases, those with “the old” that need"
     )
-    print("a form other than vieux, and how many get it in each of the three models:")
+    print("need a form other than vieux, and how many get it in each of the three models:")
     for cut in runs[0]["old"]:
         forms = [
             [cell for form, cell in run["old"][cut].items() if form != "vieux"] for run in runs
