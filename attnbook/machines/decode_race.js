@@ -56,14 +56,12 @@ function again(it) {
   };
 }
 
-/** What a writer says by itself, and its logits over the song, for `until` words or more: one writer, until what it says is not the song. */
+/** What a writer says by itself, and its logits over the song, for `until` words or more. */
 function runOf(it, song, bug, until) {
-  const words = it.songs[song], run = it.runs[song + bug] ??= { logits: [], written: [words[0]], told: keeper(it, song, bug) };
-  const { logits, written, told } = run;
-  for (let n = logits.length; n < until; n++) {
-    logits.push(told(words[n]));
-    if (!run.alone && written[n] !== words[n]) written.slice(0, n).forEach(run.alone = keeper(it, song, bug));
-    written.push(largest(run.alone?.(written[n]) ?? logits[n]));
+  const words = it.songs[song], run = it.runs[song + bug] ??= { logits: [], written: [words[0]], told: keeper(it, song, bug), alone: keeper(it, song, bug) };
+  for (let n = run.logits.length; n < until; n++) {
+    run.logits.push(run.told(words[n]));
+    run.written.push(largest(run.alone(run.written[n])));
   }
   return run;
 }
@@ -79,7 +77,7 @@ function compute(data, { song, bug, step }) {
   const [right, run] = ["none", bug].map((one) => runOf(data, song, one, bug === "none" ? step : data.last)), spell = ({ written }) => written.slice(0, step + 1).map((id) => data.words[id]);
   const apart = run.logits.map((row, n) => Math.max(...row.map((v, i) => Math.abs(v - right.logits[n][i]))));
   const each = data.counts.slice(0, step);
-  return { written: spell(run), right: spell(right), caught: apart.findIndex((v) => v > SEEN) + 1, apart: Math.max(...apart),
+  return { written: spell(run), right: spell(right), caught: apart.findIndex((v) => v > SEEN) + 1,
     differs: Math.max(run.written.findIndex((id, n) => id !== right.written[n]), 0), now: each.at(-1), all: each.reduce(plus) };
 }
 
@@ -112,13 +110,13 @@ function build(it) {
 /** Both writers, one call at a time: whose clock shows less goes on. */
 function race(it) {
   const { data, page } = it, { song, bug } = it.settings(), writers = [keeper(data, song, bug), again(data)];
-  const words = [0, 0].fill(data.songs[song][0]), clocks = [0, 0], run = it.run = { key: song + bug, ms: [[], []], going: true };
+  const last = [0, 0].fill(data.songs[song][0]), clocks = [0, 0], words = last.map((id) => [data.words[id]]), run = it.run = { key: song + bug, ms: [[], []], words, going: true };
   const frame = () => {
     if (it.run !== run || !page.root.isConnected) return;
     const until = performance.now() + 14;
     do {
       const n = Number(clocks[1] < clocks[0]), began = performance.now();
-      words[n] = largest(writers[n](words[n]));
+      words[n].push(data.words[last[n] = largest(writers[n](last[n]))]);
       const took = performance.now() - began;
       clocks[n] = run.ms[n].push(took) < data.last ? clocks[n] + took : Infinity;
       run.going = clocks.some(isFinite);
@@ -136,14 +134,15 @@ const ms = (v) => (v === undefined ? "–" : v < 10 ? fixed(v, v < 1 ? 2 : 1) : 
 function show(now, it) {
   const { page, data } = it, { step, bug, right, caught, differs, all } = now, run = it.run = it.run?.key === now.song + bug ? it.run : undefined;
   const lists = (run?.ms ?? [[], []]).map((list) => (run?.going ? list : list.slice(0, step))), so = lists.map((list) => ms(run && sumOf(list)));
-  say(page.big, run ? `${so[0]} ms with a cache, ${so[1]} ms without` : differs ? `${step < differs ? "Right so far, wrong" : "Wrong"} from word ${differs} on` : `${significant(all[1] / all[0])} times less arithmetic with a cache`);
-  say(page.say, caught ? `The logits are wrong from word ${caught} on. ${differs ? `A reader could notice at word ${differs}.` : "No word changes."}`
-    : "Both write the same words.");
-  [now.written, right].forEach((words, n) => {
+  say(page.big, run ? `${so[0]} ms with a cache, ${so[1]} ms without` : differs ? `Wrong from word ${differs} on` : `${significant(all[1] / all[0])} times less arithmetic with a cache`);
+  const lanes = run?.words ?? [now.written, caught ? right : []];
+  say(page.say, caught ? `Wrong logits from word ${caught} on.${differs ? ` You could notice at word ${differs}.` : ""}`
+    : !run ? "Will both write the same words?" : run.going ? "" : `Both wrote ${lanes[0].join() === lanes[1].join() ? "the same" : "different"} words.`);
+  lanes.forEach((words, n) => {
     const done = run?.going ? lists[n].length : step, from = Math.max(0, done + 1 - SHOWN);
     const tag = (at) => (!at ? "i" : n || !differs || at < differs ? "span" : at > differs ? "em" : "strong");
     const parts = words.slice(from, done + 1).flatMap((textContent, i) => [make(tag(from + i), { textContent }), " "]);
-    page.lanes.children[n].lastChild.replaceChildren(from ? "… " : "", ...parts);
+    page.lanes.children[n].lastChild.replaceChildren(n && caught && !run ? "right: " : "", from ? "… " : "", ...parts);
     say(page.lanes.children[n].children[1], `${millions(sumOf(data.counts.slice(0, done).map((of) => of[n])))} multiply-adds${run ? `, ${so[n]} ms` : ""}`);
   });
   draw(it, run, now);
@@ -159,12 +158,12 @@ function draw(it, run, { step, caught, differs }) {
     const of = `race-of${n}`;
     parts.push(svg("path", { class: `race-line ${of}`, d: `M${counts.map((one, i) => `${x(i + 1).toFixed(1)} ${y(one[n] / most).toFixed(1)}`).join("L")}` }),
       ...(run?.ms[n] ?? []).map((v, i) => svg("circle", { class: of, cx: x(i + 1), cy: y(Math.min(v / high, 1)), r: 1.8 })),
-      text(`race-note ${of}`, n ? 0 : wide, n ? LINE - 4 : HIGH - 22, `${NAMES[n]}: ${millions(counts[step - 1][n])}`, { text_anchor: !n && "end" }));
+      text(`race-note ${of}`, n ? 0 : wide, n ? LINE - 4 : HIGH - 22, `${NAMES[n]}, word ${step}: ${millions(counts[step - 1][n])}`, { text_anchor: !n && "end" }));
   }
   [[step, "step", HIGH + LINE, `word ${step}`], [caught, "wrong", 2 * LINE, "wrong logits"], [differs, "wrong", 3 * LINE, "wrong word"]].forEach(([n, css, y, said]) => n &&
     parts.unshift(rule(`race-${css}`, x(n), LINE + 4, x(n), HIGH)) &&
     parts.push(text(`race-note race-${css}`, x(n) + 4, y, said, { text_anchor: n > last / 2 && "end" })));
-  say(key, `What each word costs. Lines: multiply-adds, counted.${run ? ` Dots: milliseconds, up to ${ms(high)} ms.` : ""}`);
+  say(key, `Lines: multiply-adds a word.${run ? ` Dots: milliseconds, up to ${ms(high)}.` : ""}`);
   put(picture, { viewBox: `0 0 ${wide} ${HIGH + LINE + 4}` });
   picture.replaceChildren(...parts);
 }

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from attnbook.machines import DecodeRace
+from attnbook.machines import DecodeRace, decode_race
 from attnbook.machines.decode_race import BUGS, DRAFT, DRAFTED, LEFT_BEHIND, SEEN
 from attnkit import KVCache
 from attnlab.transformer import LanguageModel
@@ -81,6 +81,22 @@ def test_without_a_bug_each_step_is_the_whole_text_and_the_writing_is_greedy():
     torch.testing.assert_close(torch.from_numpy(run.logits), whole, atol=1e-6, rtol=1e-6)
     written = model.generate(ids(SONGS[0])[:, :1], LAST, temperature=0).tokens[0]
     assert run.written == written.tolist()
+
+
+def test_what_is_right_is_what_a_writer_without_a_cache_says(monkeypatch):
+    now = make(step=LAST).compute()
+    assert now["written"] == now["right"]
+    assert now["caught"] == 0
+    plain = decode_race.read
+
+    def backwards(net, heads, words, *rest):
+        "It spoils that writer alone: the other reads one word at a time."
+        return plain(net, heads, words[::-1], *rest)
+
+    monkeypatch.setattr(decode_race, "read", backwards)
+    now = make(step=LAST).compute()
+    assert now["written"] != now["right"]
+    assert now["caught"] == 2
 
 
 def test_the_bugs_that_torchs_model_refuses_are_what_they_are_called():
