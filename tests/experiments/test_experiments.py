@@ -42,8 +42,9 @@ NAMES = sorted(path.stem for path in FILES_OF_CODE if path.stem not in ("plan", 
 READS = ("answered", "company", "docstrings", "explaining", "real_sentence", "reference",
          "similar", "word_order")  # fmt: skip
 # And these with a published language model; test_smollm.py has more.
-WRITES = ("dropped", "induction", "kv_cache", "one_token", "readers", "sinks", "smaller_caches",
-          "smaller_caches_controls", "too_tired", "turned", "who_it_is")  # fmt: skip
+WRITES = ("dropped", "induction", "kv_cache", "one_step", "one_token", "readers", "sinks",
+          "smaller_caches", "smaller_caches_controls", "too_tired", "turned",
+          "who_it_is")  # fmt: skip
 # One `main` runs them all, and each writes what the file of the book says. So these stand
 # for the others, which run weekly: short ones, long ones, one that decodes, one that reads.
 DAILY = ("learning", "norms", "translate", "word_order")
