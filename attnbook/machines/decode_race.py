@@ -85,8 +85,8 @@ class DecodeRace(Machine):
 
     _kits = (*Machine._kits, "layers")
     _about = (
-        "Multiply-adds are counted, milliseconds measured here. Everything again goes word by word "
-        "too: a library would read all words in one call, and lose less time."
+        "Milliseconds are measured here. A library would read everything again in one call, and "
+        "lose less time."
     )
     _limits: ClassVar = {
         "song": lambda m: (0, len(m.songs) - 1),
