@@ -65,7 +65,10 @@ def results(runs: list[dict]) -> dict:
     return {
         "model": smollm.NAME,
         "many": MANY,
-        "seconds": {name: record.median_interval([run[name] for run in runs]) for name in parts},
+        "rows": [
+            {"part": name, "seconds": record.median_interval([run[name] for run in runs])}
+            for name in parts
+        ],
     }
 
 
