@@ -69,18 +69,26 @@ class Lookup(nn.Module):
 
 
 def measure(setting: dict, *, device: torch.device) -> dict:
-    """Train one model and say how it started and how fast it learned.
-
-    Returns `largest_weight` (mean largest attention weight before training), `query_gradient` (norm
-    of the first gradient of the query projection), `updates_to_goal` (the first update measured
-    with held-out accuracy of at least GOAL, where the run ends, or None), `accuracy` (held out, at
-    each of AT, from the end of the run on unchanged) and `parameters`.
-    """
+    """Train one model and say how it started and how fast it learned, as `train` does."""
     torch.manual_seed(setting["seed"])
     model = Lookup(setting["d"], SCALES[setting["scale"]](setting["d"])).to(device)
     optimizer = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}[setting["optimizer"]](
         model.parameters(), lr=setting["rate"], fused=True
     )
+    return train(model, optimizer, setting, at=AT)
+
+
+def train(
+    model: Lookup, optimizer: torch.optim.Optimizer, setting: dict, *, at: tuple[int, ...]
+) -> dict:
+    """Train a model until it arrives, or for the updates of its setting.
+
+    Returns `largest_weight` (mean largest attention weight before training), `query_gradient` (norm
+    of the first gradient of the query projection), `updates_to_goal` (the first update measured
+    with held-out accuracy of at least GOAL, where the run ends, or None), `accuracy` (held out, at
+    each of `at`, from the end of the run on unchanged) and `parameters`.
+    """
+    device = model.answer.weight.device
     generator = torch.Generator().manual_seed(setting["seed"])
     held_out = batch(HELD_OUT, torch.Generator().manual_seed(1_000_000 + setting["seed"]))
     held_out = [part.to(device) for part in held_out]
@@ -107,7 +115,7 @@ def measure(setting: dict, *, device: torch.device) -> dict:
     return {
         **start,
         "updates_to_goal": reached,
-        "accuracy": {str(at): round(measured[min(at, last)], 5) for at in AT},
+        "accuracy": {str(update): round(measured[min(update, last)], 5) for update in at},
         "parameters": parameters(model),
     }
 
@@ -132,8 +140,8 @@ def settings(quick: bool) -> list[dict]:
     ]
 
 
-def summarise(runs: list[dict]) -> list[dict]:
-    """One row for each d, optimizer, learning rate and scale: medians and intervals over seeds."""
+def summarise(runs: list[dict], by: tuple[str, ...] = GROUP) -> list[dict]:
+    """One row for each group of settings: medians and intervals over seeds."""
     numbers = ("largest_weight", "query_gradient", "updates_to_goal")
     return [
         {
@@ -143,7 +151,7 @@ def summarise(runs: list[dict]) -> list[dict]:
             "parameters": group[0]["parameters"],
             "reached": sum(run["updates_to_goal"] is not None for run in group),
         }
-        for same, group in record.grouped(runs, GROUP)
+        for same, group in record.grouped(runs, by)
     ]
 
 

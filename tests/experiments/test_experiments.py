@@ -30,6 +30,7 @@ from experiments import (
     pointing,
     positions,
     scales,
+    scales_halves,
     score_cost,
     score_rates,
 )
@@ -87,6 +88,7 @@ ROWS = {
     "read_longer": ("case",),
     "positions": positions.ROW,
     "scales": scales.GROUP,
+    "scales_halves": scales_halves.GROUP,
     "score_rates": ("model", "rate"),
     "summaries": ("layers", "updates"),
     "songs": ("steps",),
