@@ -52,8 +52,8 @@ const along = (gradient) => FREE * Math.sqrt(Math.min(gradient / STEEPEST, 1));
 
 const picture = (name, ...heads) => `<div><p class="machine-head d-heads"><span>${heads.join("</span><span>")}</span></p>
 <svg class="d-${name}" viewBox="0 0 ${WIDE} ${HIGH}"></svg></div>`;
-const stage = `<div class="d-panels" aria-hidden="true">${picture("scores", `scores of ${SHOWN} queries, ten each`)}
-${picture("rows", "weights of the ten keys", "gradient")}</div>`;
+const stage = `<div class="d-panels" aria-hidden="true">${picture("scores", `scores of ${SHOWN} queries, best key in bold`)}
+${picture("rows", "weights, a shade a key", "gradient")}</div>`;
 
 const controls = () => [
   slider("Features d", "d", { values: SIZES, text: whole }),
