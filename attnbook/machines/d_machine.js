@@ -52,7 +52,7 @@ const along = (gradient) => FREE * Math.sqrt(Math.min(gradient / STEEPEST, 1));
 
 const picture = (name, ...heads) => `<div><p class="machine-head d-heads"><span>${heads.join("</span><span>")}</span></p>
 <svg class="d-${name}" viewBox="0 0 ${WIDE} ${HIGH}"></svg></div>`;
-const stage = `<div class="d-panels" aria-hidden="true">${picture("scores", `scores of ${SHOWN} queries, best key in bold`)}
+const stage = `<div class="d-panels" aria-hidden="true">${picture("scores", "ten scores each, best in bold")}
 ${picture("rows", "weights, a shade a key", "gradient")}</div>`;
 
 const controls = () => [
