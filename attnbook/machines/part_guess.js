@@ -21,41 +21,35 @@ const without = (name) => (name === "nothing" ? "The whole model" : `Without ${n
 
 const stage = `<svg class="guess-plot" viewBox="0 0 ${WIDE} ${HIGH}" aria-hidden="true"></svg>`;
 
-/** Another part or rate is another guess, which what was shown of the last must not give away. */
+/** Another part, rate or guess is covered: what was shown of the last must not give it away. */
 const anew = (one) => ({ ...one, read: (now) => ({ ...one.read(now), shown: false }) });
 
 const controls = ({ names, rates, asked }) => [
   anew(chooser("Take out", "part", names.map((name, place) => [place, name]))),
   anew(chooser("Rate", "rate", rates.map((rate, place) => [place, String(rate)]))),
-  slider("Your guess", "guess", { min: 0, max: 100, text: (v) => `${v}%` }),
-  button("Show", ({ shown }) => ({ shown: !shown }), ({ shown }) => shown),
+  anew(slider("Your guess", "guess", { min: 0, max: 100, text: (v) => `${v}%` })),
+  button("Show", ({ shown }) => ({ shown: !shown, guessed: true }), ({ shown }) => shown),
 ];
 
-/** Who has not moved the mark has not guessed, as by a link that shows the answer. */
+/** A link that shows the answer is no guess. */
 const words = ({ shown, guess, right, missed }, { asked }, mine) => (shown
   ? `${Math.round(right)}% are right${mine ? `. You guessed ${guess}%${missed < 5 ? ": well guessed" : ""}` : ` after ${whole(asked)} updates`}`
   : `You guess ${guess}% right after ${whole(asked)} updates`);
 
 /** Why it is so, and what a dot is. No line joins them: each is a run of its own, and a fall is no forgetting. */
-function explained({ part, rate, medians }, { names, reasons, curves }, last) {
-  const many = Math.max(...curves[part][rate].map(([, seeds]) => seeds.length)), [ended, share] = medians.at(-1);
-  return `${reasons[names[part]] ?? ""} Each dot is one model, trained from the start${many > 1 ? "; the middle one counts" : ""}.${ended < last && share > 99 ? " None ran longer." : ""}`.trim();
-}
-
-/** What the dots show to the eye. */
-const tell = ({ shown, medians }) => (shown
-  ? ` The middle ones: ${medians.map(([updates, one]) => `${Math.round(one)}% after ${whole(updates)}`).join(", ")} updates.` : "");
+const explained = ({ part, medians }, { names, reasons }) => `${reasons[names[part]] ?? ""} Each dot is one model, trained from the start. The middle ones: ${
+  medians.map(([updates, one]) => `${Math.round(one)}% after ${whole(updates)}`).join(", ")} updates.`.trim();
 
 function show(now, { page, data, initial }) {
   const { names, rates, curves, asked, luck, most } = data;
-  const { part, rate, guess, shown, medians, first } = now, all = curves.flat(2).map(([updates]) => updates), ticks = [...new Set(all)].sort((a, b) => a - b);
+  const { part, rate, guess, shown, first } = now, all = curves.flat(2).map(([updates]) => updates), ticks = [...new Set(all)].sort((a, b) => a - b);
   const [least, last] = [ticks[0], ticks.at(-1)].map(Math.log);
   const x = (updates) => LEFT + 16 + (Math.log(updates) - least) / (last - least) * (RIGHT - LEFT - 32), y = (share) => LOW - share / 100 * TALL;
   const name = names[part], end = { text_anchor: "end" }, centre = { text_anchor: "middle" };
-  const mine = guess !== initial.guess;
+  const mine = now.guessed || guess !== initial.guess;
   say(page.big, words(now, { asked }, mine));
   say(page.say, `${without(name)}, at a learning rate of ${rates[rate]}${shown
-    ? `. ${explained(now, data, ticks.at(-1))}` : ": move the slider or press in the picture, then Show."}`);
+    ? `. ${explained(now, data)}` : ": move the slider or press in the picture, then Show."}`);
   const parts = [0, 50, 100].flatMap((share) => [rule("guess-grid", LEFT, y(share), RIGHT, y(share)), text("", LEFT - 6, y(share) + 4, `${share}%`, end)]);
   const beside = (share, ...lines) => [rule("guess-luck", LEFT, y(share), RIGHT, y(share)),
     ...lines.map((line, place) => text("guess-name", RIGHT + 6, y(share) + 5 + 20 * place, line))];
@@ -76,8 +70,8 @@ function show(now, { page, data, initial }) {
 }
 
 function build({ on, page, take }) {
-  drag(on, page.plot, (_, down) => clamp(Math.round((LOW - down * HIGH) / TALL * 100), 0, 100), (guess) => take({ guess }));
+  drag(on, page.plot, (_, down) => clamp(Math.round((LOW - down * HIGH) / TALL * 100), 0, 100), (guess) => take({ guess, shown: false }));
 }
 
 export default machine({ name: "guess", label: "What a part is worth", data: ["names", "rates", "curves", "asked", "luck", "most", "reasons"],
-  settings: ["part", "rate", "guess", "shown"], keeps: ["guess"], stage, controls, build, compute, show, tell });
+  settings: ["part", "rate", "guess", "guessed", "shown"], keeps: ["guess", "guessed"], stage, controls, build, compute, show });

@@ -23,10 +23,11 @@ class PartGuess(Machine):
         luck: a share to draw as a line once the curve is: that of guessing.
         most: for parts by name, the share that is the most without it, drawn once the curve is.
         reasons: for parts by name, a sentence said once the curve is shown: why it is so.
-        part: the place of the one on show. A trait, as are the next three: set them and the page
+        part: the place of the one on show. A trait, as are the next four: set them and the page
             follows.
         rate: the place of the learning rate.
         guess: in per cent.
+        guessed: whether the reader has pressed Show.
         shown: whether the curve is uncovered.
         title, caption: plain text above and below.
 
@@ -45,6 +46,7 @@ class PartGuess(Machine):
         "part": lambda m: (0, len(m.names) - 1),
         "rate": lambda m: (0, len(m.rates) - 1),
         "guess": lambda _: (0, 100),
+        "guessed": None,
         "shown": None,
     }
 
@@ -58,6 +60,7 @@ class PartGuess(Machine):
     part = t.Int(0).tag(sync=True)
     rate = t.Int(0).tag(sync=True)
     guess = t.Int(50).tag(sync=True)
+    guessed = t.Bool(False).tag(sync=True)
     shown = t.Bool(False).tag(sync=True)
 
     def __init__(

@@ -368,6 +368,18 @@ def test_a_link_leaves_the_guess_and_without_one_none_is_told(show):
     assert f"You guessed {guess}%" in root.locator(".machine-big").inner_text()
 
 
+def test_a_guess_counts_where_the_mark_stood_already_and_another_covers_the_answer(show):
+    _, root, _ = show(CASES["PartGuess"].make())
+    guess = snapshot(root)["guess"]
+    root.get_by_role("button", name="Show").click()
+    assert f"You guessed {guess}%" in root.locator(".machine-big").inner_text()
+    control(root, "Your guess").press("ArrowRight")
+    assert root.locator(".guess-seed").count() == 0
+    root.get_by_role("button", name="Show").click()
+    root.locator(".guess-plot").click(position={"x": 200, "y": 40})
+    assert root.locator(".guess-seed").count() == 0
+
+
 def test_of_two_decoders_the_reader_guesses_what_can_change(show):
     """Covered, nothing is lit and a word written is marked by key or click; then it is judged."""
     page, root, _ = show(CASES["DecoderSteps"].make())
