@@ -12,11 +12,13 @@ encoder and decoder layer, as a share of the largest.
 
 import math
 from collections.abc import Sequence
+from unittest import mock
 
 import torch
 
 from attnlab import tasks, training
 from attnlab.tasks import Batches
+from attnlab.training import loop
 from attnlab.transformer import Transformer
 from experiments import _record as record
 from experiments._training import fit
@@ -40,10 +42,12 @@ def measure(setting: dict, *, device: torch.device) -> dict:
     batches = Batches(known, *vocabs, batch_size=BATCH, seed=seed)
     gradients = _gradients(model, next(iter(batches)).to(device))
     raise_over = max(1, steps // 5) if setting["warm_up"] else 1
-    fit(
-        model, batches, steps=steps, lr=setting["rate"], seed=seed, device=device,
-        warm_up=raise_over,
-    )  # fmt: skip
+    most = loop.MAX_GRAD_NORM if setting.get("clip", True) else math.inf
+    with mock.patch.object(loop, "MAX_GRAD_NORM", most):
+        fit(
+            model, batches, steps=steps, lr=setting["rate"], seed=seed, device=device,
+            warm_up=raise_over,
+        )  # fmt: skip
     loss = training.evaluate(model, Batches(new, *vocabs, batch_size=100), device=device)
     return {"loss": round(loss, 5), "gradients": gradients}
 

@@ -32,19 +32,19 @@ FAILING = ("residuals", "positions", "attention")  # they get MORE
 
 
 class Partial(nn.Module):
-    """A pre-norm layer (B, L, E) -> (B, L, E), from which one part can be left out."""
+    """A pre-norm layer (B, L, E) -> (B, L, E), from which parts can be left out."""
 
-    def __init__(self, without: str):
+    def __init__(self, without: str, size: int):
         super().__init__()
         self.without = without
         self.norm1 = self.norm2 = None
-        if without != "norms":
-            self.norm1, self.norm2 = nn.LayerNorm(SIZE), nn.LayerNorm(SIZE)
+        if "norms" not in without:
+            self.norm1, self.norm2 = nn.LayerNorm(size), nn.LayerNorm(size)
         if without != "attention":
-            self.attention = attnkit.MultiHeadAttention(SIZE, HEADS)
-        if without != "feed-forward":
+            self.attention = attnkit.MultiHeadAttention(size, HEADS)
+        if "feed-forward" not in without:
             self.feed_forward = nn.Sequential(
-                nn.Linear(SIZE, 4 * SIZE), nn.ReLU(), nn.Linear(4 * SIZE, SIZE)
+                nn.Linear(size, 4 * size), nn.ReLU(), nn.Linear(4 * size, size)
             )
 
     def add(self, x: Tensor, norm: nn.Module | None, sublayer) -> Tensor:
@@ -55,7 +55,7 @@ class Partial(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         if self.without != "attention":
             x = self.add(x, self.norm1, lambda y: self.attention(y).output)
-        if self.without != "feed-forward":
+        if "feed-forward" not in self.without:
             x = self.add(x, self.norm2, self.feed_forward)
         return x
 
@@ -63,13 +63,13 @@ class Partial(nn.Module):
 class Adder(nn.Module):
     """Digits (B, L) -> logits of a sum at each place (B, L, DIGITS)."""
 
-    def __init__(self, without: str):
+    def __init__(self, without: str, size: int = SIZE):
         super().__init__()
-        self.digit = nn.Embedding(DIGITS, SIZE)
-        self.place = nn.Identity() if without == "positions" else SinusoidalPositions(SIZE)
-        last = nn.Identity() if without == "norms" else nn.LayerNorm(SIZE)
-        self.layers = nn.Sequential(*(Partial(without) for _ in range(LAYERS)), last)
-        self.answer = nn.Linear(SIZE, DIGITS)
+        self.digit = nn.Embedding(DIGITS, size)
+        self.place = nn.Identity() if without == "positions" else SinusoidalPositions(size)
+        last = nn.Identity() if "norms" in without else nn.LayerNorm(size)
+        self.layers = nn.Sequential(*(Partial(without, size) for _ in range(LAYERS)), last)
+        self.answer = nn.Linear(size, DIGITS)
 
     def forward(self, digits: Tensor) -> Tensor:
         return self.answer(self.layers(self.place(self.digit(digits))))
@@ -86,7 +86,7 @@ def measure(setting: dict, *, device: torch.device) -> dict:
     """Train one model; return its share of right answers on new digits, its size and CPU time."""
     updates, rate = setting["updates"], setting["rate"]
     torch.manual_seed(setting["seed"])
-    model = Adder(setting["without"]).to(device)
+    model = Adder(setting["without"], setting.get("size", SIZE)).to(device)
     optimizer = torch.optim.Adam(model.parameters(), fused=True)
     generator = torch.Generator().manual_seed(setting["seed"])
     schedule = cosine(updates, warm_up=40)
@@ -121,10 +121,10 @@ def settings(quick: bool) -> list[dict]:
     ]
 
 
-def summarise(runs: Sequence[dict]) -> list[dict]:
+def summarise(runs: Sequence[dict], names: Sequence[str] = ("without",)) -> list[dict]:
     """One row for each model and number of updates: the best rate, and the seeds at every rate."""
     rows = []
-    for same, group in record.grouped(runs, ("without", "updates")):
+    for same, group in record.grouped(runs, (*names, "updates")):
         by_rate = {
             one["rate"]: [run["right"] for run in own]
             for one, own in record.grouped(group, ("rate",))

@@ -19,3 +19,10 @@ def test_warm_up_and_the_place_of_the_norm_make_a_difference():
     assert len({run["loss"] for run in losses.values()}) == 4
     assert losses["pre", True]["gradients"] == losses["pre", False]["gradients"]
     assert losses["pre", True]["gradients"] != losses["post", True]["gradients"]
+
+
+@pytest.mark.build
+def test_without_clipping_a_long_gradient_is_left_as_it_is():
+    setting = norms.settings(quick=True)[0] | {"norm": "none", "layers": 6, "steps": 4}
+    losses = {norms.measure(setting | {"clip": on}, device=CPU)["loss"] for on in (True, False)}
+    assert len(losses) == 2
