@@ -11,8 +11,7 @@ import torch.nn.functional as F
 from attnbook import recorded
 from attnbook.figures.colours import BLACK, BLUE, GREEN, GREY, MUTED, PINK, VERMILION
 from attnbook.tables import Table
-from attnlab import tasks, training
-from attnlab.transformer import EncoderLayer, Transformer
+from attnlab.transformer import EncoderLayer
 
 PARTS = {
     "nothing": (BLACK, "-", 0.93),
@@ -39,20 +38,26 @@ KINDS = {
     "post-norm": (VERMILION, "--"),
 }
 DEEP = {
-    ("pre", False): ("pre-norm", BLUE, "-", 0.24),
-    ("pre", True): ("pre-norm, warm-up", BLUE, ":", 0.58),
+    ("pre", False): ("pre-norm", BLUE, "-", 0.22),
+    ("pre", True): ("pre-norm, warm-up", BLUE, ":", 0.57),
     ("none", False): ("no norm", "#666666", "-", 0.92),
-    ("post", False): ("post-norm", VERMILION, "-", 2.28),
-    ("post", True): ("post-norm, warm-up", VERMILION, ":", 1.31),
+    ("post", False): ("post-norm", VERMILION, "-", 2.38),
+    ("post", True): ("post-norm, warm-up", VERMILION, ":", 1.29),
 }
 """Place of the norm and warm-up: label, colour, line, and how high the label stands."""
+CONTROLS = {
+    ("none", False): ("no norm, not clipped", "#666666", "x", 2.02),
+    ("pre", False): ("", BLUE, "x", 0),
+    ("post", True): ("post-norm, half the rate", VERMILION, "^", 1.65),
+}
+"""Place of the norm and whether gradients were clipped: label, colour, mark, and its height."""
 TASKS = {"reverse": "reverse", "toy_french": "toy French", "dates": "dates"}
 
 
 def by_part() -> dict[str, dict[float, dict[int, list[float]]]]:
     """For each part taken out, each rate and each number of updates, the shares of three seeds."""
     found: dict[str, dict[float, dict[int, list[float]]]] = {part: {} for part in PARTS}
-    for row in recorded.results("parts")["rows"]:
+    for row in _trained():
         for rate, right in row["right"].items():
             curve = found[row["without"]].setdefault(float(rate), {})
             curve[row["updates"]] = sorted(right)
@@ -62,8 +67,22 @@ def by_part() -> dict[str, dict[float, dict[int, list[float]]]]:
 def at_best() -> dict[str, dict[int, list[float]]]:
     """The same at the best rate of each number of updates."""
     found: dict[str, dict[int, list[float]]] = {part: {} for part in PARTS}
-    for row in recorded.results("parts")["rows"]:
+    for row in _trained():
         found[row["without"]][row["updates"]] = sorted(row["right"][str(row["rate"])])
+    return found
+
+
+def _trained() -> list[dict]:
+    """The rows of runs that are more than the 40 updates in which the rate rises."""
+    return [row for row in recorded.results("parts")["rows"] if row["updates"] > 50]
+
+
+def controls() -> dict[str, dict[int, list[float]]]:
+    """Without feed-forward networks, `wider` or without `norms` as well: as `at_best`."""
+    found: dict[str, dict[int, list[float]]] = {"wider": {}, "norms": {}}
+    for row in recorded.results("parts_controls")["rows"]:
+        kind = "norms" if "norms" in row["without"] else "wider"
+        found[kind][row["updates"]] = sorted(row["right"][str(row["rate"])])
     return found
 
 
@@ -93,27 +112,29 @@ def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
 
 def parts() -> None:
     """Draw right answers against updates, a line for each part taken out, dots for seeds."""
-    found = at_best()
+    found, wider = at_best(), controls()["wider"]
     ticks = sorted({n for curve in found.values() for n in curve})
     with plt.style.context("attnbook.style"):
         _, ax = plt.subplots(figsize=(6.2, 2.7), layout="constrained")
         for part, most in ceilings().items():
             ax.axhline(100 * most, ls="--", lw=1, color=PARTS[part][0], gid="ceiling")
-        for part, (colour, line, height) in PARTS.items():
-            curve = found[part]
+        lines = [(PARTS[part], curve) for part, curve in found.items()]
+        for (colour, line, _), curve in [*lines, ((BLUE, ":", 0), wider)]:
             ax.plot(list(curve), [100 * seeds[1] for seeds in curve.values()], line, color=colour)
             for n, seeds in curve.items():
                 shares = [100 * share for share in seeds]
                 ax.plot([n] * len(shares), shares, ".", color=colour, markersize=5)
+        for part, (colour, _, height) in PARTS.items():
             label = "nothing taken out" if part == "nothing" else f"no {part}"
             if part in ceilings():
                 label += f" (at most {100 * ceilings()[part]:.0f}%)"
-            end = 1150 if max(curve) == 1000 else 3450
+            label += " (dotted: wider)" if part == "feed-forward" else ""
+            end = 1100 if max(found[part]) == 1000 else 3300
             ax.text(end, 100 * height, label, color=colour, va="center", fontsize=10)
         ax.set(
-            title="Two parts you cannot do without,\ntwo that save time, and one not missed",
+            title="Two parts you cannot do without,\nand one that saves much time",
             xscale="log",
-            xlim=(42, 30000),
+            xlim=(220, 14000),
             ylim=(0, 110),
             xlabel="updates (line: median; dots: three seeds)",
             ylabel="right answers, %",
@@ -130,7 +151,8 @@ def parts_table() -> None:
     print(recorded.origin(run).replace(" (", "\n(", 1))
     print("\nright answers: each of three seeds, at the better of two rates")
     print(f"{'taken out':13}" + "".join(f"{n:>17,}" for n in updates))
-    for part, curve in found.items():
+    more = {f"{kind} too": curve for kind, curve in controls().items()}
+    for part, curve in (found | more).items():
         told = [" ".join(f"{x:.2f}" for x in curve.get(n, ())) for n in updates]
         print((f"{part:13}" + "".join(f"{one:>17}" for one in told)).rstrip())
     rates = list(by_part()["nothing"])
@@ -170,53 +192,21 @@ def grown(kind: str, layers: int = 32, seeds: int = 5) -> tuple[float, ...]:
     return tuple(torch.tensor(runs).median(0).values.tolist())
 
 
-@cache
-def first_gradients(kind: str, layers: int = 18, seeds: int = 5) -> tuple[float, ...]:
-    """The norm of the gradient in each layer of the decoder before the first update, from its
-    input to its output, median of the seeds. Models and batches are those of `norms_deeper`."""
-    runs = []
-    for seed in range(seeds):
-        pairs = tasks.reverse(640, max_length=8, seed=1000 + seed)
-        vocabs = tasks.vocabs(pairs)
-        torch.manual_seed(seed)
-        model = Transformer(
-            *map(len, vocabs), num_layers=layers, embed_dim=32, num_heads=2, hidden_dim=64,
-            dropout=0.0, **_norms(kind),
-        )  # fmt: skip
-        batch = next(iter(tasks.Batches(pairs, *vocabs, batch_size=64, seed=seed)))
-        training.sequence_loss(model, batch).mean().backward()
-        squares = [sum(p.grad.square().sum() for p in layer.parameters())
-                   for layer in model.decoder.layers]  # fmt: skip
-        runs.append([math.sqrt(square) for square in squares])
-    return tuple(torch.tensor(runs).median(0).values.tolist())
-
-
 def depth() -> None:
-    """Draw what a norm holds in check in untrained stacks: features forward, gradients back."""
+    """Draw how the features grow in untrained stacks."""
     with plt.style.context("attnbook.style"):
-        figure, (left, right) = plt.subplots(1, 2, figsize=(6.0, 2.6), layout="constrained")
+        _, ax = plt.subplots(figsize=(4.6, 2.1), layout="constrained")
         for kind, (colour, line) in KINDS.items():
-            left.plot(range(1, 33), grown(kind), line, color=colour)
-            if kind != "no norm":
-                gradients = first_gradients(kind)
-                right.plot(range(1, len(gradients) + 1), gradients, line, color=colour)
-        named = [(left, "no norm", 25, 7.5), (left, "pre-norm", 32, 2.8)]
-        named += [(left, "post-norm", 32, -0.7)]
-        named += [(right, "pre-norm", 18, 0.19), (right, "post-norm", 13, 0.75)]
-        for ax, kind, layer, height in named:
+            ax.plot(range(1, 33), grown(kind), line, color=colour)
+        for kind, layer, height in (("no norm", 25, 7.5), ("pre-norm", 32, 2.8),
+                                    ("post-norm", 32, -0.7)):  # fmt: skip
             ax.text(layer, height, kind, color=KINDS[kind][0], ha="right", fontsize=10)
-        left.set(xlabel="layer, of 32 in a row", ylim=(-1, None))
-        left.set_xticks([1, 8, 16, 24, 32])
-        left.set_title("forward: size of the features", loc="left", fontsize=11)
-        right.set(xlabel="decoder layer, after an encoder", ylim=(0, 1.45))
-        right.set_xticks([1, 6, 12, 18])
-        right.set_title("backward: size of the gradient", loc="left", fontsize=11)
-        steep = sorted(first_gradients("no norm"))[9]
-        grey = KINDS["no norm"][0]
-        right.text(1, 1.3, f"no norm: about {steep:.0f}, off the plot", color=grey, fontsize=10)
-        figure.suptitle(
-            "Not yet trained: without a norm everything is large;\n"
-            "post-norm's largest gradients come last"
+        ax.set(
+            title="Without a norm, the features grow ever faster",
+            xlabel="layer, of 32 in a row, not yet trained",
+            ylabel="their size",
+            ylim=(-1, None),
+            xticks=[1, 8, 16, 24, 32],
         )
         plt.show()
 
@@ -226,22 +216,27 @@ def deep() -> None:
     run, losses = recorded.results("norms_deeper"), deep_losses()
     depths = sorted({layers for *_, layers in losses})
     with plt.style.context("attnbook.style"):
-        _, ax = plt.subplots(figsize=(6.2, 2.25), layout="constrained")
+        _, ax = plt.subplots(figsize=(6.2, 2.4), layout="constrained")
         for form, (label, colour, line, height) in DEEP.items():
             runs = [sorted(losses[*form, n]) for n in depths]
             ax.plot(depths, [seeds[1] for seeds in runs], line, color=colour)
             for n, seeds in zip(depths, runs, strict=True):
                 fill = colour if form[1] else "white"
                 ax.plot([n] * len(seeds), seeds, "o", color=colour, markersize=4, mfc=fill)
-            ax.text(18.6, height, label, color=colour, va="center", fontsize=10)
+            ax.text(20.1, height, label, color=colour, va="center", fontsize=10)
+        for form, (label, colour, mark, height) in CONTROLS.items():
+            seeds = control_losses()[form]
+            x = 18.8 if mark == "x" else 19.5
+            ax.plot([x] * len(seeds), seeds, mark, color=colour, markersize=5, gid="control")
+            ax.text(20.1, height, label, color=colour, va="center", fontsize=10)
         ax.axhline(math.log(24), color=GREY, linestyle="--", linewidth=0.8, gid="guess")
         ax.text(2, math.log(24) - 0.09, "an even guess among 24 symbols", va="top", fontsize=10)
         ax.set(
-            title="Deep post-norm starts badly, and a warm-up helps",
+            title="Deep post-norm starts badly; without a norm, clipping is needed",
             xlabel="layers on each side (line: median; dots: three seeds)\n"
             f"reversing up to 8 symbols: {run['steps']} updates at a rate of {run['rate']}",
             ylabel="loss, new sources",
-            xlim=(1, 24.5),
+            xlim=(1, 27),
             ylim=(0, 3.4),
             xticks=depths,
         )
@@ -254,21 +249,26 @@ def deep_losses() -> dict[tuple[str, bool, int], list[float]]:
     return {(row["norm"], row["warm_up"], row["layers"]): row["losses"] for row in rows}
 
 
+def control_losses() -> dict[tuple[str, bool], list[float]]:
+    """Losses of 18 layers a side by place of the norm and clipping; post-norm at half the rate."""
+    rows = recorded.results("norms_controls")["rows"]
+    return {(row["norm"], row["clip"]): sorted(row["losses"]) for row in rows}
+
+
 def depth_table() -> None:
     """Print what is behind the figure of depth, and the same at four layers and three rates."""
     shallow, deeper = recorded.results("norms"), recorded.results("norms_deeper")
     print("layer        1    4    8   16   32      (untrained, medians of five seeds)")
     for kind in KINDS:
         print(f"{kind:10}", *(f"{grown(kind)[i]:4.1f}" for i in (0, 3, 7, 15, 31)))
-    print("the gradient in layers of an untrained decoder, medians of five seeds")
-    print("layer                1     6    12    18")
-    for kind in KINDS:
-        print(f"back, {kind:10}", *(f"{first_gradients(kind)[i]:5.1f}" for i in (0, 5, 11, 17)))
-    for run in (shallow, deeper):
+    for run in (shallow, deeper, recorded.results("norms_controls")):
         print(recorded.origin(run).replace(" (", "\n(", 1))
     print("18 layers a side, loss after 300 updates: three seeds")
     for form, (label, *_) in DEEP.items():
-        print(f"{label:19}", *(f"{loss:.2f}" for loss in sorted(deep_losses()[*form, 18])))
+        print(f"{label:24}", *(f"{loss:.2f}" for loss in sorted(deep_losses()[*form, 18])))
+    for form, (label, *_) in CONTROLS.items():
+        losses = control_losses()[form]
+        print(f"{label or 'pre-norm, not clipped':24}", *(f"{loss:.2f}" for loss in losses))
     print("four layers a side, five seeds: median (smallest to largest)")
     print("norm  rate     at once                warm-up")
     rows = {(row["norm"], row["rate"], row["warm_up"]): row["loss"] for row in shallow["rows"]}

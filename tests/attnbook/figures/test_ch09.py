@@ -12,7 +12,6 @@ from attnbook.figures import ch09, ch09b
 from attnbook.machines.towers import SWITCHES
 from attnlab import tasks
 from attnlab.transformer import EncoderLayer
-from experiments import norms
 
 
 def test_every_switch_has_a_bar_as_long_as_what_is_left(shown):
@@ -37,12 +36,15 @@ def test_the_lines_of_the_parts_are_the_recorded_medians(shown):
     rows = recorded.results("parts")["rows"]
     drawn = [line for line in shown[0].axes[0].lines if line.get_linestyle() != "None"]
     lines = [line for line in drawn if line.get_gid() != "ceiling"]
-    assert len(lines) == len(ch09b.PARTS)
+    assert len(lines) == len(ch09b.PARTS) + 1
+    wider = recorded.results("parts_controls")["rows"]
+    rows = [row for row in [*rows, *wider] if row["updates"] > 50]
     flat = [line.get_ydata()[0] for line in drawn if line.get_gid() == "ceiling"]
     assert flat == [100 * most for most in ch09b.ceilings().values()]
-    for part, line in zip(ch09b.PARTS, lines, strict=True):
+    for (part, size), line in zip([*((part, None) for part in ch09b.PARTS), ("feed-forward", 54)],
+                                  lines, strict=True):  # fmt: skip
         expected = {row["updates"]: 100 * row["interval"]["median"] for row in rows
-                    if row["without"] == part}  # fmt: skip
+                    if (row["without"], row.get("size")) == (part, size)}  # fmt: skip
         assert dict(zip(*line.get_data(), strict=True)) == pytest.approx(expected, abs=1e-3)
 
 
@@ -82,23 +84,17 @@ def test_the_table_of_ten_has_the_medians_of_the_results(shown):
             assert int(text) == round(100 * row["by_length"][length]["exact"]["median"])
 
 
-def test_untrained_stacks_are_drawn_forward_and_back(shown):
-    ch09b.depth()
-    left, right = shown[0].axes
-    assert [len(line.get_xdata()) for line in left.lines] == [32] * 3
-    pre, post = (list(line.get_ydata()) for line in right.lines)
-    assert len(pre) == len(post) == 18
-    assert post[-1] > 1.5 * pre[-1]
-    assert max(pre + post) < right.get_ylim()[1] < min(ch09b.first_gradients("no norm"))
-
-
 def test_losses_against_depth_are_the_recorded_medians_and_seeds(shown):
     ch09b.deep()
     (ax,) = shown[0].axes
     lines = [line for line in ax.lines if len(line.get_xdata()) == 4]
-    dots = [y for line in ax.lines if line.get_linestyle() == "None" for y in line.get_ydata()]
+    marks = [line for line in ax.lines if line.get_linestyle() == "None"]
+    dots, controls = ([y for line in marks if (line.get_gid() == "control") is is_one
+                       for y in line.get_ydata()] for is_one in (False, True))  # fmt: skip
     rows = recorded.results("norms_deeper")["rows"]
     assert len(lines) == len(ch09b.DEEP)
+    more = recorded.results("norms_controls")["rows"]
+    assert sorted(controls) == sorted(loss for row in more for loss in row["losses"])
     drawn = [row for row in rows if (row["norm"], row["warm_up"]) in ch09b.DEEP]
     assert sorted(dots) == sorted(loss for row in drawn for loss in row["losses"])
     for (norm, warm_up), line in zip(ch09b.DEEP, lines, strict=True):
@@ -108,12 +104,3 @@ def test_losses_against_depth_are_the_recorded_medians_and_seeds(shown):
     letters = tasks.vocabs(tasks.reverse(640, max_length=8, seed=1000))[1]
     (guess,) = (line for line in ax.lines if line.get_gid() == "guess")
     assert guess.get_ydata()[0] == pytest.approx(math.log(len(letters)))
-
-
-@pytest.mark.parametrize("kind", ["pre-norm", "post-norm"])
-def test_the_gradients_before_the_first_update_are_those_of_the_experiment(kind):
-    setting = {"norm": kind.removesuffix("-norm"), "warm_up": False, "rate": 0.002, "seed": 0}
-    setting |= {"layers": 2, "steps": 10, "tested": 1}
-    shares = norms.measure(setting, device=torch.device("cpu"))["gradients"]["decoder"]
-    drawn = ch09b.first_gradients(kind, layers=2, seeds=1)
-    assert drawn[0] / drawn[1] == pytest.approx(shares[0] / shares[1], rel=1e-3)
