@@ -1,14 +1,14 @@
 """Who is to be hanged? Small models told "A not B", alike in everything but their positions.
 
-    python -m experiments.orders            36 runs, about two minutes of one core
+    python -m experiments.orders            48 runs, about five minutes of one core
     python -m experiments.orders --quick    two kinds, two seeds, a few updates, in seconds
 
 One layer of self-attention with one head of 16 features reads "*do this* not *do that*", and at
-*not* it must say which of twelve things to do. About a quarter of the pairs are kept out of
-training, both ways round. "mirrored" are those held-out sentences that are another one read
-backwards, since both things are single words. The six models of seed 0 after the largest number of
-updates are kept in the results file, rounded to float16: they are the ones in the machine of
-chapter 07, and `kept` of the file says what `OrderMachine` needs.
+*not* it must say which of twelve things to do; "last", without positions too, is read at the last
+word instead. About a quarter of the pairs are kept out of training, both ways round. "mirrored" are
+those held-out sentences that are another one read backwards, since both things are single words.
+The other models of seed 0 after 800 updates are kept in the results file, rounded to float16: they
+are the ones in the machine of chapter 07, and `kept` of the file says what `OrderMachine` needs.
 """
 
 import base64
@@ -42,7 +42,8 @@ DEEDS = (
 )
 WORDS = tuple(sorted({"not"} | {word for deed in DEEDS for word in deed.split()}))
 FILLER, WIDTH, HELD_OUT = len(WORDS), 16, 16  # held out: pairs, both ways round
-UPDATES, RATE, DECAY, SEEDS = (200, 800), 0.01, 0.1, (0, 1, 2)
+UPDATES, KEPT, RATE, DECAY, SEEDS = (200, 800, 3200), 800, 0.01, 0.1, (0, 1, 2)
+LONGER = ("none", "alibi")  # those that do not obey after 800
 
 
 def sentence(do: int, other: int) -> list[str]:
@@ -69,7 +70,7 @@ def tensors(orders: list[tuple[int, int]]) -> tuple[Tensor, Tensor]:
 
 
 class Judge(nn.Module):
-    """One head of self-attention, read at the word *not*: (B, L) words to (B, deeds)."""
+    """One head of self-attention, read at one word: (B, L) words to (B, deeds)."""
 
     def __init__(self, kind: str):
         super().__init__()
@@ -99,7 +100,10 @@ class Judge(nn.Module):
         ).output
 
     def forward(self, words: Tensor) -> Tensor:
-        return self.deed(self.read(words)[words == WORDS.index("not")])
+        at = words == WORDS.index("not")
+        if self.kind == "last":
+            at = F.one_hot((words != FILLER).sum(-1) - 1, words.shape[1]).bool()
+        return self.deed(self.read(words)[at])
 
 
 @torch.no_grad()
@@ -150,12 +154,14 @@ def measure(setting: dict, *, device: torch.device) -> dict:
 
 def settings(quick: bool) -> list[dict]:
     """Every kind, number of updates and seed."""
-    kinds, counts = (("none", "learned"), (3,)) if quick else (KINDS, UPDATES)
+    every = ("none", "last", *KINDS[1:])
+    kinds, counts = (("none", "learned"), (3,)) if quick else (every, UPDATES)
     return [
         {"kind": kind, "updates": updates, "seed": seed}
         for seed in SEEDS[: 2 if quick else None]
         for updates in counts
         for kind in kinds
+        if updates <= KEPT or kind in LONGER
     ]
 
 
@@ -174,10 +180,8 @@ def summarise(runs: list[dict]) -> list[dict]:
 def results(runs: list[dict]) -> dict:
     """All that the file says."""
     held_out, known = sentences()
-    most = max(run["updates"] for run in runs)
-    kept = {
-        run["kind"]: run["packed"] for run in runs if (run["seed"], run["updates"]) == (0, most)
-    }
+    first = [run for run in runs if run["seed"] == 0 and run["updates"] <= KEPT]
+    kept = {run["kind"]: run["packed"] for run in first if run["kind"] != "last"}  # the longest
     return {
         "sentences": {"learned": len(known), "held out": len(held_out)},
         "training": record.training(

@@ -9,8 +9,8 @@ LOOKS = {
     "none": (
         "without positions",
         [
-            ([0.48, 0.00, 0.02, 0.47, 0.00, 0.02], "let them go", 0.57),
-            ([0.47, 0.00, 0.02, 0.02, 0.48, 0.00], "let them go", 0.57),
+            ([0.48, 0.01, 0.02, 0.46, 0.01, 0.03], "let them go", 0.57),
+            ([0.46, 0.01, 0.03, 0.02, 0.48, 0.01], "let them go", 0.57),
         ],
     ),
     "sinusoidal": (
@@ -62,7 +62,7 @@ DRAWING = Drawing(
     description=(
         "Two blocks of two rows of six words: hang them not let them go, and let them go not hang "
         "them. Below each word the weight that the word not gives it. Without positions: hang 0.48 "
-        "and let 0.47 in either order, and either is answered let them go, 0.57: wrong for the "
+        "and let 0.46 in either order, and either is answered let them go, 0.57: wrong for the "
         "first. With positions: the first word has a weight of 1.00, or 0.99, and both are obeyed, "
         "1.00."
     ),
