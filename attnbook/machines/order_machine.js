@@ -116,17 +116,18 @@ function show({ kind, order, weights, outputs, before, moved, chances }, { page,
   const { words, deeds, read } = data, told = toldBy(order, data), obeyed = told === largest(chances);
   const changed = moved.filter((by) => by > SAME).length;
   const ranked = [...chances.keys()].sort((a, b) => chances[b] - chances[a]);
-  say(page.big, order.every((tile, p) => tile === p) ? "Move a tile" : changed ? `${changed} of ${words.length} outputs have changed` : "Not one output has changed");
-  say(page.say, `Order from: ${KINDS[kind]}. Below each word two strips. Left: in “${words.join(" ")}”. Right: now, in “${order.map((tile) => words[tile]).join(" ")}”.`);
+  const [first, now] = [words, order.map((tile) => words[tile])].map((one) => one.join(" "));
+  say(page.big, now === first ? "The same sentence on both sides" : changed ? `${changed} of ${words.length} outputs have changed` : "Not one output has changed");
+  say(page.say, `Order from: ${KINDS[kind]}. Below each word two strips. Left: in “${first}”. Right: now, in “${now}”.`);
   order.forEach((tile, place) => {
-    const node = page.tiles.children[tile], [, , , weight, share, was, now, by] = node.children;
+    const node = page.tiles.children[tile], [, , , weight, share, was, is, by] = node.children;
     const looked = fixed(weights[order.indexOf(read)][place], 2), much = moved[tile] > SAME && fixed(moved[tile], 2);
     put(node, { transform: `translate(${place * PITCH} 0)`, "aria-label": `${words[tile]}, position ${place} of 0 to ${words.length - 1}, weight ${looked}, output ${
       much ? `changed by ${much}` : "unchanged"}` });
     put(weight, { width: looked * (PITCH - 4) });
     say(share, looked);
     was.replaceChildren(...strip(before[tile], PITCH / 2 - STRIP - 1.5));
-    now.replaceChildren(...strip(outputs[tile], PITCH / 2 + 1.5));
+    is.replaceChildren(...strip(outputs[tile], PITCH / 2 + 1.5));
     say(by, much ? `by ${much}` : "same");
     put(by, { class: much ? "order-moved order-changed" : "order-moved" });
   });

@@ -17,6 +17,7 @@ from tests.attnbook.machines import test_lamp_machine as lamps
 from tests.attnbook.machines import test_lie_machine as lie
 from tests.attnbook.machines import test_mask_painter as painter
 from tests.attnbook.machines import test_online_tiles as online
+from tests.attnbook.machines import test_order_machine as tiles
 from tests.attnbook.machines import test_porter as porter
 from tests.attnbook.machines import test_query_plane as plane
 from tests.browser.explorer_page import follow
@@ -515,3 +516,11 @@ def test_a_box_of_the_table_sets_the_lie_and_what_is_hidden(show):
         now = root.snapshot()
         assert (now["lie"], now["hide"], now["answer"]) == (told, hide, now["table"][place])
         assert root.locator(".lie-chosen").count() == 1
+
+
+# ---- The tiles in order.
+
+
+def test_two_equal_words_that_change_places_leave_the_same_sentence(show):
+    _, root, _ = show(tiles.make(kind="sinusoidal", order=[0, 4, 2, 3, 1, 5]))
+    assert root.locator(".machine-big").inner_text().startswith("The same sentence")
