@@ -14,7 +14,10 @@ from xml.etree import ElementTree
 import pytest
 from PIL import Image
 
+from attnbook.machines import Question
 from booktools import epub, volume
+from booktools.address import ROOT
+from tests.browser.explorer_page import saved_models
 
 pytestmark = pytest.mark.browser
 
@@ -80,15 +83,20 @@ def test_machines_are_pictures_with_words(trees, bound):
 
 
 def test_a_question_lists_what_to_choose_from_and_its_answer_comes_later(trees):
-    questions = named(trees["chapters-05-scaled-dot-product-attention.xhtml"], "question")
-    assert len(questions) == 4
-    text = "".join(trees["chapters-05-scaled-dot-product-attention.xhtml"].itertext())
-    later = "".join(trees["answers.xhtml"].itertext())
-    assert "Both vanish." in text
-    right, because = "B. The typical one vanishes", "so a learning rate that suits"
-    assert right in later
-    assert because in later
-    assert because not in text
+    page = trees["chapters-05-scaled-dot-product-attention.xhtml"]
+    asked = saved_models(ROOT / "chapters/05_scaled_dot_product_attention.ipynb", Question)
+    assert len(named(page, "question")) == len(asked) == 4
+    text, later = ("".join(tree.itertext()) for tree in (page, trees["answers.xhtml"]))
+    assert any(one["state"]["options"] for one in asked)
+    for options, right, because in (
+        (one["state"].get("options"), one["state"]["right"], one["state"]["because"])
+        for one in asked
+    ):
+        assert because in later
+        assert because not in text
+        for place, option in enumerate(options or ()):
+            assert option in text
+            assert (f"{'ABCDEFGH'[place]}. {option.rstrip('.')}" in later) is (place == right)
 
 
 def test_every_picture_is_there_and_used(trees, bound):
