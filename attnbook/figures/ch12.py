@@ -6,6 +6,7 @@ from attnbook import recorded, releases
 from attnbook.figures.colours import BLUE, GREEN, VERMILION
 from attnbook.machines import FastMemory, OnlineTiles, Roofline
 from attnbook.tables import Table
+from attnkit.efficient.flash import SHORT
 
 PEAK = 1e12 * releases.CHIPS["h100"]["compute"]
 BAND = 1e12 * releases.CHIPS["h100"]["bandwidth"]
@@ -142,7 +143,8 @@ def costs() -> None:
             mib = [peaks[n][PEAKS[form]]["mib"] for n in known]
             look = {"color": colour, "marker": marker}
             axes[0].plot([int(n) for n in known], mib, **look)
-            axes[1].plot([*times], [each[form] for each in times.values()], label=name, **look)
+            drawn = [n for n in times if form != "tiles" or n > SHORT]
+            axes[1].plot(drawn, [times[n][form] for n in drawn], label=name, **look)
         axes[0].set_title("MiB at the peak,\nboth passes, causal", fontsize=11)
         axes[1].set_title("milliseconds forward,\nno mask, memory kept", fontsize=11)
         for ax, ticks in zip(axes, ([1024, 2048, 4096, 8192], [*times]), strict=True):
