@@ -1,23 +1,31 @@
 """What the root does in chapter 05, one half at a time: a smaller start, or a smaller step.
 
-    python -m experiments.scales_halves            54 runs, a minute or two of one CPU core
+    python -m experiments.scales_halves            150 runs, about two minutes of one CPU core
     python -m experiments.scales_halves --quick    a few of them, in seconds
 
 The lookup and the model of `scales`, undivided, with SGD. To divide scores by sqrt(d) is to start
 the query and key matrices smaller by a factor of d^(1/4) and to divide their learning rate by
-sqrt(d): the same scores and the same updates. Here each half is done without the other, and T5's
-start, which makes the query matrix smaller by sqrt(d) and nothing else. A run that breaks does not
-come back in the 2,000 updates of `scales`, so these stop at 500.
+sqrt(d): the same scores and the same updates. Here each half is done without the other. Beside
+them are T5's start, which makes the query matrix smaller by sqrt(d) and nothing else, the whole
+root, and neither half but gradients clipped to norm 1. A run that breaks does not come back in the
+2,000 updates of `scales`, so these stop at 500.
 """
 
 import torch
+from torch import nn
 
 from experiments import _record as record
 from experiments import scales
 
-HALVES = {"start": (0.25, 0.25, 0.0), "step": (0.0, 0.0, 0.5), "T5": (0.5, 0.0, 0.0)}
+HALVES = {
+    "start": (0.25, 0.25, 0.0),
+    "step": (0.0, 0.0, 0.5),
+    "T5": (0.5, 0.0, 0.0),
+    "root": (0.25, 0.25, 0.5),
+    "clipped": (0.0, 0.0, 0.0),
+}
 """By which power of d the start of W_q, that of W_k, and the learning rate of both are divided."""
-DIMS, RATES = (16, 256), (0.3, 1.0, 3.0)
+DIMS, RATES = (16, 256), (0.3, 0.5, 0.7, 1.0, 3.0)
 UPDATES, AT = 500, (250, 500)
 GROUP = ("d", "half", "rate")
 
@@ -38,9 +46,15 @@ def halved(
 
 
 def measure(setting: dict, *, device: torch.device) -> dict:
-    """Train one model with one half of the root and say what `scales.train` does."""
+    """Train one model with a part of the root, or clipped, and say what `scales.train` does."""
     torch.manual_seed(setting["seed"])
     model, optimizer = halved(setting["d"], HALVES[setting["half"]], setting["rate"])
+    if setting["half"] == "clipped":
+
+        def clip(*_) -> None:
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+
+        optimizer.register_step_pre_hook(clip)
     return scales.train(model.to(device), optimizer, setting, at=AT)
 
 

@@ -17,7 +17,7 @@ def test_both_halves_together_are_the_root():
     torch.manual_seed(0)
     root = scales.Lookup(16, 16**-0.5)
     torch.manual_seed(0)
-    model, optimizer = scales_halves.halved(16, (0.25, 0.25, 0.5), 1.0)
+    model, optimizer = scales_halves.halved(16, scales_halves.HALVES["root"], 1.0)
     scales.train(root, torch.optim.SGD(root.parameters(), lr=1.0), setting, at=(20,))
     scales.train(model, optimizer, setting, at=(20,))
     torch.testing.assert_close(model.query.weight * 2, root.query.weight, atol=1e-4, rtol=1e-3)
