@@ -76,12 +76,13 @@ def survivors() -> None:
 
 
 def thread_kept() -> None:
-    """Draw how often each letter is right alone, with help, and after the decoder practised."""
+    """Draw how often each letter is right alone, told those before, and after more training."""
     _tiles(
         {
             "by itself": read("reverse", "alone"),
-            "given the\nright ones": read("reverse", "given"),
-            "the decoder\ntrained on": read("reverse", "later given"),
+            "told the\nletters so far": read("reverse", "given"),
+            "told, decoder\ntrained on": read("reverse", "later given"),
+            "told, both\ntrained on": read("both", "later given"),
         },
         "Much that looked lost is in the vector",
     )

@@ -12,7 +12,8 @@ def test_letters_of_both_orders_are_the_recorded_ones(shown):
 def test_right_letters_and_a_longer_trained_reader_have_a_row_each(shown):
     ch01.thread_kept()
     rows = [ax.images[0].get_array().tolist() for ax in shown[0].axes]
-    assert rows == [[ch01.read("reverse", name)] for name in ("alone", "given", "later given")]
+    told = ("reverse", "given"), ("reverse", "later given"), ("both", "later given")
+    assert rows == [[ch01.read(*row)] for row in (("reverse", "alone"), *told)]
 
 
 def test_each_side_is_drawn_at_its_best_rate():
