@@ -8,13 +8,12 @@ Eighteen layers a side, with no warm-up. All other runs scale a gradient down to
 longer; here it is left as it is. Post-norm at half the rate keeps the clipping.
 """
 
-from collections.abc import Sequence
-
 from experiments import _record as record
 from experiments import norms
-from experiments.norms_deeper import DEPTHS, RATE, SEEDS
+from experiments.norms_deeper import DEPTHS, RATE, SEEDS, summarise
 
 FORMS = (("none", RATE, False), ("pre", RATE, False), ("post", RATE / 2, True))
+GROUP = ("norm", "rate", "clip")
 
 
 def settings(quick: bool) -> list[dict]:
@@ -28,18 +27,6 @@ def settings(quick: bool) -> list[dict]:
     ]
 
 
-def summarise(runs: Sequence[dict]) -> list[dict]:
-    """One row for each form, over seeds."""
-    return [
-        {
-            **same,
-            "loss": record.median_interval([run["loss"] for run in group]),
-            "losses": [run["loss"] for run in group],
-        }
-        for same, group in record.grouped(runs, ("norm", "rate", "clip"))
-    ]
-
-
 def main(argv: list[str] | None = None) -> dict:
     """Run the experiment and write its results file; return what was written."""
     return record.run(
@@ -49,8 +36,8 @@ def main(argv: list[str] | None = None) -> dict:
         results=lambda runs: {
             "layers": runs[0]["layers"],
             "steps": runs[0]["steps"],
-            "training": norms.trained(runs, ("norm", "rate", "clip")),
-            "rows": summarise(runs),
+            "training": norms.trained(runs, GROUP),
+            "rows": summarise(runs, GROUP),
         },
     )
 

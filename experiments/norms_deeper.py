@@ -14,6 +14,7 @@ from experiments import norms
 
 DEPTHS, SEEDS, RATE = (2, 6, 12, 18), (0, 1, 2), 0.002
 NORMS = (*norms.NORMS, "none")
+GROUP = ("layers", "norm", "warm_up")
 
 
 def settings(quick: bool) -> list[dict]:
@@ -28,15 +29,15 @@ def settings(quick: bool) -> list[dict]:
     ]
 
 
-def summarise(runs: Sequence[dict]) -> list[dict]:
-    """One row for each depth, norm and schedule, over seeds."""
+def summarise(runs: Sequence[dict], names: Sequence[str] = GROUP) -> list[dict]:
+    """One row for each setting of these names, over seeds."""
     return [
         {
             **same,
             "loss": record.median_interval([run["loss"] for run in group]),
             "losses": [run["loss"] for run in group],
         }
-        for same, group in record.grouped(runs, ("layers", "norm", "warm_up"))
+        for same, group in record.grouped(runs, names)
     ]
 
 
@@ -49,7 +50,7 @@ def main(argv: list[str] | None = None) -> dict:
         results=lambda runs: {
             "steps": runs[0]["steps"],
             "rate": RATE,
-            "training": norms.trained(runs, ("layers", "norm", "warm_up")),
+            "training": norms.trained(runs, GROUP),
             "rows": summarise(runs),
         },
     )

@@ -13,6 +13,7 @@ linear.
 import torch
 from torch import Tensor
 
+from attnkit import trace
 from experiments import _record as record
 from experiments import heads
 from experiments._training import parameters
@@ -80,15 +81,10 @@ def right_without(model, right, at_not: Tensor, held_out: Tensor, off: str) -> f
 def looks(model, words: Tensor, at_not: Tensor) -> dict:
     """Mean weights: of the left command on the right one in the first layer, of "not" on the left
     one in the second. The left command stands two words before "not", the right one right after."""
-    kept = []
-    x, real = model.word(words), (words > 0)[:, None]
-    for layer in model.attention:
-        query = x + model.place.weight[: words.shape[1]]
-        attended = layer(query, query, x, mask=real, need_weights=True)
-        kept.append(attended.weights[:, 0])  # (B, L, L)
-        x = x + attended.output
+    with trace.record(model) as calls:
+        model(words, at_not)
+    first, second = (call["weights"][:, 0] for call in calls)  # (B, L, L)
     every = torch.arange(len(words))
-    first, second = kept
     return {
         "left on right, first layer": first[every, at_not - 2, at_not + 1].mean().item(),
         "not on left, second layer": second[every, at_not, at_not - 2].mean().item(),
