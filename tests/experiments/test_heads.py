@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from attnbook import recorded
-from experiments import heads
+from experiments import heads, one_head
 
 
 def test_every_sentence_has_its_commands_around_not():
@@ -80,3 +80,26 @@ def test_the_results_in_the_book_name_the_bound_that_the_code_computes():
     most, pairs = heads.bound()
     bound = {"pairs": most, "share": round(most / pairs, 4)}
     assert recorded.results("heads")["bound"] == bound
+
+
+@pytest.mark.parametrize("off", one_head.OFF)
+def test_a_look_that_is_cut_brings_nothing_where_it_was_and_all_elsewhere(off):
+    words, _, at_not, held_out, vocabulary = heads.corpus()
+    torch.manual_seed(0)
+    model = heads.Reader(vocabulary, words.shape[1], heads=1, layers=2)
+    entering = []
+    model.attention[1].register_forward_pre_hook(lambda _, given: entering.append(given[2]))
+
+    def read(rows):
+        return model(words[rows], at_not[rows])
+
+    with torch.no_grad():
+        read(held_out)
+        one_head.right_without(model, read, at_not, held_out, off)
+        read(held_out)  # nothing stays cut
+    plain, cut, after = entering
+    not_ = (torch.arange(words.shape[1]) == at_not[held_out][:, None])[..., None]  # (B, L, 1)
+    gone = {"nothing": not_ & False, "the first layer": not_ | True}
+    gone |= {"the first look of not": not_, "all other first looks": ~not_}
+    assert torch.equal(cut, model.word(words[held_out]).where(gone[off], plain))
+    assert torch.equal(after, plain)
