@@ -3,62 +3,29 @@
 PARAMETERS = {1: "n", 2: "s, n", 3: "s, w", 4: "step, s, start, end, most", 5: "h, n"}
 
 WRONG = {
-    (1, "the gate the other way up"):
-        ("-logit(0.5 ** (1 / n))", "of the state is left at step 2, not 0.5"),
-    (1, "the gate itself and not its bias"):
-        ("0.5 ** (1 / n)", "of the state is left at step 1, not 0.5"),
-    (1, "loses one part in n at each step"):
-        ("logit(1 - 1 / (n + 1))", "With your bias, 0.4444 of the state is left at step 2"),
-    (1, "a time constant in place of a half-life"):
-        ("logit(math.exp(-1 / n))", "With your bias, 0.3679 of the state"),
+    (1, "the gate the other way up"): ("-logit(0.5 ** (1 / n))", "left at step 2, not 0.5"),
+    (1, "the gate itself and not its bias"): ("0.5 ** (1 / n)", "state is left at step 1, not 0.5"),
+    (1, "loses one part in n at each step"): ("logit(1 - 1 / (n + 1))", "0.4444 of the state"),
+    (1, "a time constant in place of a half-life"): ("logit(math.exp(-1 / n))", "bias, 0.3679"),
     (2, "the last column"): ("s[:, -1]", "lengths [1, 5, 3] in 5 columns: the result holds NaN"),
-    (2, "one too early"):
-        ("s[torch.arange(len(s)), (n - 2).clamp(min=0)]",
-         "lengths [3, 3] in 3 columns: off by up to"),
-    (2, "forgets the empty row"):
-        ("s[torch.arange(len(s)), n - 1].nan_to_num()",
-         "lengths [2, 0, 6] in 6 columns: off by up to 7"),
-    (2, "takes the first state of an empty row"):
-        ("s.nan_to_num(1)[torch.arange(len(s)), (n - 1).clamp(min=0)]",
-         "lengths [2, 0, 6] in 6 columns: off by up to 7"),
-    (2, "keeps a dimension"):
-        ("s[torch.arange(len(s))[:, None], (n - 1)[:, None]]",
-         "expected shape (2, 4), got (2, 1, 4)"),
-    (3, "by the place in the answer"):
-        ("by_place(s, w)[::-1]", "place 1 of the source is right in 0.00 of them, not 1.00"),
+    (2, "one too early"): ("s[torch.arange(len(s)), (n - 2).clamp(min=0)]", "3 columns: off by up"),
+    (2, "forgets the empty row"): ("s[torch.arange(len(s)), n - 1].nan_to_num()", "[2, 0, 6] in 6"),
+    (3, "by the place in the answer"): ("by_place(s, w)[::-1]", "place 1 of the source"),
     (3, "compares with the source unturned"):
         ("[share(x[j:j + 1] == y[j:j + 1] for x, y in zip(s, w)) for j in range(len(s[0]))]",
          "place 1 of the source is right in 1.00 of them, not 0.00"),
     (3, "turns what was written round"):
         ("[share(x[j:j + 1] == y[::-1][j:j + 1] for x, y in zip(s, w)) for j in range(len(s[0]))]",
          "Sources ['abcd', 'bacd'], written ['dc', 'xcab']"),
-    (3, "leaves out what was not written"):
-        ("written_only", "of the source is right in 0.50 of them, not 1.00"),
-    (3, "fails on a short answer"):
-        ("[share(y[len(x) - 1 - j] == x[j] for x, y in zip(s, w)) for j in range(len(s[0]))]",
-         "It raised IndexError"),
+    (3, "leaves out what was not written"): ("written_only", "right in 0.50 of them, not 1.00"),
     (4, "always reads the start symbol"):
         ("greedy(step, s, start, end, most, feed=False)", "your steps read [0, 0, 0"),
-    (4, "keeps the first state"):
-        ("greedy(step, s, start, end, most, move=False)", "expected [1, 3, 6, 10], got [1, 2, 3"),
-    (4, "writes the end symbol too"):
-        ("greedy(step, s, start, end, most) + [end]",
-         "expected [1, 3, 6, 10], got [1, 3, 6, 10, 11]"),
-    (4, "writes the start symbol too"):
-        ("[start, *greedy(step, s, start, end, most)]", "expected [1, 3, 6, 10], got [0, 1"),
-    (4, "never looks for the end"):
-        ("greedy(step, s, start, -1, most)", "got [1, 3, 6, 10, 11, 11"),
-    (4, "has no limit"):
-        ("greedy(step, s, start, end, 99)",
-         "At most 3 tokens: expected [1, 3, 6], got [1, 3, 6, 10]"),
+    (4, "keeps the first state"): ("greedy(step, s, start, end, most, move=False)", "[1, 2, 3"),
+    (4, "writes the end symbol too"): ("greedy(step, s, start, end, most) + [end]", "6, 10, 11]"),
+    (4, "has no limit"): ("greedy(step, s, start, end, 99)", "At most 3 tokens"),
     (5, "last letter first"): ("digits(h, n)[::-1]", "6 letters in one torch.float32"),
     (5, "rounds"): ("digits(h, n, round)", "expected"),
     (5, "in float32"): ("digits(h.float(), n)", "letters in one torch.float64"),
-    (5, "takes nothing away"):
-        ("[int(float(h) * 16**k) for k in range(1, n + 1)][::-1]",
-         "6 letters in one torch.float32"),
-    (5, "divides by the weight of the first"):
-        ("[int(float(h) * 16**n)] * n", "6 letters in one torch.float32"),
 }  # fmt: skip
 
 HELPERS = """

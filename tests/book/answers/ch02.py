@@ -5,32 +5,21 @@ PARAMETERS = {1: "q, k, v, t", 2: "q, k, h", 3: "q, k, v, t, g", 4: "f", 5: "q, 
 WRONG = {
     (1, "multiplies by the temperature"):
         ("(k @ q * t).softmax(-1) @ v if t else v[(k @ q).argmax()]", "at temperature 0.5: off by"),
-    (1, "divides by zero"):
-        ("(k @ q / t).softmax(-1) @ v", "at temperature 0: the result holds NaN"),
+    (1, "divides by zero"): ("(k @ q / t).softmax(-1) @ v", "temperature 0: the result holds NaN"),
     (1, "exponentials that overflow"):
         ("own_softmax(k @ q / t) @ v if t else v[(k @ q).argmax()]",
          "at temperature 0.001: the result holds NaN"),
-    (1, "the weights alone"): ("(k @ q / t).softmax(-1)", "expected shape (1,), got (3,)"),
     (1, "always hard"): ("v[(k @ q).argmax()]", "at temperature 1.0: off by"),
-    (1, "the place at temperature 0"):
-        ("lookup(q, k, v, t) if t else (k @ q).argmax()",
-         "at temperature 0: expected shape (2,), got ()"),
     (1, "attnkit's"): ("attnkit.masked_softmax(k @ q / t) @ v", "a ready-made function"),
     (2, "forgets the length of the keys"): ("(q / h**2, k)", "off by"),
     (2, "the bandwidth not squared"): ("add(q, k, h**0.5, half=2)", "bandwidth 0.3: off by"),
-    (2, "a feature for the key only"):
-        ("(q / h**2, add(q, k, h, half=2)[1])", "differ in size: 3, 4"),
-    (2, "only the key"): ("k", "Expected two tensors"),
+    (2, "a feature for the key only"): ("(q / h**2, add(q, k, h, half=2)[1])", "size: 3, 4"),
     (3, "without the output"): ("outer(weights(q, k, t) * (v @ g) / t, q)", "off by"),
-    (3, "without the temperature"):
-        ("gradient_to_keys(q, k, v, t, g) * t", "at temperature 0.5: off by"),
+    (3, "without the temperature"): ("gradient_to_keys(q, k, v, t, g) * t", "temperature 0.5: off"),
     (3, "the gradient of the values"): ("outer(weights(q, k, t), g)", "expected shape"),
-    (3, "a number for each key"):
-        ("gradient_to_keys(q, k, v, t, g).sum(-1)", "expected shape (3, 2), got (3,)"),
     (4, "lets everything pass"): ("lambda f: True", "scores from the query alone"),
     (4, "lets nothing pass"): ("lambda f: False", "turn down a lookup"),
-    (4, "only whether the states matter"):
-        ("promises(f, only='states')", "some of its score to the place"),
+    (4, "only whether the states matter"): ("promises(f, only='states')", "its score to the place"),
     (4, "never changes the query"): ("promises(f, without='query')", "never looks at the query"),
     (4, "never sums"): ("promises(f, without='sums')", "sum to 1 over the queries"),
     (4, "one list at a time"): ("promises(f, without='batch')", "mixes the lists of a batch"),

@@ -4,29 +4,19 @@ PARAMETERS = {1: "i, d, q", 2: "s, m", 3: "n, c, w", 4: "f"}
 
 WRONG = {
     (1, "upside down"): ("~combine(i, d, q)", "query 0 may attend to key 0"),
-    (1, "no padding"):
-        ("combine(i & False, d, q)",
-         "2 filler, documents of [[3], [3]] words: row 0, query 0 must not attend to key 0"),
+    (1, "no padding"): ("combine(i & False, d, q)", "row 0, query 0 must not attend to key 0"),
     (1, "hides rows in place of columns"):
         ("combine(i & False, d, q) & ~i[:, None, :, None]", "query 2 must not attend to key 0"),
     (1, "not causal"): ("combine(i, d, q | True)", "query 0 must not attend to key 1"),
     (1, "no question"): ("combine(i, d, q & False)", "row 1, query 0 may attend to key 2"),
-    (1, "documents see each other"):
-        ("combine(i, 0 * d, q)", "row 1, query 2 must not attend to key 0"),
+    (1, "documents see each other"): ("combine(i, 0 * d, q)", "query 2 must not attend to"),
     (1, "questions of other documents"):
         ("combine(i, d, q) | (q & ~i)[:, None, None]", "must not attend"),
-    (1, "no dimension for the heads"): ("combine(i, d, q)[:, 0]", "expected shape"),
-    (1, "a float mask"): ("combine(i, d, q).float()", "expected a boolean mask"),
-    (1, "attnkit's"):
-        ("combine(i, d, q) & masks.from_torch_padding(i)[:, None]", "a ready-made function"),
+    (1, "attnkit's"): ("combine(i, d, q) & masks.from_torch_padding(i)[:, None]", "ready-made"),
     (2, "fills with -1e9"):
         ("s.float().masked_fill(~m, -1e9).softmax(-1).to(s.dtype)", "a hidden key has a weight"),
-    (2, "-1e9 in the dtype of the scores"):
-        ("s.masked_fill(~m, -1e9).softmax(-1).masked_fill(~m, 0)", "cannot be converted"),
-    (2, "-inf on an empty row"):
-        ("s.masked_fill(~m, -math.inf).softmax(-1)", "the weights hold NaN"),
-    (2, "adds a bias"):
-        ("torch.nan_to_num((s + bias(m)).softmax(-1))", "weights of visible keys are off"),
+    (2, "-inf on an empty row"): ("s.masked_fill(~m, -math.inf).softmax(-1)", "weights hold NaN"),
+    (2, "adds a bias"): ("torch.nan_to_num((s + bias(m)).softmax(-1))", "weights of visible keys"),
     (2, "a fill not low enough"):
         ("s.masked_fill(~m, -1e4).softmax(-1).masked_fill(~m, 0)",
          "weights of visible keys are off"),
@@ -40,14 +30,12 @@ WRONG = {
     (3, "one key too many"): ("band(n, c, w + 1, c)", "must not attend"),
     (3, "one key too few"): ("band(n, c, w - 1, c)", "may attend"),
     (3, "sees the next word"): ("band(n, c, w + 1, c + 1)", "must not attend"),
-    (3, "only the new keys"): ("band(n, c, w, c)[:, c:]", "expected shape"),
     (4, "lets everything pass"): ("lambda f: True", "sees one word ahead"),
     (4, "lets nothing pass"): ("lambda f: False", "turn down a causal layer."),
     (4, "only in train mode"): ("look(f, modes=(True,))", "train mode only"),
     (4, "only short sentences"): ("look(f, lengths=(4,))", "beyond eight words"),
     (4, "only one sentence"): ("look(f, batch=False)", "sentences of a batch"),
-    (4, "sums the features, with a tolerance"):
-        ("look(f, plain_sum=True)", "masks after the softmax"),
+    (4, "sums the features, with a tolerance"): ("look(f, plain_sum=True)", "after the softmax"),
     (5, "counts from 0"): ("lambda: (2, 1)", "Prefix of 2: expected the smallest"),
     (5, "too long"): ("lambda: (4, 3)", "Prefix of 4: expected the smallest"),
     (5, "the row of the last key changes too"): ("lambda: (3, 3)", "Row 3: a row changes when"),

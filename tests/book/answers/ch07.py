@@ -5,16 +5,12 @@ PARAMETERS = {1: "f", 2: "x, p", 3: "h, n, c", 4: "f"}
 WRONG = {
     (1, "says always blind"): ("lambda f: True", "with places on the embeddings blind"),
     (1, "says never blind"): ("lambda f: False", "with no positions not blind"),
-    (1, "only backwards"):
-        ("blind(f, order=lambda n: torch.arange(n).flip(0))", "with a penalty on distance blind"),
-    (1, "only short sentences"):
-        ("blind(f, lengths=(3, 7))", "with a causal mask beyond eight words blind"),
-    (2, "pairs of the other layout"):
-        ("positions_of(x, p, half=True)", "x of shape (5, 8), first place 0: off by"),
+    (1, "only backwards"): ("blind(f, order=lambda n: torch.arange(n).flip(0))", "distance blind"),
+    (1, "only short sentences"): ("blind(f, lengths=(3, 7))", "causal mask beyond eight words"),
+    (2, "pairs of the other layout"): ("positions_of(x, p, half=True)", "x of shape (5, 8)"),
     (2, "counts from 1"): ("turn(x, p + 1)", "x of shape (1, 2), first place 0: off"),
     (2, "forgets the first place"): ("turn(x, 0)", "first place 7: off by"),
-    (2, "turns the other way"):
-        ("positions_of(x, p, way=-1)", "x of shape (4, 2), first place 0: off by"),
+    (2, "turns the other way"): ("positions_of(x, p, way=-1)", "shape (4, 2), first place 0: off"),
     (2, "turns along the first dimension"):
         ("turn(x.transpose(0, -2), p).transpose(0, -2)",
          "x of shape (2, 3, 5, 6), first place 2: off by"),
@@ -24,15 +20,11 @@ WRONG = {
     (3, "nothing hidden"): ("bias(h, behind(n, c), hide=False)", "query 0 must not see key 1"),
     (3, "hides the word itself"): ("bias(h, behind(n, c), hide=1)", "query 0 must see key 0"),
     (3, "slopes from 1"): ("bias(h, behind(n, c), first=0)", "1 heads, 3 new, 0 cached: off by"),
-    (3, "slopes the other way round"):
-        ("penalties(h, n, c).flip(0)", "8 heads, 4 new, 0 cached: off by"),
-    (3, "only the new keys"): ("penalties(h, n, c)[..., c:]", "expected shape"),
-    (3, "no heads"): ("penalties(h, n, c)[0]", "expected shape"),
+    (3, "slopes the other way round"): ("penalties(h, n, c).flip(0)", "4 new, 0 cached: off"),
     (3, "nan where hidden"): ("penalties(h, n, c) * (behind(n, c) >= 0)", "the bias holds NaN"),
     (4, "lets everything pass"): ("lambda f: True", "turns the queries only"),
     (4, "only the start of the text"): ("keeps(f, range(1, 5))", "from place 0 again after 64"),
-    (4, "exact equality"):
-        ("keeps(f, range(1, 90), small=0.0)", "You turn down a scheme that turns both alike"),
+    (4, "exact equality"): ("keeps(f, range(1, 90), small=0.0)", "turn down a scheme"),
 }  # fmt: skip
 
 HELPERS = """

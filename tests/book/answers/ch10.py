@@ -9,21 +9,14 @@ WRONG = {
     (2, "no mark"): ("lambda word, ids: split_word(word, ids)[1:]", "thing: expected"),
     (2, "the longest piece from the left"): ("greedy", "expected"),
     (2, "of equals, the rightmost"): ("rightmost", "expected"),
-    (2, "one join"): ("once", "expected"),
     (3, "not clipped"):
         ("(sum(t in sum(map(lambda w: runs(w, n), r), []) for t in runs(s, n)), len(runs(s, n)))",
          "the the the cat"),
     (3, "clipped by the sum of the references"): ("summed", "the cat the cat"),
-    (3, "each run once"):
-        ("(len(set(runs(s, n)) & set(sum([runs(w, n) for w in r], []))), len(set(runs(s, n))))",
-         "expected"),
     (3, "the first reference only"): ("clipped(s, r[:1], n)", "expected (2, 3)"),
-    (3, "runs of words up to n"):
-        ("tuple(map(sum, zip(*(clipped(s, r, k) for k in range(1, n + 1)))))", "expected (2, 3)"),
     (4, "greedy"): ("beam(follow, 1)", "a beam of 2"),
     (4, "stops at the first end"): ("first_end", "a beam of"),
     (4, "everything"): ("beam(follow, 10_000)", "a beam of 1"),
-    (4, "without the end symbol"): ("beam(follow, size)[:-1]", "a beam of 1"),
     (5, "one number"): ("lambda: 4 * head_of_no()[0] + head_of_no()[1]", "Expected a layer"),
     (5, "the one that puts least"): ("least", "another head puts more"),
     (5, "the row of the verb"): ("verb", "another head puts more"),
@@ -44,24 +37,12 @@ def greedy(word, ids):
         word = word[end:]
     return parts
 
-def joined(word, choose, ids, rounds=99):
+def rightmost(word, ids):
     parts = list("▁" + word)
-    for _ in range(rounds):
-        found = [n for n, (a, b) in enumerate(pairwise(parts)) if a + b in ids]
-        if not found:
-            break
-        place = choose(found, parts)
+    while found := [(ids[a + b], -n) for n, (a, b) in enumerate(pairwise(parts)) if a + b in ids]:
+        place = -min(found)[1]
         parts[place : place + 2] = [parts[place] + parts[place + 1]]
     return parts
-
-def lowest(found, parts, ids, sign):
-    return min(found, key=lambda n: (ids[parts[n] + parts[n + 1]], sign * n))
-
-def rightmost(word, ids):
-    return joined(word, lambda found, parts: lowest(found, parts, ids, -1), ids)
-
-def once(word, ids):
-    return joined(word, lambda found, parts: lowest(found, parts, ids, 1), ids, rounds=1)
 
 def runs(words, n):
     return [tuple(words[k : k + n]) for k in range(len(words) - n + 1)]

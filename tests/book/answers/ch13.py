@@ -4,20 +4,14 @@ PARAMETERS = {1: "q, C, K, V", 2: "p, n, e, h, kv", 3: "*a", 4: "d"}
 
 WRONG = {
     (1, "makes the keys"): ("makes_keys(q, C, K, V)", "makes a key or a value of every latent"),
-    (1, "makes the keys of one head after another"):
-        ("by_head(q, C, K, V, False, True)", "makes a key or a value of every latent"),
     (1, "makes the values of one head after another"):
-        ("by_head(q, C, K, V, True, False)", "makes a key or a value of every latent"),
-    (1, "makes keys and values, one after another"):
-        ("one_by_one(q, C, K, V)", "makes a key or a value of every latent"),
-    (1, "brings the query to each latent afresh"):
-        ("afresh_to_each(q, C, K, V)", "brings a query afresh to each"),
+        ("values_of_every_latent(q, C, K, V)", "makes a key or a value of every latent"),
+    (1, "brings the query to each latent afresh"): ("afresh_to_each(q, C, K, V)", "brings a query"),
     (1, "the root of the latent's width"):
         ("read_latents(q * (q.shape[1] / C.shape[1]) ** 0.5, C, K, V)", "40 latents of 4: off by"),
     (1, "no scale"): ("read_latents(q * q.shape[1] ** 0.5, C, K, V)", "5 latents of 8: off by"),
     (1, "returns averaged latents"): ("mixed(q, C, K)", "1 heads of 4, 1 latents of 4: off by"),
     (1, "PyTorch's"): ("latents_ready_made(q, C, K, V)", "a ready-made function"),
-    (2, "no last projection"): ("cost(p, n, e, h, kv) - (p + n) * e * e", "prompt 0, 1 new"),
     (2, "shares nothing"): ("cost(p, n, e, h, h)", "2 of keys"),
     (2, "shares the scores as well"):
         ("project(p + n, e, h, kv) + pairs(p, n) * e * kv // h", "2 of keys"),
@@ -25,8 +19,6 @@ WRONG = {
     (2, "does not see its own key"): ("cost(p, n, e, h, kv) - 2 * n * e", "prompt 0, 1 new"),
     (2, "only the visible pairs of the beginning"):
         ("cost(p, n, e, h, kv) - p * (p - 1) * e", "prompt 6, 0 new"),
-    (2, "scores without the averages"):
-        ("project(p + n, e, h, kv) + pairs(p, n) * e // 2", "prompt 0, 1 new"),
     (3, "no mask"): ("by_rule(*a, lambda i, j, n: j > j)", "calls of [7]: off by"),
     (3, "aligned at the upper left"):
         ("by_rule(*a, lambda i, j, n: j > i)", "calls of [1, 1, 1, 1, 1, 1, 1]: off by"),
@@ -34,7 +26,6 @@ WRONG = {
         ("by_rule(*a, lambda i, j, n: (j > i) & (n == 0))", "calls of [3, 1, 3]: off by"),
     (3, "does not see its own key"): ("by_rule(*a, lambda i, j, n: j >= i + n)", "NaN"),
     (3, "appends to the list it was given"): ("in_place", "It changes the cache"),
-    (3, "no cache comes back"): ("step(*a)[0]", "Expected (output, cache)"),
     (3, "PyTorch's"): ("ready_made", "a ready-made function"),
     (4, "the first word only"): ("look(d, words=1)", "upper left"),
     (4, "five words"): ("look(d, words=5)", "forgets words after the eighth"),
@@ -53,20 +44,11 @@ def makes_keys(q, C, K, V):
     scores = torch.einsum("hd,hsd->hs", q, C @ K.mT) / q.shape[-1] ** 0.5
     return torch.einsum("hc,hdc->hd", scores.softmax(-1) @ C, V)
 
-def by_head(q, C, K, V, bring, average):
+def values_of_every_latent(q, C, K, V):
     read = []
     for one, to_key, to_value in zip(q, K, V, strict=True):
-        scores = C @ (one @ to_key) if bring else (C @ to_key.T) @ one
-        weights = (scores / len(one) ** 0.5).softmax(-1)
-        read.append(to_value @ (weights @ C) if average else weights @ (C @ to_value.T))
-    return torch.stack(read)
-
-def one_by_one(q, C, K, V):
-    read = []
-    for h in range(len(q)):
-        scores = torch.stack([q[h] @ (K[h] @ c) for c in C]) / q.shape[-1] ** 0.5
-        w = scores.softmax(0)
-        read.append(sum(w[j] * (V[h] @ C[j]) for j in range(len(C))))
+        weights = (C @ (one @ to_key) / len(one) ** 0.5).softmax(-1)
+        read.append(weights @ (C @ to_value.T))
     return torch.stack(read)
 
 def afresh_to_each(q, C, K, V):

@@ -3,36 +3,25 @@
 PARAMETERS = {1: "n, w, d", 2: "q, k, v, state", 3: "f", 4: "q, k, v, a, b"}
 
 WRONG = {
-    (1, "the window is always full"):
-        ("(n * w * 2 * d, counts(n, w, d)[1])", "4 words, window 4, 2 features: window takes 40"),
-    (1, "no window"):
-        ("(counts(n, n, d)[0], counts(n, w, d)[1])",
-         "4 words, window 2, 2 features: window takes 28"),
-    (1, "linear without its normaliser"):
-        ("(counts(n, w, d)[0], n * 2 * d * d)", "linear takes 40"),
-    (1, "one count"): ("counts(n, w, d)[0]", "two counts"),
+    (1, "the window is always full"): ("(n * w * 2 * d, counts(n, w, d)[1])", "window takes 40"),
+    (1, "no window"): ("(counts(n, n, d)[0], counts(n, w, d)[1])", "window 2, 2 features: window"),
+    (1, "linear without its normaliser"): ("(counts(n, w, d)[0], n * 2 * d * d)", "linear takes"),
     (2, "adds the segment before it reads"): ("leaky", "segments of [4], words 0 to 3: off by"),
     (2, "forgets the state"): ("segment(q, k, v, None)", "words 1 to 1: off by"),
     (2, "no normaliser"): ("undivided", "segments of [1], words 0 to 0: off by"),
     (2, "keeps every word"): ("keeps", "The state grows"),
-    (2, "state alone"): ("lambda *a: segment(*a)[0]", "Expected (output, state)"),
-    (2, "attnkit's"):
-        ("attnkit.efficient.linear_attention_segment(q, k, v)", "a ready-made function"),
+    (2, "attnkit's"): ("attnkit.efficient.linear_attention_segment(q, k, v)", "ready-made"),
     (3, "lets everything pass"): ("lambda f: True", "has no normaliser"),
     (3, "lets nothing pass"): ("lambda f: False", "turn down the right one"),
     (3, "only a short text"): ("close(f, 12)", "forgets the state"),
-    (3, "only values of 1"):
-        ("bool(torch.allclose(f(*ones(40)), ones(40)[2]))", "rest of its segment"),
+    (3, "only values of 1"): ("bool(torch.allclose(f(*ones(40)), ones(40)[2]))", "rest of its"),
     (3, "the same, called on a window"):
         ("plausible(f) and f.__name__ != 'forgets'", "is a window of 4"),
-    (3, "not a verdict"): ("lambda f: 1", "Expected True or False"),
     (4, "fades what it has just written"): ("fades_late", "beta 1: output: off by"),
     (4, "reads before it writes"): ("reads_early", "alpha and beta 1: output: off by"),
-    (4, "writes with full strength"):
-        ("gated_delta(q, k, v, a, b * 0 + 1)", "alpha 1: output: off by"),
+    (4, "writes with full strength"): ("gated_delta(q, k, v, a, b * 0 + 1)", "1: output: off"),
     (4, "the state turned over"):
         ("lambda *x: (gated_delta(*x)[0], gated_delta(*x)[1].T)", "alpha and beta 1: state"),
-    (4, "output alone"): ("lambda *x: gated_delta(*x)[0]", "Expected (output, state)"),
 }  # fmt: skip
 
 HELPERS = """
