@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from attnkit.guard import checks, dtypes
-from tests.refusals.wrong_calls import assert_line_refused, table
+from tests.refusals.wrong_calls import refused
 
 X, MASK = torch.zeros(2, 3), torch.ones(2, 3, dtype=torch.bool)
 
@@ -42,9 +42,7 @@ def test_what_is_right_passes_and_comes_back(call):
     assert call()
 
 
-@pytest.mark.parametrize("line", table("checks")["checks"])
-def test_what_is_wrong_is_refused(line):
-    assert_line_refused(line, globals())
+test_what_is_wrong_is_refused = refused("checks", "checks", names=globals())
 
 
 def test_dtypes_must_agree_on_the_meta_device_too():

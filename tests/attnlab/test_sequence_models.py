@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from attnlab.rnn import FixedVectorDecoder, seq2seq
+from attnlab.rnn import FixedVectorDecoder
 from attnlab.transformer import Transformer
 from tests.attnlab.sequence_models import (
     LENGTHS,
@@ -225,43 +225,4 @@ def test_eval_is_deterministic_and_searching_leaves_the_mode_alone(made):
     assert all(part.training for part in model.modules())
 
 
-LEARNERS = {
-    **{
-        kind: (partial(seq2seq, 8, 8, attention=kind, embed_dim=16, hidden_dim=32), 3, 1e-2)
-        for kind in ("none", "additive", "dot", "general", "concat")
-    },
-    "transformer": (
-        partial(Transformer, 8, 8, embed_dim=32, num_heads=4, dropout=0.0, norm_first=True), 5, 3e-3
-    ),
-}  # fmt: skip
 # The contract holds the gradients of the others, and test_translator.py has one of them learn.
-DAILY = ("transformer",)
-
-
-@pytest.mark.build
-@pytest.mark.parametrize(
-    "name", [one if one in DAILY else pytest.param(one, marks=pytest.mark.slow) for one in LEARNERS]
-)
-def test_it_learns_to_reverse_a_few_tokens(name):
-    torch.manual_seed(0)
-    build, length, rate = LEARNERS[name]
-    model = build()
-
-    def pairs(count):
-        source = torch.randint(3, 8, (count, length))
-        return source, torch.cat((source.flip(1), torch.full((count, 1), 2)), 1)
-
-    optimizer = torch.optim.Adam(model.parameters(), lr=rate)
-    for _ in range(150):
-        source, target = pairs(64)
-        target_in = torch.cat((torch.ones(64, 1, dtype=torch.long), target[:, :-1]), 1)
-        logits = model(source, None, target_in)
-        loss = nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    source, target = pairs(200)
-    for decoded in (model.greedy(source, None, 8), model.beam(source, None, 8, beam_size=3)):
-        written = [t[:n].tolist() for t, n in zip(decoded.tokens, decoded.lengths, strict=True)]
-        right = sum(a == b for a, b in zip(written, target.tolist(), strict=True))
-        assert right >= 190

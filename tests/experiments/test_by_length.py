@@ -5,7 +5,6 @@ import torch
 
 from attnbook import recorded
 from experiments import by_length
-from experiments._scoring import reaches
 from experiments._training import parameters
 
 SIZES = {"reverse": (24, 24), "dates": (52, 15), "toy_french": (213, 333)}
@@ -43,16 +42,3 @@ def test_every_task_is_run_into_its_own_file_unless_one_is_named(monkeypatch, ca
     with pytest.raises(SystemExit):
         by_length.main(["--out", "one.json"])
     assert "--out: expected --task with it" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-@pytest.mark.build
-def test_a_model_learns_and_its_scores_say_so():
-    setting = {"task": "reverse", "model": "dot", "seed": 7, "steps": 300, "longest": 4,
-               "most": 4, "tested": 50, "drawn": 0}  # fmt: skip
-    found = by_length.measure(setting, device=CPU, command="", save=False)
-    assert reaches(found, share=0.8) == 4
-    for tested, exact, tokens, right in found["by_length"].values():
-        assert tested == 50
-        assert exact <= tested
-        assert right <= tokens

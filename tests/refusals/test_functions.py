@@ -3,16 +3,14 @@
 # ruff: noqa: F401 (names that the table's calls use)
 
 import math
-from itertools import chain
 
 import numpy as np
-import pytest
 import torch
 
 import attnkit
 from attnkit import device, functional, masks, testing, trace
 from attnkit.efficient import best_keys, gated_delta_segment, index_scores
-from tests.refusals.wrong_calls import assert_line_refused, table
+from tests.refusals.wrong_calls import refused
 
 Q, K, V = torch.randn(2, 3, 5, 8), torch.randn(2, 3, 7, 8), torch.randn(2, 3, 7, 4)
 META = torch.empty(2, 3, 7, 8, device="meta")
@@ -31,6 +29,4 @@ def delta(query=V, key=V, value=V, write=V[..., 0], **options):
     return gated_delta_segment(query, key, value, write, **options)
 
 
-@pytest.mark.parametrize("line", [*chain(*table("functions").values())])
-def test_refused_with_the_error_it_deserves(line):
-    assert_line_refused(line, globals())
+test_refused_with_the_error_it_deserves = refused("functions", names=globals())

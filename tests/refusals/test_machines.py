@@ -14,7 +14,7 @@ from attnlab.rnn import seq2seq
 from attnlab.tasks import Vocab
 from attnlab.transformer import Transformer
 from tests.browser.test_machines import CASES
-from tests.refusals.wrong_calls import assert_line_refused, table
+from tests.refusals.wrong_calls import refused
 
 MAKE = {name: case.make for name, case in CASES.items()}
 MAKE |= {"nan": math.nan, "TraitError": TraitError}
@@ -23,14 +23,10 @@ MAKE |= {"nan": math.nan, "TraitError": TraitError}
 CASE = {case.__name__.rpartition("test_")[2]: case for case in CASES.values()}
 
 
-@pytest.mark.parametrize("line", table("machines")["building"])
-def test_what_a_machine_is_not_built_of_is_refused(line):
-    assert_line_refused(line, vars(machines) | globals() | CASE)
+NAMES = vars(machines) | globals() | CASE
 
-
-@pytest.mark.parametrize("line", table("machines")["settings"])
-def test_a_setting_that_does_not_fit_is_refused(line):
-    assert_line_refused(line, MAKE)
+test_what_a_machine_is_not_built_of_is_refused = refused("machines", "building", names=NAMES)
+test_a_setting_that_does_not_fit_is_refused = refused("machines", "settings", names=MAKE)
 
 
 @pytest.mark.parametrize(

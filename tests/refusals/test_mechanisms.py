@@ -12,7 +12,7 @@ from attnkit import (
     SelfAttention,
     mechanisms,
 )
-from tests.refusals.wrong_calls import assert_line_refused, table
+from tests.refusals.wrong_calls import assert_line_refused, refused, table
 
 B, L, S, H = 2, 3, 5, 4
 TWO, FOUR, SIX, EIGHT = (torch.randn(B, S, n) for n in (2, 4, 6, 8))
@@ -39,16 +39,13 @@ def torch_module(**options):
 MECHANISMS = {"additive": additive, "general": general, "concat": concat, "projected": projected}
 
 
-WRONG = table("mechanisms")
-
-
-@pytest.mark.parametrize("line", WRONG["building"] + WRONG["calls"])
-def test_a_wrong_call_is_refused(line):
-    assert_line_refused(line, vars(mechanisms) | globals())
+test_a_wrong_call_is_refused = refused(
+    "mechanisms", "building", "calls", names=vars(mechanisms) | globals()
+)
 
 
 @pytest.mark.parametrize("module", MECHANISMS.values(), ids=MECHANISMS)
-@pytest.mark.parametrize("line", WRONG["every"])
+@pytest.mark.parametrize("line", table("mechanisms")["every"])
 def test_every_scored_mechanism_refuses_the_same(module, line):
     assert_line_refused(line, globals() | {"module": module})
 

@@ -3,7 +3,6 @@
 # ruff: noqa: F401 (names that the table's calls use)
 
 import math
-from itertools import chain
 
 import pytest
 import torch
@@ -29,7 +28,7 @@ from attnlab.transformer import (
     Transformer,
 )
 from attnlab.transformer import Encoder as TransformerEncoder
-from tests.refusals.wrong_calls import assert_line_refused, table
+from tests.refusals.wrong_calls import refused
 
 X = torch.randn(2, 5, 8)
 INTS = torch.ones(2, 5, dtype=torch.long)
@@ -121,9 +120,7 @@ def beam(max_len=4, model="rnn", **options):
     return built.beam(SOURCE, None, max_len, **options)
 
 
-@pytest.mark.parametrize("line", [*chain(*table("models").values())])
-def test_refused_with_the_error_it_deserves(line):
-    assert_line_refused(line, globals())
+test_refused_with_the_error_it_deserves = refused("models", names=globals())
 
 
 def test_a_refused_update_leaves_the_cache_as_it_was():
@@ -131,11 +128,3 @@ def test_a_refused_update_leaves_the_cache_as_it_was():
     with pytest.raises(ValueError, match="key: expected"):
         cache.update(ONE[:1], ONE[:1])
     assert (cache.length, cache.kept) == (3, 2)
-
-
-def test_a_refused_search_leaves_the_model_in_its_mode():
-    model = transformer()
-    with pytest.raises(ValueError, match="source_lengths"):
-        model.greedy(SOURCE, [9, 9], 4)
-    assert model.training
-    assert torch.is_grad_enabled()

@@ -14,7 +14,7 @@ from attnlab.metrics import collapse as regularizers
 from attnlab.metrics import intervals
 from attnlab.tasks import Batches, Choices, Pair, Subwords, Vocab
 from attnlab.tasks.dates import date_pair, ordinal_ending
-from tests.refusals.wrong_calls import assert_line_refused, table
+from tests.refusals.wrong_calls import assert_line_refused, refused, table
 
 PAIRS = tasks.reverse(10)
 VOCABS = tasks.vocabs(PAIRS)
@@ -45,21 +45,16 @@ def test_fit_knows_no_other_argument():
         fit(nonsense=1)
 
 
-WRONG = table("tasks")
+# It must draw in vain some thousand times before it says so.
+test_more_sentences_than_there_are_is_refused = pytest.mark.build(
+    refused("tasks", "in vain", names=globals())
+)
 
 
-@pytest.mark.build  # it must draw in vain some thousand times before it says so
-def test_more_sentences_than_there_are_is_refused():
-    (line,) = WRONG["in vain"]
-    assert_line_refused(line, globals())
+test_wrong_call_is_refused = refused("tasks", "data", "vocab", "scores", "fit", names=globals())
 
 
-@pytest.mark.parametrize("line", WRONG["data"] + WRONG["vocab"] + WRONG["scores"] + WRONG["fit"])
-def test_wrong_call_is_refused(line):
-    assert_line_refused(line, globals())
-
-
-@pytest.mark.parametrize("line", WRONG["files"])
+@pytest.mark.parametrize("line", table("tasks")["files"])
 def test_files_refuse_what_does_not_fit(tmp_path, line):
     path, broken = tmp_path / "x.safetensors", tmp_path / "broken.safetensors"
     files.save_tensors(path, nn.Linear(2, 3).state_dict())

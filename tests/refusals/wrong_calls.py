@@ -9,6 +9,7 @@ in parts that begin with "== name". A call is evaluated with the names of the mo
 
 import builtins
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -40,3 +41,14 @@ def table(name: str) -> dict[str, list[str]]:
         elif line:
             lines.append(line)
     return parts
+
+
+def refused(name: str, *parts: str, names: dict[str, object]) -> Callable[[str], None]:
+    """A test of each line of these parts of a table, or of all its parts, with these names."""
+    lines = [line for part in parts or table(name) for line in table(name)[part]]
+
+    @pytest.mark.parametrize("line", lines)
+    def test(line: str) -> None:
+        assert_line_refused(line, names)
+
+    return test

@@ -15,7 +15,7 @@ from attnkit.efficient import flash, flash_attention, flash_with_logsumexp
 from attnkit.efficient.online_softmax import finish, merge, online_attention, start, update
 from tests.attnkit.efficient.memory import largest_tensor
 from tests.attnkit.efficient.same import assert_same, drawn, random
-from tests.refusals.wrong_calls import assert_line_refused, table
+from tests.refusals.wrong_calls import refused
 
 SEEN = {
     "everything": {},
@@ -263,6 +263,4 @@ def teach(query=Q, key=K, value=V, **options):
     return online_attention(query, key, value, **options)
 
 
-@pytest.mark.parametrize("line", table("efficient")["flash"])
-def test_wrong_calls(line):
-    assert_line_refused(line, globals())
+test_wrong_calls = refused("efficient", "flash", names=globals())

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attnkit import masks, trace
+from attnkit import masks
 from attnkit.efficient import (
     LinearState,
     elu_features,
@@ -19,7 +19,7 @@ from attnkit.efficient import (
 )
 from tests.attnkit.efficient.memory import largest_tensor
 from tests.attnkit.efficient.same import assert_same, drawn, random
-from tests.refusals.wrong_calls import assert_line_refused, table
+from tests.refusals.wrong_calls import refused
 
 FEATURES = {"elu": elu_features, "relu": torch.relu}
 
@@ -153,17 +153,6 @@ def test_weights_sum_to_one_and_give_the_output():
     assert (linear_attention(query, key, value, causal=True).output - output).abs().max() < 1e-12
 
 
-def test_a_recorder_sees_one_call_and_changes_nothing():
-    inputs = [x.detach() for x in problem()]
-    quiet = linear_attention(*inputs, causal=True).output
-    with trace.record() as calls:
-        output = linear_attention(*inputs, causal=True).output
-    assert torch.equal(quiet, output)
-    assert len(calls) == 1
-    weights = linear_attention(*inputs, causal=True, need_weights=True).weights
-    assert (calls[0]["masked_scores"].softmax(-1) - weights).abs().max() < 1e-12
-
-
 def test_features_that_meet_no_key_give_zero():
     query, key = torch.tensor([[1.0, -1.0]]), torch.tensor([[-1.0, 1.0], [-2.0, 3.0]])
     output, weights = linear_attention(
@@ -225,6 +214,4 @@ def segment(query=K, key=K, value=V, state=None, **options):
 STATE = LinearState(torch.zeros(2, 6, 4), torch.zeros(2, 6))
 
 
-@pytest.mark.parametrize("line", table("efficient")["linear"])
-def test_wrong_calls(line):
-    assert_line_refused(line, globals())
+test_wrong_calls = refused("efficient", "linear", names=globals())

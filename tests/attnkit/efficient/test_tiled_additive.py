@@ -12,7 +12,7 @@ from attnkit.efficient.tiled_additive import PairTanh, scores_in_tiles, tiled_ad
 from attnkit.functional import additive_scores, attend
 from tests.attnkit.efficient.memory import largest_tensor
 from tests.attnkit.efficient.same import assert_same, drawn, random
-from tests.refusals.wrong_calls import assert_line_refused, table
+from tests.refusals.wrong_calls import refused
 
 MASKS = {
     "none": lambda lead, L, S: None,
@@ -189,6 +189,4 @@ def call(query=Q, key=K, v=V, value=X, **options):
     return tiled_additive_attention(query, key, v, value, **options)
 
 
-@pytest.mark.parametrize("line", table("efficient")["tiled additive"])
-def test_wrong_calls(line):
-    assert_line_refused(line, globals())
+test_wrong_calls = refused("efficient", "tiled additive", names=globals())

@@ -7,13 +7,13 @@ import pytest
 import torch
 
 import attnkit
-from attnkit import masks, trace
+from attnkit import masks
 from attnkit.call import Call
 from attnkit.efficient import sliding_window_attention, window
 from attnkit.efficient.key_ranges import key_ranges
 from tests.attnkit.efficient.memory import largest_tensor
 from tests.attnkit.efficient.same import assert_same, drawn, random
-from tests.refusals.wrong_calls import assert_line_refused, table
+from tests.refusals.wrong_calls import refused
 
 # Uncompiled, FlexAttention is a check of its mask, and says so.
 pytestmark = pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
@@ -151,16 +151,6 @@ def test_weights_are_those_of_the_masked_full_form():
     assert (output - sliding_window_attention(*inputs, window=3).output).abs().max() < 1e-12
 
 
-@BACKENDS
-def test_a_recorder_sees_one_call(backend):
-    inputs = [x.detach() for x in problem((2,), 9, 9)]
-    quiet = sliding_window_attention(*inputs, window=3, backend=backend).output
-    with trace.record() as calls:
-        output = sliding_window_attention(*inputs, window=3, backend=backend).output
-    assert torch.equal(quiet, output)
-    assert len(calls) == 1
-
-
 def test_memory_is_linear_in_the_length(monkeypatch):
     monkeypatch.setattr(window, "MIN_ROWS", 16)
     monkeypatch.setattr(window, "MAX_ROWS", 16)
@@ -231,6 +221,4 @@ def near(query=Q, key=K, value=V, **options):
 SQUARE_MASK = torch.ones(5, 7, dtype=torch.bool)
 
 
-@pytest.mark.parametrize("line", table("efficient")["window"])
-def test_wrong_calls(line):
-    assert_line_refused(line, globals())
+test_wrong_calls = refused("efficient", "window", names=globals())

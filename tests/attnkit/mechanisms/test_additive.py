@@ -109,15 +109,6 @@ def test_junk_in_projected_keys_is_masked_too(mechanism, tensors):
     assert (projected.grad[1, :2] != 0).any()
 
 
-def test_without_a_mask_junk_takes_its_course(attention, tensors):
-    query, key, value = tensors
-    value[0, 0, 0] = math.nan
-    output, weights = attention(query, key, value, need_weights=True)
-    assert output[0, :, 0].isnan().all()
-    assert output[0, :, 1].isfinite().all()
-    assert weights.isfinite().all()
-
-
 def test_a_mechanism_without_a_score_says_so():
     with pytest.raises(NotImplementedError, match=r"ScoredAttention must define scores\(query"):
         ScoredAttention(2, 2)(torch.randn(1, 2, 2))

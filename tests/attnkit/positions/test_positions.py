@@ -65,20 +65,6 @@ def test_rotary_is_the_rotation_of_each_pair(layout):
             assert turned[p, b].item() == pytest.approx(pair.imag, abs=1e-12)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_rotary_scores_depend_on_the_distance_alone(layout):
-    query, key = torch.randn(2, 1, 8, dtype=torch.float64)
-
-    def score(i, j):
-        turned_query = positions.rotary(query, i, layout=layout)
-        return (turned_query @ positions.rotary(key, j, layout=layout).T).item()
-
-    for i, j in [(0, 0), (3, 1), (1, 6)]:
-        for shift in (1, 10, 5000):
-            assert score(i, j) == pytest.approx(score(i + shift, j + shift), abs=1e-9)
-    assert abs(score(3, 1) - score(3, 2)) > 1e-3
-
-
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_rotary_in_half_precision_turns_in_float32(dtype):
     x = torch.randn(1, 60, 8).to(dtype)

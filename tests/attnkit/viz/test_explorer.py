@@ -8,13 +8,13 @@ import pytest
 import torch
 from traitlets import TraitError
 
-from attnbook.pages.notebook import EXPLORER_ID, STAND_IN, STATE_MIME, VIEW_MIME, strip_modules
+from attnbook.pages.notebook import STAND_IN, VIEW_MIME
 from attnkit import masked_softmax, masks
 from attnkit.viz import AttentionExplorer
 from attnkit.viz.explorer.settings import MASKS
 from attnkit.viz.widget import HERE, SettingError
 from booktools import weigh
-from tests.refusals.wrong_calls import assert_line_refused, table
+from tests.refusals.wrong_calls import refused
 
 L, S, E, H = 6, 6, 4, 2
 WORDS = ["the", "cat", "sat", "on", "the", "mat"]
@@ -163,25 +163,6 @@ def test_the_bundle_has_the_view_a_picture_and_stable_words():
     assert len(data["image/png"]) < 120_000
 
 
-def notebook_of(shown: AttentionExplorer) -> dict:
-    state = {
-        "model_name": "AnyModel",
-        "state": {"_anywidget_id": EXPLORER_ID, "_esm": "long", "_css": "long"},
-    }
-    view = {"output_type": "display_data", "data": {VIEW_MIME: {"model_id": shown.model_id}}}
-    return {
-        "cells": [{"cell_type": "markdown"}, {"cell_type": "code", "outputs": [view]}],
-        "metadata": {"widgets": {STATE_MIME: {"state": {shown.model_id: state}}}},
-    }
-
-
-def test_the_module_stays_out_of_committed_notebooks():
-    shown = explorer()
-    notebook = strip_modules(notebook_of(shown))
-    state = notebook["metadata"]["widgets"][STATE_MIME]["state"][shown.model_id]["state"]
-    assert state == {"_anywidget_id": EXPLORER_ID, "_esm": STAND_IN}
-
-
 def test_the_data_stay_within_the_budget():
     query = torch.zeros(8, 64, 16)
     shown = AttentionExplorer(query, query, tokens=[f"token{n:02}" for n in range(64)])
@@ -195,11 +176,8 @@ def test_the_data_stay_within_the_budget():
     assert binary * 4 / 3 + len(json.dumps(words)) + len(STAND_IN) < weigh.DATA_LIMIT
 
 
-@pytest.mark.parametrize("line", table("viz")["explorer"])
-def test_a_wrong_call_names_the_argument_and_both_sides(line):
-    query, key = qk()
-    names = {"Explorer": AttentionExplorer, "WORDS": WORDS, "q": query, "k": key}
-    assert_line_refused(line, names)
+GIVEN = {"Explorer": AttentionExplorer, "WORDS": WORDS} | dict(zip("qk", qk(), strict=True))
+test_a_wrong_call_names_the_argument_and_both_sides = refused("viz", "explorer", names=GIVEN)
 
 
 OF_ANOTHER_KIND = {

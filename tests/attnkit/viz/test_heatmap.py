@@ -14,7 +14,7 @@ from attnkit import masks
 from attnkit.viz import heatmap, palette
 from attnkit.viz.heatmap import png
 from attnkit.viz.widget import HERE
-from tests.refusals.wrong_calls import assert_line_refused, table
+from tests.refusals.wrong_calls import refused
 
 WORDS = ["the", "$x^2$ $", "<img src=x>", "m_a_t"]
 
@@ -161,9 +161,7 @@ def draw(**changed):
     return heatmap(**{"values": weights(), **changed})
 
 
-@pytest.mark.parametrize("line", table("viz")["heat map"])
-def test_a_wrong_call_names_the_argument_and_both_sides(line):
-    assert_line_refused(line, globals())
+test_a_wrong_call_names_the_argument_and_both_sides = refused("viz", "heat map", names=globals())
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import torch
 from attnlab import Summarizer, tasks, training
 from attnlab.applications.summarizer import summary_loss
 from attnlab.tasks import DocumentBatches, Vocab
-from tests.refusals.wrong_calls import assert_line_refused, table
+from tests.refusals.wrong_calls import refused
 
 torch.set_num_threads(1)
 DOCUMENTS = tasks.salient(40, seed=1)
@@ -178,9 +178,7 @@ def all_of(documents, k=2):
     return model().summarize_all(documents, k)
 
 
-@pytest.mark.parametrize("line", table("applications")["summarizer"])
-def test_wrong_calls(line):
-    assert_line_refused(line, globals())
+test_wrong_calls = refused("applications", "summarizer", names=globals())
 
 
 def test_an_untrained_model_says_so_and_a_trained_or_loaded_one_does_not(tmp_path):

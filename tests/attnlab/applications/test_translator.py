@@ -11,7 +11,7 @@ from attnlab import Translator, files, tasks, training
 from attnlab.rnn import seq2seq
 from attnlab.tasks import Pair, Subwords, Vocab
 from attnlab.training import quantization
-from tests.refusals.wrong_calls import assert_line_refused, table
+from tests.refusals.wrong_calls import refused
 
 torch.set_num_threads(1)
 PAIRS = tasks.toy_french(40, max_words=5)
@@ -232,9 +232,7 @@ def translate(texts=("the cat",), **options):
     return Translator(*VOCABS, "dot", **SIZES).translate(texts, **options)
 
 
-@pytest.mark.parametrize("line", table("applications")["translator"])
-def test_wrong_calls(line):
-    assert_line_refused(line, globals())
+test_wrong_calls = refused("applications", "translator", names=globals())
 
 
 @pytest.mark.build

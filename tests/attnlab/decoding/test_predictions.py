@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from attnlab import metrics, tasks
-from attnlab.decoding import SequenceModel
 from attnlab.decoding.predictions import (
     align,
     mean_heads,
@@ -15,7 +14,7 @@ from attnlab.decoding.predictions import (
 from attnlab.rnn import seq2seq
 from attnlab.tasks import EOS, Batches
 from attnlab.transformer import Transformer
-from tests.refusals.wrong_calls import assert_line_refused, table
+from tests.refusals.wrong_calls import refused
 
 PAIRS = tasks.reverse(30, max_length=7, symbols=5)
 VOCABS = tasks.vocabs(PAIRS)
@@ -104,7 +103,4 @@ def test_mean_heads_averages_whatever_lies_between():
     assert mean_heads(weights[:, 0, 0]).equal(weights[:, 0, 0])
 
 
-@pytest.mark.parametrize("line", table("applications")["predictions"])
-def test_wrong_calls(line):
-    assert issubclass(type(model()), SequenceModel)
-    assert_line_refused(line, globals())
+test_wrong_calls = refused("applications", "predictions", names=globals())

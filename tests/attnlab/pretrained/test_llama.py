@@ -19,7 +19,7 @@ from attnlab.pretrained import published
 from attnlab.pretrained.gguf_file import read_gguf
 from attnlab.pretrained.tokenizer import TEMPLATES, build_tokenizer
 from tests.attnlab.llama_by_hand import llama
-from tests.refusals.wrong_calls import assert_line_refused, table
+from tests.refusals.wrong_calls import assert_line_refused, refused, table
 
 gguf = pytest.importorskip("gguf")
 E, H, KV, D, HIDDEN, LAYERS, V = 32, 4, 2, 8, 32, 2, 27
@@ -95,9 +95,7 @@ def llama_with(**changes):
     return pretrained.llama_model(weights(), CONFIG | changes)
 
 
-@pytest.mark.parametrize("line", table("pretrained")["llama"])
-def test_what_a_llama_has_not_is_refused_by_name(line):
-    assert_line_refused(line, globals())
+test_what_a_llama_has_not_is_refused_by_name = refused("pretrained", "llama", names=globals())
 
 
 # Files.

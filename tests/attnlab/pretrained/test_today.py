@@ -8,7 +8,7 @@ from safetensors.torch import save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from attnlab import pretrained
-from tests.refusals.wrong_calls import assert_line_refused, table
+from tests.refusals.wrong_calls import refused
 
 SIZES = {
     "vocab_size": 11, "hidden_size": 12, "intermediate_size": 10, "num_hidden_layers": 6,
@@ -149,9 +149,7 @@ def gemma_with(**changes):
     return pretrained.llama_model(gemma(), PUBLISHED | changes)
 
 
-@pytest.mark.parametrize("line", table("pretrained")["gemma"])
-def test_what_is_missing_is_named(line):
-    assert_line_refused(line, globals())
+test_what_is_missing_is_named = refused("pretrained", "gemma", names=globals())
 
 
 def test_a_folder_is_read_and_one_of_another_kind_says_what_it_lacks(tmp_path):

@@ -159,27 +159,6 @@ def test_teacher_forcing_between_reads_the_target_as_often_as_it_says():
     assert (tokens[:, 1:] == 5).double().mean().item() == pytest.approx(0.7, abs=0.02)
 
 
-def test_the_fixed_vector_is_all_that_passes():
-    model = make(attention="none", context="every")
-    source, lengths, target_in = batch()
-    encoded = model.encoder(source, lengths)
-    blind = encoded._replace(outputs=torch.zeros_like(encoded.outputs))
-    assert_close(model.decoder(target_in, blind).logits, model(source, lengths, target_in))
-
-
-def test_every_context_reaches_late_steps_when_the_state_forgets():
-    logits = {}
-    for context in ("first", "every"):
-        model = make(attention="none", context=context)
-        with torch.no_grad():
-            model.decoder.bridge.weight.zero_()
-            model.decoder.bridge.bias.zero_()
-        source, lengths, target_in = batch()
-        logits[context] = model(source, lengths, target_in)
-    assert_close(logits["first"][0, 0], logits["first"][1, 0])
-    assert not torch.allclose(logits["every"][0, 0], logits["every"][1, 0])
-
-
 # Any attention with the same interface
 
 

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from attnlab import tasks
-from tests.refusals.wrong_calls import assert_line_refused, table
+from tests.refusals.wrong_calls import refused
 
 
 @pytest.mark.parametrize(
@@ -36,6 +36,4 @@ def test_without_the_library_it_says_what_to_install(monkeypatch):
         tasks.split_sentences("One. Two.")
 
 
-@pytest.mark.parametrize("line", table("tasks")["sentences"])
-def test_wrong_calls(line):
-    assert_line_refused(line, globals())
+test_wrong_calls = refused("tasks", "sentences", names=globals())

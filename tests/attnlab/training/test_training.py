@@ -160,16 +160,6 @@ def test_the_usual_loss_is_that_of_the_batch():
     )
 
 
-def test_padding_does_not_count_in_the_loss():
-    tagger = model().eval()
-    pairs = [PAIRS[0], max(PAIRS, key=lambda pair: len(pair.source))]
-    assert len(pairs[0].source) < len(pairs[1].source)
-    together = training.sequence_loss(tagger, tasks.collate(pairs, *VOCABS))
-    alone = [training.sequence_loss(tagger, tasks.collate([pair], *VOCABS)) for pair in pairs]
-    assert len(together) == sum(len(pair.target) + 1 for pair in pairs)
-    assert torch.allclose(torch.cat(alone), together, atol=1e-6)
-
-
 def test_labels_are_smoothed_in_training_alone():
     tagger = model()
     tagger.drop.p = 0.0
@@ -193,16 +183,6 @@ def test_evaluate_averages_over_tokens_not_batches():
     tagger.eval()
     every = torch.cat([training.sequence_loss(tagger, batch) for batch in batches])
     assert total == pytest.approx(every.mean().item(), rel=1e-6)
-
-
-def test_evaluate_puts_every_part_back_as_it_was():
-    tagger = model().train()
-    tagger.drop.eval()  # a part that is frozen in eval mode while the rest trains
-    training.evaluate(tagger, data()[1])
-    assert (tagger.training, tagger.drop.training, tagger.out.training) == (True, False, True)
-    with pytest.raises(ValueError, match="at least one loss"):
-        training.evaluate(tagger, [])
-    assert (tagger.training, tagger.drop.training) == (True, False)
 
 
 def test_a_gradient_longer_than_1_is_cut_and_a_shorter_one_is_not():

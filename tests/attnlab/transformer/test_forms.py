@@ -31,31 +31,6 @@ def redrawn(module):
     return module.eval()
 
 
-def published(model):
-    names = {
-        "norm1": "input_layernorm",
-        "attention.out_proj": "self_attn.o_proj",
-        "norm2": "post_attention_layernorm",
-        "gate": "mlp.gate_proj",
-        "linear1": "mlp.up_proj",
-        "linear2": "mlp.down_proj",
-    }
-    theirs = {
-        "model.embed_tokens.weight": model.embedding.weight,
-        "model.norm.weight": model.stack.norm.weight,
-        "lm_head.weight": model.output.weight,
-    }
-    for number, layer in enumerate(model.stack.layers):
-        place = f"model.layers.{number}"
-        for end, parameter in layer.attention.in_proj.named_parameters():
-            for part, own in zip("qkv", parameter.split(layer.attention.sizes), strict=True):
-                theirs[f"{place}.self_attn.{part}_proj.{end}"] = own
-        for ours, other in names.items():
-            for end, parameter in layer.get_submodule(ours).named_parameters():
-                theirs[f"{place}.{other}.{end}"] = parameter
-    return {name: value.detach() for name, value in theirs.items()}
-
-
 @pytest.mark.parametrize("more", [{}, {"positions": "learned"}, {"positions": "alibi"}, LLAMA])
 def test_states_are_those_behind_the_logits(more):
     model = redrawn(LanguageModel(V, **({"embed_dim": E, "num_heads": 3} | more)))

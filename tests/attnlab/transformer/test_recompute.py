@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from attnlab.transformer import checkpointed_layers
-from tests.refusals.wrong_calls import assert_line_refused, table
+from tests.refusals.wrong_calls import refused
 
 
 class Saved:
@@ -73,6 +73,4 @@ def test_layers_keep_only_the_inputs_of_segments():
 X = torch.randn(2, 7, 8)
 
 
-@pytest.mark.parametrize("line", table("applications")["recompute"])
-def test_wrong_calls(line):
-    assert_line_refused(line, globals())
+test_wrong_calls = refused("applications", "recompute", names=globals())
