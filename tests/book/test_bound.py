@@ -39,7 +39,7 @@ ARITHMETIC = {
     "02": {"6.25": 4 + 2 + 1 / 4},
     "03": {"0.41": lambda: sum(unmasked(step=5)[-6:])},  # of the machine, a link sets it
     "03b": {  # of the drawing, whose shares are the machine's
-        "0.91": mixture.CASES[2].shares["e"],
+        "0.91": mixture.CASES[2].shares["e"]
     },
     "04": {"0.995": math.tanh(3) + math.tanh(0)},
     "04b": {"1.4": 28 / 20},

@@ -8,6 +8,7 @@ import json
 import math
 import re
 import xml.etree.ElementTree as ElementTree
+from types import SimpleNamespace
 
 import matplotlib
 import matplotlib.style
@@ -81,6 +82,16 @@ def words(drawing: Drawing, frame: int = 0, layout: str = "") -> list[str]:
     return ["".join(text.itertext()) for text in parsed(sheets[frame]).iter("text")]
 
 
+def two_digits(values) -> list[str]:
+    return [f"{value:.2f}" for value in values]
+
+
+def page_cells(chapter: str, folder=gates.CHAPTERS) -> dict[str, str]:
+    """The sources of a page's cells by their ids."""
+    (path,) = folder.glob(f"{chapter}_*.ipynb")
+    return {cell.id: cell.source for cell in normal_form.read(path).cells}
+
+
 @EACH
 def test_drawing_says_what_it_shows(drawing):
     svgs = list(figure(drawing).iter(f"{SVG}svg"))
@@ -139,11 +150,6 @@ def test_a_stepper_has_a_sentence_for_each_frame():
         short.inline()
 
 
-def test_a_role_must_be_known():
-    with pytest.raises(ValueError, match="role: expected one of query, key"):
-        Sheet(10, 10).text(0, 0, "x", "quarry")
-
-
 # -- in the chapters -------------------------------------------------------------------------
 
 
@@ -168,39 +174,25 @@ def test_pages_show_each_drawing_and_chapters_with_its_title():
     assert titles == [(name, DRAWINGS[name].title) for name, _ in titles]
 
 
-class _Page:
-    """As much of a Sphinx document as the transform looks at."""
-
-    def __init__(self, uri: str) -> None:
-        paragraph = nodes.paragraph("", "", nodes.image(uri=uri, alt="x"))
-        self.document = nodes.section("", paragraph)
-        self.env = type("Env", (), {"docname": "page"})
-
-    def transformed(self) -> nodes.section:
-        transform = sphinx_ext.Inline.__new__(sphinx_ext.Inline)
-        transform.document = self.document
-        type(transform).env = self.env
-        transform.apply()
-        return self.document
-
-
 @pytest.fixture
 def transform(monkeypatch):
-    monkeypatch.setattr(sphinx_ext.Inline, "env", None)
-    return lambda uri: _Page(uri).transformed()
+    """`transform(uri)` is what becomes of a paragraph with that image."""
+
+    def of(uri: str) -> nodes.section:
+        inline = sphinx_ext.Inline.__new__(sphinx_ext.Inline)
+        inline.document = nodes.section("", nodes.paragraph("", "", nodes.image(uri=uri, alt="x")))
+        inline.apply()
+        return inline.document
+
+    monkeypatch.setattr(sphinx_ext.Inline, "env", SimpleNamespace(docname="page"))
+    return of
 
 
-def test_an_image_of_a_drawing_becomes_the_drawing(transform):
+def test_an_image_of_a_drawing_becomes_the_drawing_and_another_stays_one(transform):
     (raw,) = transform("../attnbook/drawings/encoder-decoder.svg").children
     assert raw["format"] == "html"
     assert raw.astext() == DRAWINGS["encoder-decoder"].inline()
-
-
-def test_another_image_stays_one(transform):
     assert len(list(transform("_static/encoder-decoder.svg").findall(nodes.image))) == 1
-
-
-def test_a_drawing_that_is_not_there_stops_the_build(transform):
     with pytest.raises(ExtensionError, match=r"page: expected a drawing among .*, got"):
         transform("../attnbook/drawings/nothing.svg")
 
@@ -314,8 +306,7 @@ EXERCISES = gates.ROOT / "appendices" / "exercises"
 
 def cells(chapter: str, *names: str, until: str = "", folder=gates.CHAPTERS) -> dict:
     """What the named cells of a chapter define, run in their order; the last `until` a line."""
-    (path,) = folder.glob(f"{chapter}_*.ipynb")
-    source = {cell.id: cell.source for cell in normal_form.read(path).cells}
+    source = page_cells(chapter, folder)
     found: dict = {"__name__": "__main__"}
     if until:
         source[names[-1]], _ = source[names[-1]].split(f"\n{until}", 1)
@@ -367,10 +358,8 @@ def test_a_lookup_shows_the_example(capsys, chapter, name, found):
     weights, output = (run[name][0].tolist() for name in ("weights", "output"))
     assert found.weights == pytest.approx(weights, abs=1e-6)
     assert found.output == pytest.approx(output, abs=1e-5)
-    drawn = words(DRAWINGS[name])
-    assert {f"{weight:.2f}" for weight in weights} <= set(drawn)
-    assert vector(output) in drawn
-    assert {vector(one) for one in (found.query, *found.keys)} <= set(drawn)
+    shown = {*two_digits(weights), *map(vector, (output, found.query, *found.keys))}
+    assert shown <= set(words(DRAWINGS[name]))
     for number_ in (*weights, *output):
         assert number(number_) in DRAWINGS[name].description
 
@@ -383,13 +372,10 @@ def test_word_projections_are_those_of_the_example(capsys):
     drawn = words(DRAWINGS["word-projections"])
     for name in ("X", "query", "key", "value"):
         assert {vector(row) for row in run[name].tolist()} <= set(drawn)
-    matrices = [one for name in ("W_q", "W_k", "W_v") for one in run[name].flatten().tolist()]
-    above = [word for word in drawn[: drawn.index("black")] if word.isdigit()]
-    assert above == [number(one) for one in matrices]
     found = [*run["mutual"].flatten().tolist(), *run["scores"].flatten().tolist()]
     after = drawn[drawn.index("sleeps") + 5 :]
     assert [number(one) for one in found] == [word for word in after if word in "012"]
-    assert drawn[-3:] == [f"{got.item():.2f}" for got in run["output"]]
+    assert set(two_digits(run["output"].flatten())) <= set(drawn)
 
 
 def test_one_row_at_three_temperatures_is_the_examples(capsys):
@@ -397,11 +383,9 @@ def test_one_row_at_three_temperatures_is_the_examples(capsys):
     raw = (run["Q"] @ run["K"].T)[0].double()
     at_two = sharpness.at_temperature(lookup.FIRST_QUERY.products, 2)
     assert at_two == pytest.approx(run["weights"][0].tolist(), abs=1e-6)
-    drawing = DRAWINGS["one-row-three-temperatures"]
-    expected = [f"{w:.2f}" for t in sharpness.TEMPERATURES for w in (raw / t).softmax(-1)]
-    assert expected == [w for w in words(drawing) if re.fullmatch(r"\d\.\d\d", w)]
-    told = re.findall(r"\d\.\d\d", drawing.description)
-    assert {*expected} - {"0.02", "0.00"} <= {*told}
+    expected = [w for t in sharpness.TEMPERATURES for w in two_digits((raw / t).softmax(-1))]
+    drawn = words(DRAWINGS["one-row-three-temperatures"])
+    assert expected == [w for w in drawn if re.fullmatch(r"\d\.\d\d", w)]
 
 
 def test_additive_drawings_show_the_example(capsys):
@@ -420,15 +404,11 @@ def test_additive_drawings_show_the_example(capsys):
         again = layer.v(torch.tanh(torch.tensor(additive.LOOKS[1][0]) + layer.U(keys)))[:, 0]
     assert again.argmax() == 1
     for drawing, numbers in ((whole, scores + shares), (score, scores + again.tolist())):
-        for expected in (f"{value:.2f}" for value in numbers):
-            assert expected in words(drawing)
-            assert expected in drawing.description
-    assert set(words(score)) >= {"12", "3 + 0", "1 + 2", "8", "4 − 2", "2 + 0"}
-    for row in hidden.tolist():
-        assert vector(row, 3) in words(whole)
-    for expected in (additive.STATE, additive.QUERY, *additive.STATES, additive.context()):
-        assert vector(expected) in words(whole)
-    assert vector(additive.context()) in whole.description
+        assert set(two_digits(numbers)) <= set(words(drawing))
+        assert all(expected in drawing.description for expected in two_digits(numbers))
+    assert {vector(row, 3) for row in hidden.tolist()} <= set(words(whole))
+    shown = (additive.STATE, additive.QUERY, *additive.STATES, additive.context())
+    assert set(map(vector, shown)) <= set(words(whole))
 
 
 def test_whole_heads_show_the_example(capsys):
@@ -448,26 +428,17 @@ def test_whole_heads_show_the_example(capsys):
     assert vector(output) in drawing.description
     for head in range(2):
         assert vector(heads.attended(head)) in words(drawing)
-        own = [w for w in words(drawing)[18 * head :] if re.fullmatch(r"0\.\d\d", w)]
-        assert [f"{w:.2f}" for w in heads.weights(head)] == own[3 * head : 3 * head + 3]
+        for name in ("whole-heads", "two-heads"):
+            assert set(two_digits(heads.weights(head))) <= set(words(DRAWINGS[name]))
 
 
-def test_two_heads_have_the_weights_of_the_chapter_and_looks_are_counted():
-    seen, said = words(DRAWINGS["two-heads"]), DRAWINGS["two-heads"].description
-    for head in range(2):
-        own = [f"{w:.2f}" for w in heads.weights(head)]
-        assert [w for w in seen[9 * head : 9 * head + 8] if re.fullmatch(r"0\.\d\d", w)] == own
-        side = "left" if head == 0 else "right"
-        assert seen[9 * head] == f"head {head}: looks {side}"
-        assert f"{max(heads.attended(head)):.2f} × {('hang', 'let')[head]}" in seen
-    assert "hang the weight 0.94, itself 0.06 and let 0.00" in said
+def test_looks_are_counted():
     looks = words(DRAWINGS["twice-the-text"])
     assert looks == [w for n in (4, 8, 16) for w in (f"{n * n} looks", f"{n} words")]
 
 
 def test_the_middle_takes_one_mix_from_the_other_as_the_text_does():
-    (path,) = gates.CHAPTERS.glob("08_*.ipynb")
-    text = next(cell.source for cell in normal_form.read(path).cells if cell.id == "machine-read")
+    text = page_cells("08")["machine-read"]
     first, second = (f"({vector(mix[:2])})" for mix in heads.MIXES)
     (hang, let, feed), turned = heads.differences()
     assert f"0.6 × {first} − 0.4 × {second} = ({vector([hang, let])})" in text
@@ -478,29 +449,18 @@ def test_the_middle_takes_one_mix_from_the_other_as_the_text_does():
 
 
 def test_look_back_reads_the_chapters_list():
-    (path,) = gates.CHAPTERS.glob("02_*.ipynb")
-    text = next(cell.source for cell in normal_form.read(path).cells if cell.id == "failure")
+    text = page_cells("02")["failure"]
     assert ", ".join(f"{name} {n}" for name, n in memory.LIST) in text
     assert words(DRAWINGS["look-back"])[-1].endswith(f"{dict(memory.LIST)['Ben']}.")
 
 
 def test_monday_asks_as_in_the_machine_of_the_chapter():
     found, drawn = Canteen().compute(), words(DRAWINGS["monday-asks"])
-    assert {f"{value:.2f}" for value in found["weights"][0]} <= set(drawn)
+    assert set(two_digits(found["weights"][0])) <= set(drawn)
     short = Canteen(days=np.round(luong.RING, 2).tolist()).compute()  # as the drawing prints them
-    assert {f"{value:.2f}".replace("-", "−") for value in short["scores"][0]} <= set(drawn)
-    assert [word for word in drawn if word in luong.DAYS] == list(luong.DAYS)
-    assert [word for word in drawn if word in luong.MARKS] == list(luong.MARKS)
-    best, wanted = max(found["weights"][0]), found["weights"][0][1]
-    assert (f"{best:.2f}", f"{wanted:.2f}") == ("0.41", "0.22")  # what the description says
-
-
-def test_week_ring_joins_the_days_of_the_canteen():
-    drawn = words(DRAWINGS["week-ring"])
-    assert [word for word in drawn if word in luong.DAYS] == list(luong.DAYS)
-    assert [word for word in drawn if word in luong.SIGNS] == list(luong.SIGNS)
-    edges = [f"{a}·{b}" for a, b in itertools.pairwise([*luong.DAYS, luong.DAYS[0]])]
-    assert [word for word in drawn if re.fullmatch(r"\w+·\w+", word)] == edges
+    assert {text.replace("-", "−") for text in two_digits(short["scores"][0])} <= set(drawn)
+    best, wanted = two_digits([max(found["weights"][0]), found["weights"][0][1]])
+    assert (best, wanted) == ("0.41", "0.22")  # what the description says
 
 
 @torch.no_grad()
@@ -566,7 +526,6 @@ def test_averaged_latents_give_the_average_of_the_values():
     tokens = torch.tensor(latent.LATENTS, dtype=torch.float)
     first, last = (tokens @ matrix.T).mean(0).tolist(), (matrix @ tokens.mean(0)).tolist()
     assert first == last == list(latent.value(latent.average(latent.LATENTS)))
-    assert words(DRAWINGS["latent-values"]).count(vector(first)) == 2
 
 
 def test_a_turn_makes_another_query_for_each_place():
@@ -578,10 +537,9 @@ def test_a_turn_makes_another_query_for_each_place():
         assert made == list(latent.brought_from(quarters))
         scores.append((query @ turned @ up @ torch.tensor(kept, dtype=torch.float)).item())
         assert scores[-1] == latent.dot(latent.brought_from(quarters), kept)
-    drawn = words(DRAWINGS["latent-places"])
-    for kept, score in zip(latent.OLD, scores, strict=True):
-        assert f"= {number(score)}" in drawn
-        assert f"= {number(latent.dot(latent.brought_from(0), kept))}" in drawn
+    wrong = [latent.dot(latent.brought_from(0), kept) for kept in latent.OLD]
+    shown = {f"= {number(score)}" for score in scores + wrong}
+    assert shown <= set(words(DRAWINGS["latent-places"]))
 
 
 def test_a_token_leaves_what_the_released_models_keep():
@@ -642,21 +600,12 @@ def test_causal_corners_are_those_of_the_chapter(capsys):
     assert {word for corner, offset, _ in shown for word in (corner, f"offset {offset}")} <= drawn
 
 
-def test_every_answer_but_the_last_is_copied():
-    assert masks.READ[1:] == masks.ASKED[:-1]
-    drawn = words(DRAWINGS["copy-or-stop"])
-    assert drawn.count("copy") == len(masks.ASKED) - 1
-    assert drawn.count("nothing") == drawn.count(masks.ASKED[-1]) == 2
-    assert f"nothing to copy: {masks.WEIGHTS['no mask'][-1][0]:.2f} on start" in drawn
-
-
 def test_the_first_tables_are_those_of_the_writers():
     for name, writer, rule in (("no mask", "none", "none"), ("causal mask", "right", "causal")):
         now = ch06.painter(writer=writer, rule=rule, sentence=1).compute()
         assert now["weights"] == pytest.approx(np.array(masks.WEIGHTS[name]), abs=0.00501)
         assert now["chance"] == pytest.approx(masks.CHANCES[name], abs=0.00501)
-    (sheet,) = DRAWINGS["one-pass"].layouts["wide"]
-    assert sheet.markup().count("d-thickframe") == 2 * (len(masks.ASKED) - 1)
+    assert masks.READ[1:] == masks.ASKED[:-1]  # each answer but the last is copied
 
 
 @pytest.mark.parametrize("layout", ["wide", "narrow"])
@@ -698,9 +647,6 @@ def test_two_orders_are_what_the_chapters_machine_makes_of_them():
             assert rounded == weights
             assert kept["deeds"][np.argmax(found["chances"])] == deed
             assert float(f"{max(found['chances']):.2f}") == share
-    drawn = words(DRAWINGS["two-orders"])
-    assert all(drawn.count(word) == 4 * words_of[0].count(word) for word in words_of[0])
-    assert sum("wrong" in text for text in drawn) == 1
 
 
 def test_what_a_position_brings_is_what_the_functions_of_the_chapter_give():
@@ -719,8 +665,6 @@ def test_two_places_on_every_hand_of_the_waves_has_made_the_same_turn():
         for start in waves.STARTS:
             ahead = cmath.exp(-1j * waves.angle(waves.STEP, pair))
             assert tip[start + waves.STEP] == pytest.approx(complex(tip[start]) * ahead, abs=1e-4)
-    drawn = words(DRAWINGS["same-turn"])
-    assert {"0 \u2192 2", "10 \u2192 12", "500 \u2192 502", "0.32 radian a place"} <= set(drawn)
 
 
 def test_clock_hands_show_what_rotary_scores_and_their_softmax_give():
@@ -730,12 +674,9 @@ def test_clock_hands_show_what_rotary_scores_and_their_softmax_give():
         scores = turned[places.QUERY] @ turned.T
         assert places.scores() == pytest.approx(scores.tolist())
         assert places.weights() == pytest.approx(scores.softmax(-1).tolist())
-    shown = [f"{weight:.2f}" for weight in places.weights()]
-    drawn = words(DRAWINGS["clock-hands"])
-    assert drawn[-3:] == shown
-    assert {number(score) for score in places.scores()} <= set(drawn)
-    told = DRAWINGS["clock-hands"].description
-    assert set(shown) <= set(re.findall(r"0\.\d\d", told))
+    shown = two_digits(places.weights())
+    assert {*shown, *map(number, places.scores())} <= set(words(DRAWINGS["clock-hands"]))
+    assert set(shown) <= set(re.findall(r"0\.\d\d", DRAWINGS["clock-hands"].description))
 
 
 def test_three_cuts_are_what_the_functions_of_the_chapter_give(capsys):
@@ -764,14 +705,6 @@ def test_online_softmax_shows_the_example(capsys):
         assert set(online_softmax.sums(step)) <= set(words(drawing, step))
         assert ", ".join(map(number, state)) in drawing.description
     assert number(result.item()) == words(drawing, 3)[-1] == "13"
-    assert online_softmax.sums(1) == (
-        "sum d = 1 × ½ + 1 = 1.5",
-        "undivided output o = 7 × ½ + 1 × 14 = 17.5",
-    )
-    assert online_softmax.sums(2) == (
-        "sum d = 1.5 + ¼ = 1.75",
-        "undivided output o = 17.5 + ¼ × 21 = 22.75",
-    )
 
 
 def test_mask_axes_show_a_softmax_of_zeros():
@@ -780,9 +713,6 @@ def test_mask_axes_show_a_softmax_of_zeros():
         hidden = ~(real[None] if over_keys else real[:, None])
         expected = zeros.masked_fill(hidden, -1e9).softmax(-1)
         assert np.allclose(bugs.weights(over_keys), expected, atol=1e-6), over_keys
-    drawn = words(DRAWINGS["mask-axes"])
-    assert drawn.count("0.50") == 6
-    assert drawn.count("0.33") == 9
 
 
 def test_view_alone_is_what_a_view_gives():
@@ -847,11 +777,8 @@ def test_the_bars_without_a_way_are_those_of_the_results():
 
 
 def test_word_links_shows_the_links_made_by_hand():
-    drawing = DRAWINGS["word-links"]
-    for pair, *said in translation.linked():
-        assert {*pair.source, *pair.target, *said} <= set(words(drawing))
     links = [pair for pair, *_ in translation.linked()]
-    for (sheet,) in drawing.layouts.values():
+    for (sheet,) in DRAWINGS["word-links"].layouts.values():
         markup = sheet.markup()
         assert markup.count("d-line") == sum(len(pair.possible) for pair in links)
         assert markup.count("d-dashed") == sum(len(pair.possible - pair.sure) for pair in links)

@@ -14,9 +14,8 @@ def test_who_missed_the_name_does_best_with_the_most_frequent_number(pairs):
     assert ch02.unheard(pairs, 4) == pytest.approx(often / pairs)
 
 
-def test_the_lines_are_the_recorded_shares_and_the_dotted_one_is_the_best_without_the_name(shown):
-    ch02.by_list()
-    lines = {line.get_label(): list(line.get_ydata()) for line in shown[0].axes[0].lines}
+def test_the_lines_are_the_recorded_shares_and_the_dotted_one_is_the_best_without_the_name(draw):
+    lines = {line.get_label(): list(line.get_ydata()) for line in draw(ch02.by_list)[0].lines}
     for updates in ch02.BUDGETS:
         found = ch02.row("last state", updates)["accuracy"]
         expected = [found[pairs]["median"] for pairs in found]
@@ -28,9 +27,8 @@ def test_the_lines_are_the_recorded_shares_and_the_dotted_one_is_the_best_withou
     assert lines["last state, 500 updates"] == pytest.approx(dotted, abs=0.02)
 
 
-def test_the_map_and_the_answers_are_those_of_the_recorded_list(shown):
-    ch02.looks()
-    ax, says = shown[0].axes[:2]
+def test_the_map_and_the_answers_are_those_of_the_recorded_list(draw):
+    ax, says = draw(ch02.looks)[:2]
     found = {model: ch02.asked(model)["list"] for model in ("lookup", "last state")}
     assert ax.images[0].get_array().tolist() == found["lookup"]["weights"]
     assert [label.get_text()[-1] for label in ax.get_xticklabels()] == [

@@ -18,9 +18,8 @@ def test_every_model_has_every_rate_of_the_grid_in_three_seeds():
         assert all(len(shares) == len(score_rates.SEEDS) for shares in rated.values())
 
 
-def test_the_lines_are_the_recorded_shares(shown):
-    ch04.rates()
-    lines = {line.get_label(): line for line in shown[0].axes[0].lines}
+def test_the_lines_are_the_recorded_shares(draw):
+    lines = {line.get_label(): line for line in draw(ch04.rates)[0].lines}
     rows = [*recorded.results("score_rates")["rows"],
             *({"rate": by_length.RATES.get(row["model"], by_length.RATE)} | row
               for row in recorded.results("by_length_toy_french")["rows"])]  # fmt: skip
@@ -36,21 +35,20 @@ def test_the_lines_are_the_recorded_shares(shown):
         assert line.get_xdata() == pytest.approx(score_rates.RATES, rel=0.07)
 
 
-def test_the_bars_are_the_recorded_times(shown):
-    ch04.price()
-    (bars,) = shown[0].axes[0].containers
+def test_the_bars_are_the_recorded_times(draw):
+    ax, *_ = draw(ch04.price)
+    (bars,) = ax.containers
     row = recorded.results("score_cost")["rows"][4]
     assert (row["queries"], row["keys"], row["backward"]) == (256, 256, False)
     assert list(row["ratios"]) == list(ch04.PRICES)[1:]
     lengths = [1.0, *(found["ratio"] for found in row["ratios"].values())]
     assert [bar.get_width() for bar in bars] == pytest.approx(lengths)
-    assert [one.get_text() for one in shown[0].axes[0].texts] == ["1", "1.5", "14", "15", "128"]
+    assert [one.get_text() for one in ax.texts] == ["1", "1.5", "14", "15", "128"]
 
 
-def test_each_order_is_drawn_at_its_best_rate_of_one_grid(shown):
-    ch04b.orders()
+def test_each_order_is_drawn_at_its_best_rate_of_one_grid(draw):
     rows = recorded.results("when_to_look")["rows"]
-    for ax, steps in zip(shown[0].axes, ch04b.budgets(), strict=True):
+    for ax, steps in zip(draw(ch04b.orders), ch04b.budgets(), strict=True):
         lines = {line.get_label(): line for line in ax.lines}
         grids = set()
         for order, (label, *_) in ch04b.ORDERS.items():
@@ -67,16 +65,16 @@ def test_each_order_is_drawn_at_its_best_rate_of_one_grid(shown):
         assert len(grids) == 1
 
 
-def test_the_late_map_is_the_other_one_row_lower(shown):
+def test_the_late_map_is_the_other_one_row_lower(draw):
     weights, pair = ch04b.phrase()
     assert dict(enumerate(weights.argmax(-1).tolist()[:-1])) == dict(pair.sure)
-    ch04b.late()
-    right, late = (np.array(ax.images[0].get_array()) for ax in shown[0].axes[:2])
+    axes = draw(ch04b.late)
+    right, late = (np.array(ax.images[0].get_array()) for ax in axes[:2])
     assert right == pytest.approx(weights.numpy())
     assert late[1:] == pytest.approx(right[:-1])
     assert (late[0] == 0).all()
     for row, column in pair.sure:
         assert late[row, column] < 0.05
-    labels = [ax.get_yticklabels() for ax in shown[0].axes[:2]]
+    labels = [ax.get_yticklabels() for ax in axes[:2]]
     blue = [[one.get_text() for one in each if one.get_weight() == "bold"] for each in labels]
     assert blue == [["chat"], ["noir"]]  # where petit was read, and a row later

@@ -8,10 +8,8 @@ from attnbook.machines import DMachine
 
 
 @pytest.mark.parametrize(("d", "seed"), [(4, 0), (1024, 350)])
-def test_the_lottery_is_the_machines(shown, d, seed):
-    ch05.lottery(d, seed)
-    (figure,) = shown
-    (ax,) = figure.axes
+def test_the_lottery_is_the_machines(draw, d, seed):
+    (ax,) = draw(ch05.lottery, d, seed)
     for line, scale in zip(ax.lines, ("none", "root", "full"), strict=True):
         jolts = DMachine(d=d, scale=scale, seed=seed).compute()["jolts"]
         assert list(line.get_ydata()) == sorted(jolts, reverse=True)
@@ -19,10 +17,9 @@ def test_the_lottery_is_the_machines(shown, d, seed):
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
-def test_the_race_is_the_recorded_one(shown, optimizer):
-    ch05.race(optimizer)
+def test_the_race_is_the_recorded_one(draw, optimizer):
     run, never = recorded.results("scales"), 1.8 * 2000
-    for ax, scale in zip(shown[0].axes, ch05.SCALES, strict=True):
+    for ax, scale in zip(draw(ch05.race, optimizer), ch05.SCALES, strict=True):
         lines = {line.get_label(): line for line in ax.lines}
         for d in (16, 64, 256):
             expected = {

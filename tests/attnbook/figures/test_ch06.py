@@ -9,10 +9,9 @@ from attnkit import masks
 from experiments import masked_writers
 
 
-def test_both_scores_are_the_recorded_ones(shown):
-    ch06.two_scores()
+def test_both_scores_are_the_recorded_ones(draw):
     rows = recorded.results("masked_writers")["rows"]
-    for ax, score in zip(shown[0].axes, ("usual", "honest"), strict=True):
+    for ax, score in zip(draw(ch06.two_scores), ("usual", "honest"), strict=True):
         lines = {line.get_label(): line.get_ydata() for line in ax.lines}
         for name in ch06.NAMES:
             found = [row[score]["median"] for row in rows if row["writer"] == name]
@@ -52,9 +51,8 @@ def test_a_hidden_key_gets_no_weight():
     assert after["end"] < before["end"] / 10
 
 
-def test_one_mask_means_two_opposite_things(shown):
-    ch06.two_ways()
-    mask, function, module = (ax.images[0].get_array() > 0 for ax in shown[0].axes)
+def test_one_mask_means_two_opposite_things(draw):
+    mask, function, module = (ax.images[0].get_array() > 0 for ax in draw(ch06.two_ways))
     assert (mask == masks.causal(4).numpy()).all()
     assert (function == mask).all()
     assert (module == ~mask).all()

@@ -1,17 +1,14 @@
 """The figures of chapters 07 and 07b show what the results files hold."""
 
-import numpy as np
-import pytest
 from matplotlib.collections import PathCollection
 
 from attnbook import recorded
 from attnbook.figures import ch07, ch07b
 
 
-def test_the_bars_are_the_recorded_shares(shown):
-    ch07.obeyed()
+def test_the_bars_are_the_recorded_shares(draw):
     rows = [row for row in recorded.results("orders")["rows"] if row["updates"] == 800]
-    wide = [bar.get_width() for bar in shown[0].axes[0].patches]
+    wide = [bar.get_width() for bar in draw(ch07.obeyed)[0].patches]
     assert wide == [row["right"]["held out"]["median"] for row in rows]
     assert [row["kind"] for row in rows] == list(ch07.NAMES)
 
@@ -25,10 +22,8 @@ def test_the_table_holds_the_recorded_numbers():
         assert passive == ("all tie" if ties == run["events"] else f"{own} of 900")
 
 
-def test_the_dots_are_the_recorded_shares(shown):
-    ch07b.beyond()
-    ch07b.by_updates()
-    (left,), (right,) = (figure.axes for figure in shown)
+def test_the_dots_are_the_recorded_shares(draw):
+    (left,), (right,) = draw(ch07b.beyond), draw(ch07b.by_updates)
     run = recorded.results("positions")
     wanted = [one for _, rows in ch07b.groups(run) for _, _, one in rows]
     asked = {(one["task"], one["positions"], one["layers"], one["heads"]) for one in wanted}
@@ -47,21 +42,3 @@ def test_the_dots_are_the_recorded_shares(shown):
     for one, ring in zip(wanted, rings, strict=True):
         found = ch07b.accuracy(run, **one, updates=2400)
         assert list(ring.get_xdata()) == [found["16"]["median"]]
-
-
-@pytest.mark.parametrize("clocks, gone_round, fooled", [(8, 1, [9, 22]), (32, 4, [])])
-def test_what_the_guess_says_of_the_clocks_that_went_round(clocks, gone_round, fooled):
-    """Aimed three back in a text of 64: `fooled` by what outscores the nearest neighbour."""
-    speeds = 10_000 ** (-np.arange(clocks) / clocks)
-    fast = speeds[15 * speeds >= 2 * np.pi]
-    assert len(fast) == gone_round
-    score = np.cos(np.outer(np.arange(64) - 3, fast)).sum(-1)
-    assert score.argmax() == 3
-    rivals = [d for d in range(5, 64) if score[d] > score[2]]
-    assert set(fooled) <= set(rivals) if fooled else not rivals
-
-
-@pytest.mark.parametrize("keys, peak", [(16, 3), (64, 5)])
-def test_the_mix_that_prefers_three_of_sixteen_keys_prefers_five_of_sixty_four(keys, peak):
-    flat, steep = (np.exp(-slope * np.arange(keys)) for slope in (1 / 16, 1 / 4))
-    assert (flat / flat.sum() - 0.185 * steep / steep.sum()).argmax() == peak

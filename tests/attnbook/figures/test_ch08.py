@@ -7,9 +7,8 @@ from attnbook import recorded
 from attnbook.figures import ch08
 
 
-def test_the_lines_are_the_recorded_medians_and_the_bands_their_ranges(shown):
-    ch08.readers()
-    (ax,) = shown[0].axes
+def test_the_lines_are_the_recorded_medians_and_the_bands_their_ranges(draw):
+    (ax,) = draw(ch08.readers)
     for name, line, band in zip(ch08.READERS, ax.lines, ax.collections, strict=True):
         rows = ch08.curve(name, "held_out")
         assert line.get_xdata().tolist() == [row["updates"] for row in rows]
@@ -59,9 +58,8 @@ def test_four_rows_of_it_find_a_word_none_the_animal_and_the_average_hides_it():
     assert rows[-1] == pytest.approx(rows[:-1].mean(0))
 
 
-def test_the_map_holds_the_thirteen_rows(shown):
-    ch08.twelve()
-    ax, _ = shown[0].axes
+def test_the_map_holds_the_thirteen_rows(draw):
+    ax, _ = draw(ch08.twelve)
     tokens, rows = ch08.rows_of_it()
     assert np.array_equal(ax.images[0].get_array(), rows)
     assert [tick.get_text() for tick in ax.get_xticklabels()] == tokens

@@ -14,12 +14,11 @@ from attnlab import tasks
 from attnlab.transformer import EncoderLayer
 
 
-def test_every_switch_has_a_bar_as_long_as_what_is_left(shown):
-    ch09.one_off()
+def test_every_switch_has_a_bar_as_long_as_what_is_left(draw):
     rows = [boxes for *_, boxes in ch09.bars()]
     assert sorted(box for boxes in rows for box in boxes if box != "all norms") == sorted(SWITCHES)
     right = recorded.results("towers")["rows"][-1]["right"]
-    (ax,) = shown[0].axes
+    (ax,) = draw(ch09.one_off)
     medians = [[right[box]["median"] for box in boxes] for boxes in rows]
     assert [bar.get_width() for bar in ax.patches] == [max(*row, 0.6) for row in medians]
     lines = [line.get_xdata() for line in ax.lines]
@@ -31,10 +30,9 @@ def test_every_switch_has_a_bar_as_long_as_what_is_left(shown):
         assert said == ends + ([low, high] if low < high else [])
 
 
-def test_the_lines_of_the_parts_are_the_recorded_medians(shown):
-    ch09b.parts()
+def test_the_lines_of_the_parts_are_the_recorded_medians(draw):
     rows = recorded.results("parts")["rows"]
-    drawn = [line for line in shown[0].axes[0].lines if line.get_linestyle() != "None"]
+    drawn = [line for line in draw(ch09b.parts)[0].lines if line.get_linestyle() != "None"]
     lines = [line for line in drawn if line.get_gid() != "ceiling"]
     assert len(lines) == len(ch09b.PARTS) + 1
     wider = recorded.results("parts_controls")["rows"]
@@ -73,7 +71,7 @@ def test_the_stream_grows_as_layers_put_together_by_hand_let_it():
         assert ch09b.grown(kind, 3, 1)[-1] == pytest.approx(x.std().item())
 
 
-def test_the_table_of_ten_has_the_medians_of_the_results(shown):
+def test_the_table_of_ten_has_the_medians_of_the_results():
     table = ch09b.ten()
     rows = recorded.results("by_length_reverse")["rows"]
     assert [row[0] for row in table.rows] == [[row["model"]] for row in rows]
@@ -84,9 +82,8 @@ def test_the_table_of_ten_has_the_medians_of_the_results(shown):
             assert int(text) == round(100 * row["by_length"][length]["exact"]["median"])
 
 
-def test_losses_against_depth_are_the_recorded_medians_and_seeds(shown):
-    ch09b.deep()
-    (ax,) = shown[0].axes
+def test_losses_against_depth_are_the_recorded_medians_and_seeds(draw):
+    (ax,) = draw(ch09b.deep)
     lines = [line for line in ax.lines if len(line.get_xdata()) == 4]
     marks = [line for line in ax.lines if line.get_linestyle() == "None"]
     dots, controls = ([y for line in marks if (line.get_gid() == "control") is is_one

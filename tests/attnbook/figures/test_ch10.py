@@ -14,10 +14,9 @@ from booktools import gates
 from experiments import resampled
 
 
-def test_each_dot_is_a_run_on_equal_terms(shown):
-    ch10.equal_updates()
+def test_each_dot_is_a_run_on_equal_terms(draw):
     rows = ch10.recorded.results("equal_updates")["rows"]
-    lines = shown[0].axes[0].lines
+    lines = draw(ch10.equal_updates)[0].lines
     drawn = sorted(y for line in lines if line.get_marker() == "o" for y in line.get_ydata())
     assert drawn == sorted(run["bleu"] for row in rows if row["steps"] == 976
                            for run in row["runs"])  # fmt: skip
@@ -55,9 +54,8 @@ def test_what_the_page_says_of_equal_terms_holds():
 
 
 @pytest.mark.slow
-def test_the_control_is_drawn_of_models_as_rounded_as_those_of_the_page(shown):
-    ch10.control()
-    bars = [bar.get_width() for bar in shown[0].axes[0].patches]
+def test_the_control_is_drawn_of_models_as_rounded_as_those_of_the_page(draw):
+    bars = [bar.get_width() for bar in draw(ch10.control)[0].patches]
     lost, without, choice = bars
     assert bars == list(ch10.control_scores().values())
     assert 1.5 * lost < without < 0.6 * choice
@@ -70,17 +68,13 @@ def test_the_control_is_drawn_of_models_as_rounded_as_those_of_the_page(shown):
     assert rows["additive"]["eight_bits"]["bleu"] == pytest.approx(choice, abs=0.05)
 
 
-def test_captions_are_those_of_the_files(shown):
-    ch10.captions()
-    for line, row in zip(shown[0].axes[0].lines, ch10.rows("multi30k_de-en").values(), strict=True):
+def test_captions_are_those_of_the_files(draw):
+    ax, *_ = draw(ch10.captions)
+    rows = ch10.rows("multi30k_de-en").values()
+    for line, row, text, name in zip(ax.lines, rows, ax.texts, ch10.SHOWN, strict=True):
         parts = row["beam"]["by_length"].values()
         assert line.get_ydata().tolist() == [part["bleu"] for part in parts]
-    assert [text.get_text() for text in shown[0].axes[0].texts] == [
-        ch10.NAMES[name] for name in ch10.SHOWN
-    ]
-    assert [text.get_color() for text in shown[0].axes[0].texts] == [
-        line.get_color() for line in shown[0].axes[0].lines
-    ]
+        assert (text.get_text(), text.get_color()) == (ch10.NAMES[name], line.get_color())
 
 
 def test_the_sentences_of_the_machine_are_chosen_by_rule():
@@ -151,10 +145,9 @@ def test_rounding_to_eight_bits_changes_little(name):
     assert abs(row["eight_bits"]["bleu"] - row["greedy"]["bleu"]) < 0.5
 
 
-def test_the_judgement_is_that_of_the_file_and_bears_out_its_title(shown):
-    ch10.judged()
+def test_the_judgement_is_that_of_the_file_and_bears_out_its_title(draw):
     rows = {row["model"]: row for row in ch10.recorded.results("judged")["rows"]}
-    for ax, part in zip(shown[0].axes, ("meaning", "french"), strict=True):
+    for ax, part in zip(draw(ch10.judged), ("meaning", "french"), strict=True):
         drawn = [[bar.get_width() for bar in bars] for bars in ax.containers]
         assert drawn == [list(grade) for grade in zip(
             *(row[part][0].values() for row in rows.values()), strict=True)]  # fmt: skip
@@ -241,9 +234,8 @@ def test_the_pages_bootstrap_is_that_of_the_experiment():
     assert took["ahead"] == pytest.approx([want["difference"], *want["interval_95"]], abs=0.006)
 
 
-def test_a_gain_whose_interval_holds_0_is_another_colour(shown):
-    ch10.searches(ahead=(11.2, 9.4, 13.1))
-    (ax,) = shown[0].axes
+def test_a_gain_whose_interval_holds_0_is_another_colour(draw):
+    (ax,) = draw(ch10.searches, ahead=(11.2, 9.4, 13.1))
     dots = [line for line in ax.lines if len(line.get_xdata()) == 1]
     assert [dot.get_color() == ch10.VERMILION for dot in dots] == [True, False, False, False]
     assert ax.texts[0].get_text() == "+0.7   (−0.4 to +1.7)"

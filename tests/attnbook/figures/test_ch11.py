@@ -10,11 +10,10 @@ from attnlab import pretrained, tasks
 MINILM = "all-MiniLM-L6-v2"
 
 
-def test_the_histograms_are_of_the_claims_once_and_with_a_sentence_twice(shown):
-    ch11.sure()
+def test_the_histograms_are_of_the_claims_once_and_with_a_sentence_twice(draw):
     rows = ch11.kinds()
     kinds = (("said", "not said"), ("said twice", "not said, a stranger twice"))
-    panels = iter(shown[0].axes)
+    panels = iter(draw(ch11.sure))
     for pair in kinds:
         for name in ("cosine", "weight"):
             for drawn, kind in zip(next(panels).patches, pair, strict=True):
@@ -24,9 +23,8 @@ def test_the_histograms_are_of_the_claims_once_and_with_a_sentence_twice(shown):
                 assert list(heights) == pytest.approx(list(counts / counts.max()))
 
 
-def test_a_threshold_flags_what_is_below_it(shown):
-    ch11.curve()
-    (ax,) = shown[0].axes
+def test_a_threshold_flags_what_is_below_it(draw):
+    (ax,) = draw(ch11.curve)
     *curves, mark = ax.lines
     assert set(mark.get_xdata()) == {ch11.machine().threshold}
     for line, kind in zip(curves, ch11.KINDS, strict=True):
@@ -38,9 +36,8 @@ def test_a_threshold_flags_what_is_below_it(shown):
         assert any(f"({len(cosines)} claims)" in text.get_text() for text in ax.texts)
 
 
-def test_a_sentence_stands_at_its_rouge(shown):
-    ch11.first()
-    (ax,) = shown[0].axes
+def test_a_sentence_stands_at_its_rouge(draw):
+    (ax,) = draw(ch11.first)
     rows = {row["method"]: row["rouge1"] for row in recorded.results("docstrings")["rows"]}
     for place, name in enumerate(ch11.METHODS):
         ends, mean = ax.lines[2 * place : 2 * place + 2]
@@ -48,9 +45,8 @@ def test_a_sentence_stands_at_its_rouge(shown):
         assert list(ends.get_xdata()) == [100 * rows[name][end] for end in ("low", "high")]
 
 
-def test_every_seed_of_the_choosers_is_drawn(shown):
-    ch11.chooser()
-    (ax,) = shown[0].axes
+def test_every_seed_of_the_choosers_is_drawn(draw):
+    (ax,) = draw(ch11.chooser)
     run = recorded.results("summaries")
     tests = next(row["precision"] for row in run["rows"])
     assert [len(line.get_xdata()) for line in ax.lines] == [5] * 2 * len(tests)

@@ -8,9 +8,8 @@ from attnkit.efficient.flash import SHORT
 from experiments import three_forms
 
 
-def test_costs_are_those_of_the_files(shown):
-    ch12.costs()
-    memory, time = shown[0].axes
+def test_costs_are_those_of_the_files(draw):
+    memory, time = draw(ch12.costs)
     peaks = recorded.results("bench-cpu")["long"]["memory"]
     for line, form in zip(memory.lines, ch12.FORMS, strict=True):
         x, y = line.get_data()

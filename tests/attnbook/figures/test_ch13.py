@@ -39,18 +39,16 @@ def test_old_keys_move_in_the_encoders_second_layer_alone(capsys):
     assert float(encoder[5]) > 0.1
 
 
-def test_milliseconds_are_those_of_the_file(shown):
-    ch13.milliseconds()
-    (axes,) = shown[0].axes
+def test_milliseconds_are_those_of_the_file(draw):
+    (axes,) = draw(ch13.milliseconds)
     rows = recorded.results("kv_cache")["rows"]
     for line, way in zip(axes.lines, ("with", "without"), strict=True):
         assert list(line.get_xdata()) == [row["length"] for row in rows]
         assert line.get_ydata() == pytest.approx([1e3 * row[way] for row in rows])
 
 
-def test_a_card_reads_the_weights_once_and_a_cache_for_each_reader(shown):
-    ch13.card()
-    (axes,) = shown[0].axes
+def test_a_card_reads_the_weights_once_and_a_cache_for_each_reader(draw):
+    (axes,) = draw(ch13.card)
     widths = [bar.get_width() for bar in axes.patches]
     assert widths[::2] == pytest.approx([2e3 * 7.50e9 / 3.35e12] * len(ch13.READERS), rel=1e-3)
     each = 1e3 * 131_072 * 8192 / 3.35e12

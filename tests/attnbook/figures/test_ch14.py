@@ -29,10 +29,9 @@ def test_memory_is_what_the_page_says():
     assert ch14.memory("3 gated delta, then full") / 2 == pytest.approx(1 / 3, abs=0.02)
 
 
-def test_every_line_ends_at_its_answers_and_names_all_that_it_stands_for(shown):
+def test_every_line_ends_at_its_answers_and_names_all_that_it_stands_for(draw):
     designs = ch14.designs()
-    ch14.sliding()
-    (ax,) = shown[0].axes
+    (ax,) = draw(ch14.sliding)
     ends = {text.get_text(): text for text in ax.texts if hasattr(text, "xy")}
     texts = {text.get_text() for text in ax.texts}
     for design, (_, name, _) in ch14.SLIDING.items():
@@ -51,13 +50,12 @@ def test_every_line_ends_at_its_answers_and_names_all_that_it_stands_for(shown):
             assert score["median"] == pytest.approx(last[other][pairs]["median"], abs=0.01)
 
 
-def test_a_chest_holds_every_name_once_with_its_share(shown):
+def test_a_chest_holds_every_name_once_with_its_share(draw):
     for features in (4, 16):
         told = [one for box in ch14.chest(features) for one in box]
         assert sorted(name for name, _ in told) == sorted(NAMES[:16])
         assert sum(share for _, share in told) == pytest.approx(1, abs=0.01)
-    ch14.drawers()
-    labels = {text.get_text() for ax in shown[0].axes for text in ax.texts}
+    labels = {text.get_text() for ax in draw(ch14.drawers) for text in ax.texts}
     boxes = ch14.chest(4)
     assert {f"{name}\n{share:.2f}" for box in boxes for name, share in box} <= labels
     # What the page says of this chest.
@@ -83,9 +81,3 @@ def test_the_guests_of_the_page_are_typical():
 def test_each_correction_takes_an_eighth_of_what_earlier_guests_have_left():
     expected = [(7 / 8) ** later for later in range(11, -1, -1)]
     assert ch14.own_left() == pytest.approx(expected, abs=0.02)
-
-
-def test_of_the_states_only_the_gated_one_forgets_who_has_left():
-    found = ch14.leaving(draws=30)
-    stale = {memory: sorted(n for _, n in counts)[15] for memory, counts in found.items()}
-    assert stale["gated"] <= 1 < stale["delta"] < stale["sum"] < stale["all"] == 12

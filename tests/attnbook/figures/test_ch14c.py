@@ -9,9 +9,8 @@ from experiments.plan import Shape, plan
 ROWS = recorded.results("parallel")["rows"]
 
 
-def test_bars_are_those_of_the_file(shown):
-    ch14c.sharing()
-    faster, waiting = shown[0].axes
+def test_bars_are_those_of_the_file(draw):
+    faster, waiting = draw(ch14c.sharing)
     alone = next(row for row in ROWS if row["processes"] == 1)
     four = {row["zigzag"]: row for row in ROWS if row["processes"] == 4}
     for zigzag, bar, idle in zip(ch14c.WAYS, faster.patches, waiting.patches, strict=True):
@@ -21,10 +20,9 @@ def test_bars_are_those_of_the_file(shown):
         assert idle.get_width() == pytest.approx(100 * row["forward_idle"]["median"])
 
 
-def test_lines_are_the_squares_of_each_way(shown):
-    ch14c.sharing()
+def test_lines_are_the_squares_of_each_way(draw):
     faster, waits = (
-        [path[0][0] for path in ax.collections[0].get_segments()] for ax in shown[0].axes
+        [path[0][0] for path in ax.collections[0].get_segments()] for ax in draw(ch14c.sharing)
     )
     assert faster == pytest.approx([4, 16 / 7])
     assert waits == pytest.approx([0, 300 / 7])

@@ -10,21 +10,19 @@ from attnbook.figures import ch15, ch15b
 from booktools import gates
 
 
-def test_the_effects_are_those_of_our_head(shown):
-    ch15.effects()
+def test_the_effects_are_those_of_our_head(draw):
     run = recorded.results("reference")
     ours = next(row for row in run["rows"] if (row["layer"], row["head"]) == ch15.OURS)
-    left, right = shown[0].axes
+    left, right = draw(ch15.effects)
     drawn = left.lines[0].get_xdata()
     assert list(drawn) == [ours["effects"][name]["median"] for name in ch15.PROPERTIES]
     bars = [bar.get_width() for bar in right.patches]
     assert bars == [frame["right"] for frame in run["famous"]["frames"]]
 
 
-def test_every_head_of_every_translator_is_a_point(shown):
-    ch15.il_or_elle()
+def test_every_head_of_every_translator_is_a_point(draw):
     row = max(recorded.results("il_or_elle")["rows"], key=lambda one: one["steps"])
-    for line, run in zip(shown[0].axes[0].lines, row["runs"], strict=False):
+    for line, run in zip(draw(ch15.il_or_elle)[0].lines, row["runs"], strict=False):
         heads = [head for head in run["heads"] if "effects" in head]
         assert list(line.get_ydata()) == [head["right_without"] for head in heads]
         assert list(line.get_xdata()) == [head["effects"]["meant"] for head in heads]
@@ -38,10 +36,9 @@ def test_the_best_of_heads_that_know_nothing_is_lucky_only_where_it_was_chosen()
     assert ch15.coins(torch.zeros(72), 18) == ([0.5, 0.5, 0.5], 0.5)  # none ever changes sides
 
 
-def test_every_seed_of_collapse_is_a_dot_in_its_row(shown):
-    ch15b.collapse_seeds()
+def test_every_seed_of_collapse_is_a_dot_in_its_row(draw):
     found = ch15b.trained()
-    for ax, what in zip(shown[0].axes, ("keys", "accuracy"), strict=True):
+    for ax, what in zip(draw(ch15b.collapse_seeds), ("keys", "accuracy"), strict=True):
         drawn = iter(ax.lines)
         for case, _ in ch15b.CASES.values():
             early = [p[what] for curve in found[case] for p in curve if p["update"] == 160]
@@ -50,11 +47,10 @@ def test_every_seed_of_collapse_is_a_dot_in_its_row(shown):
         assert next(drawn, None) is None
 
 
-def test_a_head_at_rest_is_drawn_by_weight_and_by_what_arrives(shown, minilm):
-    ch15b.sink()
+def test_a_head_at_rest_is_drawn_by_weight_and_by_what_arrives(draw, minilm):
     weights, arrived = (
         np.reshape([square.get_width() ** 2 for square in ax.patches], (16, 16))
-        for ax in shown[0].axes
+        for ax in draw(ch15b.sink)
     )
     assert np.allclose(weights.sum(1), 1)
     assert weights[:, 0].mean() > 0.7 > 0.05 > arrived[:, 0].mean()

@@ -31,11 +31,7 @@ def make(text: str = "one vector", **settings) -> Backwards:
                      **{"word": "sentence", "title": "Type"} | settings)  # fmt: skip
 
 
-SETTINGS = [
-    {"word": "abz", "at": 2},
-    {"word": "", "at": 3},
-    {"word": "zzzzzzzzzzzz", "at": 11},
-]
+SETTINGS = [{"word": "abz", "at": 2}, {"word": "", "at": 3}, {"word": "zzzzzzzzzzzz", "at": 11}]
 
 
 @pytest.mark.parametrize("settings", [{}, *SETTINGS])

@@ -108,20 +108,6 @@ def test_from_anywhere_training_leaves_one_table_with_the_regular_heptagon(seed)
     assert found["loss"] == pytest.approx(1.508, abs=0.001)
 
 
-def test_a_symmetric_matrix_never_serves_seven_and_a_shear_can():
-    drawn = torch.Generator().manual_seed(0)
-    days = torch.randn(5000, 7, 2, generator=drawn)
-    any_, wanted = torch.randn(5000, 2, 2, generator=drawn), TOMORROW.expand(5000, 7)
-    scores = days @ (any_ + any_.mT) @ days.mT
-    assert ((scores.argmax(-1) == wanted).sum(-1)).max() < 7
-    shear = torch.tensor([[1.0, 1.0], [0.0, 1.0]])
-    pulled = torch.linalg.cholesky((shear + shear.T) / 2)
-    # Seen from a week that goes the other way round, the turn goes ahead.
-    days = (torch.tensor(RING) * torch.tensor([-1.0, 1.0])) @ torch.linalg.inv(pulled)
-    assert ((days @ shear @ days.T).argmax(-1) == TOMORROW).all()
-    assert days.norm(dim=-1).max() < EDGE
-
-
 def test_the_ring_is_perfect_so_that_all_days_change_at_half_a_seventh_of_a_circle():
     assert [served(score="general", turn=turn) for turn in (25, 26, 77, 78)] == [0, 7, 7, 0]
     shown = np.round(Canteen().compute()["weights"], 2)

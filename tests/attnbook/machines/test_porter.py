@@ -152,18 +152,6 @@ def test_what_is_left_of_a_guest_is_what_her_room_adds_to_the_answer(rule):
         assert share == pytest.approx(state @ key(name), abs=1e-12)
 
 
-def test_of_the_first_of_twelve_guests_a_quarter_is_left_after_eleven_corrections():
-    """Each takes an eighth of it on average, of keys of eight numbers; adding takes none."""
-    first = []
-    for draw in range(500):
-        names = [f"{chr(97 + draw % 26)}{'xyz'[draw % 3]}{'ab' * (draw // 26)}{'q' * n}"
-                 for n in range(12)]  # fmt: skip
-        said = ", ".join(f"{name} 1" for name in names)
-        first.append(make(memory="delta", said=said).compute()["own"][0])
-    assert np.mean(first) == pytest.approx((7 / 8) ** 11, abs=0.02)
-    assert make(memory="sum", said=said).compute()["own"] == pytest.approx([1] * 12)
-
-
 def test_who_has_left_is_listed_with_the_room_to_which_he_is_sent():
     found = make(memory="all", said=f"{SAID} / Una 2").compute()
     assert found["left"] == list(NAMES[:12])

@@ -18,7 +18,7 @@ WRONG = {
         ("[share(x[j:j + 1] == y[::-1][j:j + 1] for x, y in zip(s, w)) for j in range(len(s[0]))]",
          "Sources ['abcd', 'bacd'], written ['dc', 'xcab']"),
     (3, "leaves out what was not written"): ("written_only", "right in 0.50 of them, not 1.00"),
-    (4, "always reads the start symbol"):
+    (4, "always reads the start"):
         ("greedy(step, s, start, end, most, feed=False)", "your steps read [0, 0, 0"),
     (4, "keeps the first state"): ("greedy(step, s, start, end, most, move=False)", "[1, 2, 3"),
     (4, "writes the end symbol too"): ("greedy(step, s, start, end, most) + [end]", "6, 10, 11]"),

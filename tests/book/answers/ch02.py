@@ -3,12 +3,11 @@
 PARAMETERS = {1: "q, k, v, t", 2: "q, k, h", 3: "q, k, v, t, g", 4: "f", 5: "q, k"}
 
 WRONG = {
-    (1, "multiplies by the temperature"):
+    (1, "temperature the other way"):
         ("(k @ q * t).softmax(-1) @ v if t else v[(k @ q).argmax()]", "at temperature 0.5: off by"),
     (1, "divides by zero"): ("(k @ q / t).softmax(-1) @ v", "temperature 0: the result holds NaN"),
     (1, "exponentials that overflow"):
-        ("own_softmax(k @ q / t) @ v if t else v[(k @ q).argmax()]",
-         "at temperature 0.001: the result holds NaN"),
+        ("own_softmax(k @ q / t) @ v if t else v[(k @ q).argmax()]", "0.001: the result holds NaN"),
     (1, "always hard"): ("v[(k @ q).argmax()]", "at temperature 1.0: off by"),
     (1, "attnkit's"): ("attnkit.masked_softmax(k @ q / t) @ v", "a ready-made function"),
     (2, "forgets the length of the keys"): ("(q / h**2, k)", "off by"),

@@ -18,7 +18,7 @@ WRONG = {
     (3, "one length in the batch"): ("look(f, [3, 3, 3])", "takes the longest length for all"),
     (3, "compares fillers only"): ("fillers_only", "takes the first length for all"),
     (4, "not scaled up"): ("share(read, w, w.scatter(-1, p[:, None], 0.0))", "to survive"),
-    (4, "NaN in the row that has nothing left"):
+    (4, "NaN in an empty row"):
         ("share(read, w, over_sum(w.scatter(-1, p[:, None], 0.0)))", "to survive"),
     (4, "writes into the caller's weights"):
         ("survivors(read, w.scatter_(-1, p[:, None], 0.0), p)", "changes the caller's weights"),
@@ -26,11 +26,9 @@ WRONG = {
         ("lambda: ({\"black\", \"not\", \"sleep\"}, {\"the\", \"black\", \"cat\", \"not\"})",
          "GRU: hide 'not' alone"),
     (5, "one word too few"):
-        ("lambda: ({\"black\"}, {\"the\", \"black\", \"cat\", \"not\"})",
-         "Have you hidden 'sleep'?"),
+        ("lambda: ({\"black\"}, {\"the\", \"black\", \"cat\", \"not\"})", "you hidden 'sleep'?"),
     (5, "the Transformer without the article"):
-        ("lambda: ({\"black\", \"sleep\"}, {\"black\", \"cat\", \"not\"})",
-         "Have you hidden 'the'?"),
+        ("lambda: ({\"black\", \"sleep\"}, {\"black\", \"cat\", \"not\"})", "you hidden 'the'?"),
 }  # fmt: skip
 
 HELPERS = """

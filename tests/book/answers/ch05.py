@@ -13,8 +13,7 @@ WRONG = {
     (2, "size of the value"): ("(q @ k.mT / v.shape[-1] ** 0.5).softmax(-1) @ v", "query (2, 16)"),
     (2, "PyTorch's own"): ("F.scaled_dot_product_attention(q, k, v)", "ready-made"),
     (2, "all in the input's precision"):
-        ("(q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v",
-         "torch.float16, sharp scores: off by up to"),
+        ("(q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v", "torch.float16, sharp scores: off"),
     (2, "stays in float32"): ("my_attention(q.float(), k.float(), v.float())", "Expected the"),
     (3, "only the diagonal"): ("a * (1 - a) * g", "shape (5,): off by up to"),
     (3, "sum over everything"): ("a * (g - (a * g).sum())", "shape (4, 7): off by up to"),
@@ -26,9 +25,7 @@ WRONG = {
     (4, "only moderate scores"): ("only_moderate_scores", "lets a function pass that overflows"),
     (5, "the usual scale"): ("lambda s, n: 4.0", "temperature 4 a row has 15.63 keys, not 4.0."),
     (5, "the inverse"): ("1 / temperature_for(s, n)", "At your temperature 2.58 a row has 15.13"),
-    (5, "entropy in place of its exponential"):
-        ("temperature_for(s, math.exp(n / 8))",
-         "At your temperature 0.218 a row has 1.65 keys, not 4.0."),
+    (5, "entropy for its exponential"): ("temperature_for(s, math.exp(n / 8))", "row has 1.65"),
     (6, "the number of features"): ("lambda: (4.0, 0.316)", "Without the scale, 4.0: by what"),
     (6, "one stop too high"): ("lambda: (2.0, 0.355)", "With the scale, 0.355: move the slider"),
     (6, "without the scale, once more"): ("lambda: (2.0, 0.631)", "With the scale, 0.631"),
@@ -36,11 +33,9 @@ WRONG = {
         ("lambda: (torch.tensor([[1.0], [0], [1]]), torch.tensor([[0.0], [1], [0]]))",
          "black gives cat 0.58 of its weight."),
     (7, "cat asks for itself too"):
-        ("lambda: (4 * torch.ones(3, 1), torch.tensor([[0.0], [1], [0]]))",
-         "cat gives black, cat and sleeps 0.02, 0.96, 0.02, not a third each."),
+        ("lambda: (4 * torch.ones(3, 1), torch.tensor([[0.0], [1], [0]]))", "cat gives black, cat"),
     (7, "turned round"):
-        ("lambda: (torch.tensor([[4.0, 0, 4]]), torch.tensor([[0.0, 1, 0]]))",
-         "W_q: expected shape (3, E), got (1, 3)."),
+        ("lambda: (torch.tensor([[4.0, 0, 4]]), torch.tensor([[0.0, 1, 0]]))", "shape (3, E), got"),
 }  # fmt: skip
 
 # Checks for exercise 4 that each leave out one thing that the printed solution looks at.

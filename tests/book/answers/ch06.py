@@ -5,26 +5,22 @@ PARAMETERS = {1: "i, d, q", 2: "s, m", 3: "n, c, w", 4: "f"}
 WRONG = {
     (1, "upside down"): ("~combine(i, d, q)", "query 0 may attend to key 0"),
     (1, "no padding"): ("combine(i & False, d, q)", "row 0, query 0 must not attend to key 0"),
-    (1, "hides rows in place of columns"):
-        ("combine(i & False, d, q) & ~i[:, None, :, None]", "query 2 must not attend to key 0"),
+    (1, "hides rows"): ("combine(i & False, d, q) & ~i[:, None, :, None]", "2 must not attend"),
     (1, "not causal"): ("combine(i, d, q | True)", "query 0 must not attend to key 1"),
     (1, "no question"): ("combine(i, d, q & False)", "row 1, query 0 may attend to key 2"),
     (1, "documents see each other"): ("combine(i, 0 * d, q)", "query 2 must not attend to"),
-    (1, "questions of other documents"):
+    (1, "other documents' questions"):
         ("combine(i, d, q) | (q & ~i)[:, None, None]", "must not attend"),
     (1, "attnkit's"): ("combine(i, d, q) & masks.from_torch_padding(i)[:, None]", "ready-made"),
-    (2, "fills with -1e9"):
-        ("s.float().masked_fill(~m, -1e9).softmax(-1).to(s.dtype)", "a hidden key has a weight"),
+    (2, "-1e9"): ("s.float().masked_fill(~m, -1e9).softmax(-1).to(s.dtype)", "key has a weight"),
     (2, "-inf on an empty row"): ("s.masked_fill(~m, -math.inf).softmax(-1)", "weights hold NaN"),
     (2, "adds a bias"): ("torch.nan_to_num((s + bias(m)).softmax(-1))", "weights of visible keys"),
     (2, "a fill not low enough"):
-        ("s.masked_fill(~m, -1e4).softmax(-1).masked_fill(~m, 0)",
-         "weights of visible keys are off"),
+        ("s.masked_fill(~m, -1e4).softmax(-1).masked_fill(~m, 0)", "weights of visible keys are"),
     (2, "stays in float32"): ("my_masked_softmax(s.float(), m)", "shape or dtype"),
     (2, "guards the division when it is too late"): ("too_late", "the gradient holds NaN"),
     (2, "fills the caller's scores"):
-        ("my_masked_softmax(s.data.masked_fill_(~m, 0) + 0 * s, m)",
-         "It changes the caller's scores"),
+        ("my_masked_softmax(s.data.masked_fill_(~m, 0) + 0 * s, m)", "changes the caller's scores"),
     (2, "attnkit's"): ("attnkit.masked_softmax(s, m)", "a ready-made function"),
     (3, "upper left"): ("band(n, c, w, 0)", "query 0 must not attend to key 0"),
     (3, "one key too many"): ("band(n, c, w + 1, c)", "must not attend"),

@@ -12,10 +12,9 @@ WRONG = {
     (2, "forgets the first place"): ("turn(x, 0)", "first place 7: off by"),
     (2, "turns the other way"): ("positions_of(x, p, way=-1)", "shape (4, 2), first place 0: off"),
     (2, "turns along the first dimension"):
-        ("turn(x.transpose(0, -2), p).transpose(0, -2)",
-         "x of shape (2, 3, 5, 6), first place 2: off by"),
+        ("turn(x.transpose(0, -2), p).transpose(0, -2)", "shape (2, 3, 5, 6), first place 2: off"),
     (2, "attnkit's"): ("attnkit.positions.rotary(x, p)", "a ready-made function"),
-    (3, "first query at place 0"):
+    (3, "first query at 0"):
         ("bias(h, torch.arange(n)[:, None] - torch.arange(c + n))", "query 0 must see key 1"),
     (3, "nothing hidden"): ("bias(h, behind(n, c), hide=False)", "query 0 must not see key 1"),
     (3, "hides the word itself"): ("bias(h, behind(n, c), hide=1)", "query 0 must see key 0"),

@@ -3,9 +3,9 @@
 PARAMETERS = {1: "*a", 2: "h, w, b, off", 3: "q, k, v", 4: "*a"}
 
 WRONG = {
-    (1, "without the last bias"):
+    (1, "no last bias"):
         ("lambda x, w, b, wo, bo, H: whole_layer(x, w, b, wo, 0 * bo, H)", "output: off by"),
-    (1, "without the first biases"):
+    (1, "no first biases"):
         ("lambda x, w, b, wo, bo, H: whole_layer(x, w, 0 * b, wo, bo, H)", "weights: off by"),
     (1, "PyTorch's"): ("ready_made", "It calls a ready-made function"),
     (2, "all heads on"): ("heads_off(h, w, b, [])", "off [1]: off by"),
@@ -13,11 +13,9 @@ WRONG = {
         ("heads_off(h, w, b, [k for k in range(h.shape[1]) if k not in off])", "off [1]: off by"),
     (2, "writes into what it was given"): ("writes", "It changes what it was given"),
     (3, "the bytes of the repeated ones"):
-        ("(grouped(q, k, v)[0], grouped(q, k, v)[1] * q.shape[1] // k.shape[1])",
-         "4 heads, 2 of keys: 2560 bytes"),
+        ("(grouped(q, k, v)[0], grouped(q, k, v)[1] * q.shape[1] // k.shape[1])", "keys: 2560"),
     (3, "only the first key head"):
-        ("(grouped(q, k[:, :1], v[:, :1])[0], k.nbytes + v.nbytes)",
-         "4 heads, 2 of keys: off by"),
+        ("(grouped(q, k[:, :1], v[:, :1])[0], k.nbytes + v.nbytes)", "4 heads, 2 of keys: off by"),
     (3, "PyTorch's"): ("(F.scaled_dot_product_attention(q, k, v, enable_gqa=True), 0)", "It calls"),
     (4, "the first two"): ("lambda a, v, l, r: (0, 1)", "is read right both ways"),
     (4, "one command twice"): ("lambda a, v, l, r: (0, 0)", "no pair of different commands"),

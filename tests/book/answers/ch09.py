@@ -5,14 +5,12 @@ PARAMETERS = {1: "E, H, F", 2: "x, a, n1, n2, l1, l2, first", 3: "others", 4: "p
 WRONG = {
     (1, "no biases"): ("4 * E * E + 2 * E * F + 2 * E", "(8, 2, 16): expected"),
     (1, "no norms"): ("count(E, H, F) - 4 * E", "expected"),
-    (1, "right for four times the width only"):
-        ("4 * (E * E + E) + 8 * E * E + 5 * E + 4 * E", "expected"),
+    (1, "for F = 4 E only"): ("4 * (E * E + E) + 8 * E * E + 5 * E + 4 * E", "expected"),
     (2, "always post-norm"): ("lambda *a: my_layer(*a[:-1], False)", "norm_first=True: off by"),
     (2, "always pre-norm"): ("lambda *a: my_layer(*a[:-1], True)", "norm_first=False: off by"),
     (2, "no activation"): ("my_layer(x, a, n1, n2, Linear(l1), l2, first)", "off by"),
     (3, "forgets the first place"):
-        ("lambda others: max(range(10), key=lambda d: (others.count(d), d))",
-         "[0, 1, 2, 3, 4, 5, 6]: 6 is right in 1 of the eight cases, 0 in 2."),
+        ("lambda others: max(range(10), key=lambda d: (others.count(d), d))", "6 is right in 1"),
     (3, "always the first"): ("others[0]", "is right in"),
     (3, "always nothing"): ("lambda others: 0", "0 is right in 1 of the eight cases, 7 in 2."),
     (4, "lets everything pass"): ("lambda part: True", "let pass this one: a norm over places."),

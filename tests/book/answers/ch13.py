@@ -4,25 +4,22 @@ PARAMETERS = {1: "q, C, K, V", 2: "p, n, e, h, kv", 3: "*a", 4: "d"}
 
 WRONG = {
     (1, "makes the keys"): ("makes_keys(q, C, K, V)", "makes a key or a value of every latent"),
-    (1, "makes the values of one head after another"):
-        ("values_of_every_latent(q, C, K, V)", "makes a key or a value of every latent"),
+    (1, "makes the values"): ("values_of_every_latent(q, C, K, V)", "or a value of every latent"),
     (1, "brings the query to each latent afresh"): ("afresh_to_each(q, C, K, V)", "brings a query"),
-    (1, "the root of the latent's width"):
+    (1, "another root"):
         ("read_latents(q * (q.shape[1] / C.shape[1]) ** 0.5, C, K, V)", "40 latents of 4: off by"),
     (1, "no scale"): ("read_latents(q * q.shape[1] ** 0.5, C, K, V)", "5 latents of 8: off by"),
     (1, "returns averaged latents"): ("mixed(q, C, K)", "1 heads of 4, 1 latents of 4: off by"),
     (1, "PyTorch's"): ("latents_ready_made(q, C, K, V)", "a ready-made function"),
     (2, "shares nothing"): ("cost(p, n, e, h, h)", "2 of keys"),
-    (2, "shares the scores as well"):
-        ("project(p + n, e, h, kv) + pairs(p, n) * e * kv // h", "2 of keys"),
+    (2, "shares scores too"): ("project(p + n, e, h, kv) + pairs(p, n) * e * kv // h", "2 of keys"),
     (2, "no cache after the beginning"): ("afresh", "prompt 0, 10 new"),
     (2, "does not see its own key"): ("cost(p, n, e, h, kv) - 2 * n * e", "prompt 0, 1 new"),
-    (2, "only the visible pairs of the beginning"):
-        ("cost(p, n, e, h, kv) - p * (p - 1) * e", "prompt 6, 0 new"),
+    (2, "visible pairs alone"): ("cost(p, n, e, h, kv) - p * (p - 1) * e", "prompt 6, 0 new"),
     (3, "no mask"): ("by_rule(*a, lambda i, j, n: j > j)", "calls of [7]: off by"),
     (3, "aligned at the upper left"):
         ("by_rule(*a, lambda i, j, n: j > i)", "calls of [1, 1, 1, 1, 1, 1, 1]: off by"),
-    (3, "a mask only without a cache"):
+    (3, "masks without a cache"):
         ("by_rule(*a, lambda i, j, n: (j > i) & (n == 0))", "calls of [3, 1, 3]: off by"),
     (3, "does not see its own key"): ("by_rule(*a, lambda i, j, n: j >= i + n)", "NaN"),
     (3, "appends to the list it was given"): ("in_place", "It changes the cache"),

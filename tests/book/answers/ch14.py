@@ -15,8 +15,7 @@ WRONG = {
     (3, "lets nothing pass"): ("lambda f: False", "turn down the right one"),
     (3, "only a short text"): ("close(f, 12)", "forgets the state"),
     (3, "only values of 1"): ("bool(torch.allclose(f(*ones(40)), ones(40)[2]))", "rest of its"),
-    (3, "the same, called on a window"):
-        ("plausible(f) and f.__name__ != 'forgets'", "is a window of 4"),
+    (3, "passes a window"): ("plausible(f) and f.__name__ != 'forgets'", "is a window of 4"),
     (4, "fades what it has just written"): ("fades_late", "beta 1: output: off by"),
     (4, "reads before it writes"): ("reads_early", "alpha and beta 1: output: off by"),
     (4, "writes with full strength"): ("gated_delta(q, k, v, a, b * 0 + 1)", "1: output: off"),
