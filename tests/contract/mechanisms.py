@@ -51,7 +51,7 @@ class Function(nn.Module):
 
 
 def _sdpa_peer(module, query, key, value, mask):
-    scale = module.options.get("scale")
+    scale = getattr(module, "options", {}).get("scale")
     return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scale)
 
 
@@ -84,10 +84,6 @@ class InTiles(nn.Module):
     def forward(self, *inputs, **options):
         with small_tiles():
             return self.module(*inputs, **options)
-
-
-def _efficient_sdpa_peer(module, query, key, value, mask):
-    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
 
 
 def _linear_peer(module, query, key, value, mask):
@@ -140,53 +136,37 @@ def _self_peer(module, query, key, value, mask):
     )
 
 
-def _multihead_peer(module, query, key, value, mask):
-    """`F.multi_head_attention_forward`, fed with each key head as often as queries read it."""
+def _heads(module, *inputs):
+    """Queries, keys and values (B, heads, length, D), each as its own projection gives it."""
     if module.packed:
-        weights = module.in_proj.weight.split(module.sizes)
-        biases = module.in_proj.bias.split(module.sizes)
+        packed = module.in_proj.weight, module.in_proj.bias
+        parts = zip(*(x.split(module.sizes) for x in packed), strict=True)
     else:
         layers = module.query_proj, module.key_proj, module.value_proj
-        weights, biases = zip(*[(x.weight, x.bias) for x in layers], strict=True)
-    repeats = (1, module.num_heads // module.num_kv_heads, module.num_heads // module.num_kv_heads)
-    weights, biases = (
-        [
-            x.unflatten(0, (-1, module.head_dim)).repeat_interleave(n, 0).flatten(0, 1)
-            for x, n in zip(parts, repeats, strict=True)
-        ]
-        for parts in (weights, biases)
-    )
-    if mask is not None:
-        full = mask.expand(query.shape[0], query.shape[1], key.shape[1])
-        mask = ~full.repeat_interleave(module.num_heads, 0)  # torch's True means "not allowed"
-    output, _ = F.multi_head_attention_forward(
-        *(x.transpose(0, 1) for x in (query, key, value)),
-        module.embed_dim,
-        module.num_heads,
-        None,
-        torch.cat(biases),
-        None,
-        None,
-        False,
-        0.0,
-        module.out_proj.weight,
-        module.out_proj.bias,
-        training=False,
-        need_weights=False,
-        attn_mask=mask,
-        use_separate_proj_weight=True,
-        q_proj_weight=weights[0],
-        k_proj_weight=weights[1],
-        v_proj_weight=weights[2],
-    )
-    return output.transpose(0, 1)
-
-
-def _heads(module, *inputs):
-    """Queries, keys and values (B, heads, length, D) of packed projections."""
-    weights, biases = (x.split(module.sizes) for x in (module.in_proj.weight, module.in_proj.bias))
-    for x, weight, bias in zip(inputs, weights, biases, strict=True):
+        parts = ((layer.weight, layer.bias) for layer in layers)
+    for x, (weight, bias) in zip(inputs, parts, strict=True):
         yield F.linear(x, weight, bias).unflatten(-1, (-1, module.head_dim)).transpose(1, 2)
+
+
+def _by_kernel(module, query, key, value, mask):
+    """PyTorch's kernel on heads, and the last projection on what it gives."""
+    mask = None if mask is None else mask.expand(query.shape[0], -1, -1)[:, None]
+    output = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, enable_gqa=True)
+    return module.out_proj(output.transpose(1, 2).flatten(-2))
+
+
+def _multihead_peer(module, query, key, value, mask):
+    return _by_kernel(module, *_heads(module, query, key, value), mask)
+
+
+def _normed_peer(module, query, key, value, mask):
+    """PyTorch's kernel over queries and keys divided by their root mean square."""
+    query, key, value = _heads(module, query, key, value)
+    query, key = (
+        norm.weight * x / (x.square().mean(-1, keepdim=True) + norm.eps).sqrt()
+        for norm, x in ((module.query_norm, query), (module.key_norm, key))
+    )
+    return _by_kernel(module, query, key, value, mask)
 
 
 def _sink_peer(module, query, key, value, mask):
@@ -211,18 +191,6 @@ def _soft_cap_peer(module, query, key, value, mask):
     if mask is not None:
         mask = mask.expand(query.shape[0], -1, -1)[:, None]
     return module.out_proj(_average(scores, value, mask).transpose(1, 2).flatten(-2))
-
-
-def _normed_peer(module, query, key, value, mask):
-    """PyTorch's kernel over queries and keys divided by their root mean square."""
-    query, key, value = _heads(module, query, key, value)
-    query, key = (
-        norm.weight * x / (x.square().mean(-1, keepdim=True) + norm.eps).sqrt()
-        for norm, x in ((module.query_norm, query), (module.key_norm, key))
-    )
-    mask = None if mask is None else mask.expand(query.shape[0], -1, -1)[:, None]
-    output = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, enable_gqa=True)
-    return module.out_proj(output.transpose(1, 2).flatten(-2))
 
 
 def _with_biases(module):
@@ -262,12 +230,12 @@ MECHANISMS = [
               lambda module, *inputs: _additive_peer(module.module, *inputs), query_dim=6),
     Mechanism("luong-concat-tiled", lambda: InTiles(attnkit.LuongAttention(6, 7, score="concat")),
               lambda module, *inputs: _concat_peer(module.module, *inputs), query_dim=6, key_dim=7),
-    Mechanism("flash", lambda: InTiles(Function(efficient.flash_attention)), _efficient_sdpa_peer,
+    Mechanism("flash", lambda: InTiles(Function(efficient.flash_attention)), _sdpa_peer,
               value_dim=5),
     Mechanism("wide-window",
               lambda: InTiles(Function(efficient.sliding_window_attention,
                                        window=99, causal=False, offset=0)),
-              _efficient_sdpa_peer, value_dim=5),
+              _sdpa_peer, value_dim=5),
     Mechanism("linear", lambda: Function(efficient.linear_attention), _linear_peer, value_dim=5),
     Mechanism("projected", lambda: attnkit.ProjectedAttention(8, 8, 6), _projected_peer),
     Mechanism("self", lambda: attnkit.SelfAttention(8, 6, bias=True), _self_peer),

@@ -176,13 +176,6 @@ def test_flex_with_nothing_to_do(sizes):
     assert torch.equal(output, torch.zeros(batch, 1, queries, 8))
 
 
-def test_rotate_may_not_change_the_size():
-    attention, cache = attnkit.MultiHeadAttention(8, 2), KVCache()
-    with pytest.raises(ValueError, match=r"^rotate: expected .*\(1, 2, 3, 4\), got \(1, 2, 3, 2\)"):
-        attention(randn(1, 3, 8), rotate=lambda x, offset: x[..., :2], cache=cache)
-    assert cache.length == 0
-
-
 # ---------------------------------------------------------------- caches
 
 

@@ -2,9 +2,8 @@
 
 The cases come with onnx: `onnx.backend.test.case.node.attention` makes a node, its inputs and the
 outputs that are expected, one case for each of its functions, for the operator sets 23, 24 and 25.
-`run` below says in attnkit's words what a node says. All apply; a case of a later release that does
-not would stand in NOT_APPLICABLE with its reason. The "_expanded" form of each case, which spells
-the node out in smaller operators, tests a runtime of ONNX and no attention.
+`run` below says in attnkit's words what a node says. All apply. The "_expanded" form of each case,
+which spells the node out in smaller operators, tests a runtime of ONNX and no attention.
 """
 
 import math
@@ -25,9 +24,6 @@ from attnkit import functional, masks
 from booktools.address import ROOT
 
 TOLERANCE = {torch.float32: 1e-5, torch.float16: 5e-3, torch.bfloat16: 5e-2}
-
-#: name of the case -> why attnkit has nothing to answer it with.
-NOT_APPLICABLE: dict[str, str] = {}
 
 
 class Case(NamedTuple):
@@ -179,8 +175,6 @@ def close(actual, expected, case):
 @pytest.mark.parametrize("name", sorted(cases()))
 def test_a_case_of_onnx(name):
     case = cases()[name]
-    if name in NOT_APPLICABLE:
-        pytest.skip(NOT_APPLICABLE[name])
     answers = run(case)
     for output, expected in case.outputs.items():
         close(answers[output], expected, case)
@@ -188,10 +182,9 @@ def test_a_case_of_onnx(name):
 
 def test_how_many_cases_there_are():
     """A new release of onnx cannot empty the table unseen, and the reference says how many."""
-    assert set(NOT_APPLICABLE) <= set(cases())
     opsets = Counter(case.opset for case in cases().values())
     assert opsets == {23: 69, 24: 13, 25: 11}
     page = " ".join((ROOT / "appendices/api/testing.md").read_text("utf8").split())
     counts = f"{opsets[23]} of operator set 23, {opsets[24]} of 24 and {opsets[25]} of 25"
-    said = f"{len(cases())} cases, {counts}; {len(NOT_APPLICABLE) or 'none'} left out"
+    said = f"{len(cases())} cases, {counts}; none left out"
     assert said in page, said
