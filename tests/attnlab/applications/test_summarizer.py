@@ -38,14 +38,6 @@ def test_every_kind_of_weights_sums_to_one_where_there_is_something_to_see():
     assert (scored.sentence_weights[0, ..., count:] == 0).all()
 
 
-def test_scores_know_neither_padding_nor_batch_nor_weights_asked_for():
-    one = model()
-    together = one(ids(*DOCUMENTS[:6]), need_weights=True).scores
-    for row, document in enumerate(DOCUMENTS[:6]):
-        alone = one(ids(document)).scores[0]
-        assert torch.allclose(together[row, : len(alone)], alone, atol=1e-5)
-
-
 def test_scores_follow_the_sentences_when_these_change_places():
     sentences = list(DOCUMENTS[0].sentences)
     order = list(reversed(range(len(sentences))))

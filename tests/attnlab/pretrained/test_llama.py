@@ -348,16 +348,11 @@ def smollm2():
 
 
 def hugging(tensors):
-    renamed = {}
+    theirs, renamed = {short: name for name, short in SHORT.items()}, {}
     for name, value in tensors.items():
-        end = name.rsplit(".", 1)[1]
-        for theirs, short in SHORT.items():
-            head, _, rest = name.partition(".")
-            place = rest.rsplit(".", 1)[0].split(".")[-1] if head == "blk" else head
-            if place == short:
-                number = name.split(".")[1]
-                full = f"model.layers.{number}.{theirs}" if head == "blk" else theirs
-                renamed[f"{full}.{end}"] = value.double()
+        *layer, part, end = name.split(".")  # "blk", its number
+        place = [f"model.layers.{layer[1]}"] if layer else []
+        renamed[".".join([*place, theirs[part], end])] = value.double()
     return renamed
 
 

@@ -132,31 +132,30 @@ def tokenizer(folder, special):
     made.save(str(folder / "tokenizer.json"))
 
 
-def normal(*shape):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape))) / 4
+def drawn(shapes):
+    """Random weights of these shapes, those of norms around 1; a bias is as long as it must be."""
+    draw, tensors = torch.Generator().manual_seed(0), {}
+    for name, (shape, bias) in shapes.items():
+        mean = float(len(shape) == 1)
+        tensors[f"{name}.weight"] = mean + torch.randn(shape, generator=draw) / 2
+        if bias:
+            tensors[f"{name}.bias"] = torch.randn(bias, generator=draw) / 4
+    return tensors
 
 
 @pytest.fixture
 def bert_folder(tmp_path):
     E, hidden = 8, 12
-    tensors = {
-        "embeddings.word_embeddings.weight": normal(10, E),
-        "embeddings.position_embeddings.weight": normal(9, E),
-        "embeddings.token_type_embeddings.weight": normal(2, E),
-        "embeddings.LayerNorm.weight": 1 + normal(E),
-        "embeddings.LayerNorm.bias": normal(E),
-    }
+    sizes = {"attention.self.query": (E, E), "attention.self.key": (E, E)}
+    sizes |= {"attention.self.value": (E, E), "attention.output.dense": (E, E)}
+    sizes |= {"intermediate.dense": (hidden, E), "output.dense": (E, hidden)}
+    sizes |= {"attention.output.LayerNorm": (E,), "output.LayerNorm": (E,)}
+    lengths = {"word": 10, "position": 9, "token_type": 2}
+    shapes = {f"embeddings.{name}_embeddings": ((n, E), None) for name, n in lengths.items()}
+    shapes["embeddings.LayerNorm"] = (E,), E
     for n in range(2):
-        sizes = {"attention.self.query": (E, E), "attention.self.key": (E, E)}
-        sizes |= {"attention.self.value": (E, E), "attention.output.dense": (E, E)}
-        sizes |= {"intermediate.dense": (hidden, E), "output.dense": (E, hidden)}
-        for place, (name, shape) in enumerate(sizes.items()):
-            generator = torch.Generator().manual_seed(10 * n + place)
-            tensors[f"encoder.layer.{n}.{name}.weight"] = torch.randn(shape, generator=generator)
-            tensors[f"encoder.layer.{n}.{name}.bias"] = normal(shape[0])
-        for name in ("attention.output.LayerNorm", "output.LayerNorm"):
-            tensors[f"encoder.layer.{n}.{name}.weight"] = 1 + normal(E)
-            tensors[f"encoder.layer.{n}.{name}.bias"] = normal(E)
+        shapes |= {f"encoder.layer.{n}.{name}": (size, size[0]) for name, size in sizes.items()}
+    tensors = drawn(shapes)
     published = {f"bert.{name}": value for name, value in tensors.items()}
     save_file(published, tmp_path / "model.safetensors", {"format": "pt"})
     config = {"model_type": "bert", "hidden_size": E, "num_attention_heads": 2}
@@ -201,19 +200,14 @@ def test_a_mask_of_the_caller_joins_that_of_the_padding(bert_folder):
 @pytest.fixture
 def gpt2_folder(tmp_path):
     E, layers = 8, 2
-    tensors = {"wte.weight": normal(10, E), "wpe.weight": normal(7, E)}
+    sizes = {"attn.c_attn": (E, 3 * E), "attn.c_proj": (E, E), "ln_1": (E,), "ln_2": (E,)}
+    sizes |= {"mlp.c_fc": (E, 4 * E), "mlp.c_proj": (4 * E, E)}  # (in, out): x W
+    shapes = {"wte": ((10, E), None), "wpe": ((7, E), None), "ln_f": ((E,), E)}
     for n in range(layers):
-        sizes = {"attn.c_attn": (E, 3 * E), "attn.c_proj": (E, E)}
-        sizes |= {"mlp.c_fc": (E, 4 * E), "mlp.c_proj": (4 * E, E)}  # (in, out): x W
-        for place, (name, shape) in enumerate(sizes.items()):
-            generator = torch.Generator().manual_seed(10 * n + place)
-            tensors[f"h.{n}.{name}.weight"] = torch.randn(shape, generator=generator) / 2
-            tensors[f"h.{n}.{name}.bias"] = normal(shape[1])
-        for name in ("ln_1", "ln_2"):
-            tensors[f"h.{n}.{name}.weight"] = 1 + normal(E)
-            tensors[f"h.{n}.{name}.bias"] = normal(E)
+        shapes |= {f"h.{n}.{name}": (size, size[-1]) for name, size in sizes.items()}
+    tensors = drawn(shapes)
+    for n in range(layers):
         tensors[f"h.{n}.attn.bias"] = torch.ones(1, 1, 7, 7).tril()  # the mask is in the file
-    tensors |= {"ln_f.weight": 1 + normal(E), "ln_f.bias": normal(E)}
     save_file(tensors, tmp_path / "model.safetensors", {"format": "pt"})
     config = {"model_type": "gpt2", "n_embd": E, "n_head": 2, "n_layer": layers}
     config |= {"n_positions": 7, "vocab_size": 10, "activation_function": "gelu_new"}
@@ -395,7 +389,7 @@ GPT2_FORMS = {
 @pytest.mark.parametrize("form", GPT2_FORMS.values(), ids=GPT2_FORMS)
 def test_a_setting_of_gpt2_that_changes_the_numbers_is_honoured(gpt2_folder, form):
     folder, tensors = gpt2_folder
-    tensors = tensors | {"lm_head.weight": normal(10, 8).flip(0)}
+    tensors = tensors | drawn({"lm_head": ((10, 8), None)})
     config = json.loads((folder / "config.json").read_text()) | form
     tokens = torch.tensor([3, 1, 4, 1])
     *_, logits = gpt2_by_hand(tensors, tokens, heads=2, layers=2, form=form)

@@ -31,14 +31,6 @@ def test_real_captions_are_parallel(split, count):
     assert [english for _, english in multi30k(split, "de", "en")] == [e for _, e in pairs]
 
 
-@real
-def test_real_captions_known_lines():
-    assert multi30k("train")[0] == (
-        "Zwei junge weiße Männer sind im Freien in der Nähe vieler Büsche.",
-        "Two young, White males are outside near many bushes.",
-    )
-
-
 @pytest.fixture
 def server():
     """A local server that keeps its requests and can misbehave."""

@@ -53,10 +53,8 @@ def says(subject, verb, *rest, past=False, modifier="", pronoun=None):
 
 
 @pytest.mark.parametrize(("built", "expected"), [
-    (np("the", "cat", False, "black"), "le chat noir"),
     (np("the", "cat", False, "small", "black"), "le petit chat noir"),
     (np("a", "cow", False, "white"), "une vache blanche"),
-    (np("some", "cow", True), "des vaches"),
     (np("some", "cow", True, "big"), "de grandes vaches"),
     (np("some", "cow", True, "black"), "des vaches noires"),
     (np("the", "bird", True), "les oiseaux"),
@@ -64,7 +62,6 @@ def says(subject, verb, *rest, past=False, modifier="", pronoun=None):
     (np("this", "boy", False, "intelligent"), "ce garçon intelligent"),
     (np("this", "school"), "cette école"),
     (np("my", "school", False, "old"), "ma vieille école"),
-    (np("my", "church", True), "mes églises"),
     (np("two", "horse", True, "white"), "deux chevaux blancs"),
     (np("our", "friend", False, "happy"), "notre ami heureux"),
     (np("the", "girl", True, "happy"), "les filles heureuses"),
@@ -72,7 +69,6 @@ def says(subject, verb, *rest, past=False, modifier="", pronoun=None):
     (np("a", "egg", negated=True), "d'œuf"),
     (np("the", "cat", negated=True), "le chat"),
     (np("the", "cat", False, "black", owner=np("the", "girl")), "le chat noir de la fille"),
-    (np("the", "cat", owner=np("the", "man")), "le chat de l'homme"),
     (np("the", "tree", owner=np("a", "woman")), "l'arbre d'une femme"),
 ])  # fmt: skip
 def test_noun_phrases(built, expected):
@@ -92,12 +88,10 @@ FROM = grammar.phrase({"from": "from"}, [("de", "from", "")])
      "the cat never eats any eggs", "le chat ne mange jamais d'œufs"),
     (says(pronoun("we"), "eat", np("the", "cake")), "we eat the cake",
      "nous mangeons le gâteau"),
-    (says(pronoun("i"), "like", np("the", "egg")), "i like the egg", "j'aime l'œuf"),
     (says(pronoun("i"), "like", np("the", "egg"), modifier="not"), "i do not like the egg",
      "je n'aime pas l'œuf"),
     (says(pronoun("i"), "see", np("the", "dog"), past=True, modifier="not"),
      "i did not see the dog", "je n'ai pas vu le chien"),
-    (says(CAT, "see", pronoun="her", past=True), "the cat saw her", "le chat l'a vue"),
     (says(CAT, "see", pronoun="them", past=True, modifier="not"), "the cat did not see them",
      "le chat ne les a pas vus"),
     (says(GIRLS, "like", pronoun="him"), "the girls like him", "les filles l'aiment"),
@@ -111,8 +105,6 @@ FROM = grammar.phrase({"from": "from"}, [("de", "from", "")])
      "le chat vient du jardin"),
     (says(CAT, "come", FROM, np("the", "garden", True)), "the cat comes from the gardens",
      "le chat vient des jardins"),
-    (says(CAT, "come", FROM, np("the", "house")), "the cat comes from the house",
-     "le chat vient de la maison"),
     (says(pronoun("she"), "sleep", modifier="never", past=True), "she never slept",
      "elle n'a jamais dormi"),
     (says(GIRL, "give", np("the", "book"), TO, np("the", "boy", True)),
