@@ -5,8 +5,8 @@
 
 In 16 bits on a card: a matrix of 128 MiB, by turns with three others so that none is found in a
 cache, times 1 to 4,096 vectors; a layer's attention without a mask, 32 heads of 128 features, by
-the plain three lines, which divide the table, and by PyTorch's fused kernel, the time forward and
-what both passes of each hold at their peak; and a language model of Llama 3.1 8B's shape with
+the plain three lines and by PyTorch's fused kernel, the time forward and what both passes of each
+hold at their peak; and a language model of Llama 3.1 8B's shape with
 random weights, which reads a prompt and writes a token, its kernels launched one by one by Python
 or recorded and launched as one.
 
@@ -55,8 +55,8 @@ def settings(quick: bool) -> list[dict]:
 
 
 def plain(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
-    """Attention as it is mostly written: it holds its table, and divides that, not the queries."""
-    return (query @ key.mT / query.shape[-1] ** 0.5).softmax(-1) @ value
+    """Attention as equation 1 writes it, with the queries divided in place of the table."""
+    return (query / query.shape[-1] ** 0.5 @ key.mT).softmax(-1) @ value
 
 
 FORMS = {"plain": plain, "fused": F.scaled_dot_product_attention}
