@@ -9,7 +9,6 @@ import torch
 from attnbook import recorded
 from attnlab.pretrained import Bert
 from experiments import _minilm, collapse, explaining, real_sentence, reference, similar
-from experiments import _minilm as minilm
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +24,7 @@ def small():
 @torch.no_grad()
 def test_the_layers_written_out_are_the_models(small):
     model, x, real = small
-    ours, theirs = minilm.run(model, x, real), model.run(x, real)
+    ours, theirs = _minilm.run(model, x, real), model.run(x, real)
     assert (ours.weights - theirs.weights).abs().max() < 1e-6
     assert (ours.states[0] - theirs.states[0]).abs().max() < 1e-5
     assert (ours.states[1, :, :3] - theirs.states[1, :, :3]).abs().max() < 1e-5
@@ -34,7 +33,7 @@ def test_the_layers_written_out_are_the_models(small):
 @torch.no_grad()
 def test_a_head_that_is_off_is_a_head_whose_columns_are_zero(small):
     model, x, real = small
-    off = minilm.run(model, x, real, edit=minilm.without([(1, 0)])).states
+    off = _minilm.run(model, x, real, edit=_minilm.without([(1, 0)])).states
     columns = model.encoder.layers[1].attention.out_proj.weight
     kept = columns.clone()
     columns[:, :4] = 0.0
@@ -46,10 +45,10 @@ def test_a_head_that_is_off_is_a_head_whose_columns_are_zero(small):
 
 def test_rollout_multiplies_the_first_layer_first():
     one, two = torch.eye(3)[[1, 2, 0]], torch.eye(3)[[0, 0, 0]]
-    found = minilm.rollout(torch.stack([one, two])[:, None])
+    found = _minilm.rollout(torch.stack([one, two])[:, None])
     assert torch.allclose(found, (two + torch.eye(3)) @ (one + torch.eye(3)) / 4)
     assert torch.allclose(found.sum(-1), torch.ones(3))
-    assert not torch.allclose(found, minilm.rollout(torch.stack([two, one])[:, None]))
+    assert not torch.allclose(found, _minilm.rollout(torch.stack([two, one])[:, None]))
 
 
 def test_items_use_every_noun_equally_often_with_ever_other_partners():
@@ -171,7 +170,7 @@ def test_hidden_is_a_softmax_over_the_other_words(minilm):
 
 
 def test_the_book_s_files_are_of_these_experiments(minilm):
-    for name in ("explaining", "reference", "similar"):
+    for name in ("explaining", "real_sentence", "reference", "similar"):
         assert recorded.results(name)["command"] == f"python -m experiments.{name}"
     run = recorded.results("reference")
     assert run["items"] == reference.ITEMS
@@ -185,46 +184,25 @@ def test_the_book_s_files_are_of_these_experiments(minilm):
     assert recorded.results("similar")["texts"][0] == list(similar.pairs(150, 0)[0])
 
 
-def test_the_recorded_layer_is_the_models(minilm):
-    """Chapter 08's explorer shows it where the weights are not installed."""
+def test_the_recorded_sentence_is_read_so_by_the_model(minilm):
+    """The explorers of chapters 05, 08 and 09 show it where the weights are not installed."""
     run = recorded.results("real_sentence")
     tokens, _, weights, _ = minilm.read(run["sentence"])
-    assert run["command"] == "python -m experiments.real_sentence"
-    assert run["tokens"] == tokens
     assert (run["sentence"], run["layer"]) == (real_sentence.SENTENCE, real_sentence.LAYER)
-    written = torch.tensor([row["weights"] for row in run["rows"]])  # (H, L, L)
-    assert written.shape == weights[run["layer"]].shape
-    assert (written - weights[run["layer"]]).abs().max() < 1e-4
-
-
-def test_how_typical_the_twelve_heads_are_is_the_models(minilm):
-    """Of sentences of the same form, which chapter 08 counts beside its own."""
-    told = recorded.results("real_sentence")["like_it"]
-    assert real_sentence.typical(minilm, _minilm.HEADS, real_sentence.LIKE_IT) == told
-    assert told["sentences"] == 100
-
-
-def test_of_each_layer_the_head_is_recorded_in_which_it_gives_a_word_most(minilm):
-    """Chapter 09's explorer of six layers."""
-    run = recorded.results("real_sentence")
-    tokens, _, weights, _ = minilm.read(run["sentence"])
+    assert run["tokens"] == tokens
+    rows = torch.tensor([row["weights"] for row in run["rows"]])  # (H, L, L)
+    assert rows.shape == weights[run["layer"]].shape
+    assert (rows - weights[run["layer"]]).abs().max() < 1e-4
     it = tokens.index(run["word"])
-    words = [place for place, token in enumerate(tokens) if not token.startswith("[")]
-    assert [row["layer"] for row in run["layers"]] == list(range(len(weights)))
     for row, of_layer in zip(run["layers"], weights, strict=True):
-        written = torch.tensor(row["weights"])  # (L, L)
-        assert (written - of_layer[row["head"]]).abs().max() < 1e-4
-        most = of_layer[:, it][:, words].max()
+        assert (torch.tensor(row["weights"]) - of_layer[row["head"]]).abs().max() < 1e-4
+        most = of_layer[:, it, 1:-1].max()  # without [CLS] and [SEP]
         assert abs(most - row["weight"]) < 1e-4
         assert abs(of_layer[row["head"], it, tokens.index(row["most"])] - most) < 1e-6
-
-
-def test_the_recorded_queries_and_keys_make_the_famous_heads_weights(minilm):
-    """Chapter 05's explorer, which scales their scores itself."""
-    run = recorded.results("real_sentence")
     head = run["projected"]
     assert (head["layer"], head["head"]) == _minilm.FAMOUS
     query, key = (torch.tensor(head[name]) for name in ("query", "key"))  # (L, D) each
-    weights = (query @ key.T / query.shape[-1] ** 0.5).softmax(-1)
-    expected = minilm.read(run["sentence"]).weights[_minilm.FAMOUS]
-    assert (weights - expected).abs().max() < 1e-4
+    made = (query @ key.T / query.shape[-1] ** 0.5).softmax(-1)
+    assert (made - weights[_minilm.FAMOUS]).abs().max() < 1e-4
+    found = real_sentence.typical(minilm, _minilm.HEADS, real_sentence.LIKE_IT)
+    assert found == run["like_it"]

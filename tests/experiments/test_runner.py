@@ -27,16 +27,21 @@ SETTINGS = [{"x": x} for x in range(5)]
 
 
 def test_a_stopped_sweep_continues_where_it_was(tmp_path):
-    out, calls = tmp_path / "r.json", []
+    out, kept, calls = tmp_path / "r.json", tmp_path / "r.partial.jsonl", []
+
+    def measure(setting):  # the stamp, and all that was done before it, is on the disk by now
+        assert len(kept.read_text().splitlines()) == 1 + setting["x"]
+        return count(calls, setting, stop_at=3)
+
     with pytest.raises(Stopped):
-        record.sweep(SETTINGS, partial(count, calls, stop_at=3), out=out)
+        record.sweep(SETTINGS, measure, out=out)
     assert calls == [0, 1, 2]
-    with open(tmp_path / "r.partial.jsonl", "a") as file:
+    with open(kept, "a") as file:
         file.write('{"setting": {"x": 3}, "num')  # killed in the middle of a line
     rows = record.sweep(SETTINGS, partial(count, calls), out=out)
     assert calls == [0, 1, 2, 3, 4]
     assert rows == [{"x": x, "square": x**2} for x in range(5)]
-    assert not (tmp_path / "r.partial.jsonl").exists()
+    assert not kept.exists()
 
 
 def test_a_sweep_says_what_each_setting_took_also_after_a_stop(tmp_path, monkeypatch):
@@ -81,26 +86,6 @@ def test_training_says_of_each_side_its_budgets_at_their_best_rates():
 def test_a_plateau_is_less_than_a_point_over_a_doubling_or_more(longer, score, plateau):
     (side,) = trained(("a", 100, 0.1, 0, 0.8), ("a", longer, 0.1, 0, score))
     assert side["plateau"] == plateau
-
-
-def test_what_was_done_is_on_disk_before_the_next_setting_is_measured(tmp_path):
-    out, kept = tmp_path / "x.json", tmp_path / "x.partial.jsonl"
-    settings = [{"n": n} for n in range(3)]
-
-    def stop_at(last):
-        def measure(setting):
-            lines = kept.read_text().splitlines()
-            assert len(lines) == 1 + setting["n"]  # the stamp, and every setting before this one
-            if setting["n"] == last:
-                raise KeyboardInterrupt
-            return {"twice": 2 * setting["n"]}
-
-        return measure
-
-    for last in (1, 2):
-        with pytest.raises(KeyboardInterrupt):
-            record.sweep(settings, stop_at(last), out=out)
-    assert record.sweep(settings, stop_at(None), out=out)[2] == {"n": 2, "twice": 4}
 
 
 @pytest.mark.parametrize("why", ["restart", "other code"])
@@ -172,21 +157,9 @@ def test_the_command_makes_the_file_again():
     assert record.options("x", "Doc.", []).out == record.RESULTS / "x.json"
 
 
-@pytest.mark.parametrize("n, low, high", [(10, 1, 8), (20, 5, 14), (8, 0, 7), (6, 0, 5), (5, 0, 4)])
-def test_the_interval_is_the_narrowest_that_covers_enough(n, low, high):
-    interval = record.median_interval([float(x) for x in reversed(range(n))])
-    assert (interval["low"], interval["high"]) == (low, high)
-    assert interval["median"] == (n - 1) / 2
-    outside = sum(math.comb(n, j) for j in range(low + 1)) / 2**n
-    assert interval["coverage"] == pytest.approx(1 - 2 * outside, abs=1e-4)
-    assert interval["coverage"] >= 0.95 or low == 0
-
-
-def test_the_interval_covers_as_often_as_it_says():
-    draws = torch.randn(4000, 10, generator=torch.Generator().manual_seed(0))
-    intervals = [record.median_interval(row) for row in draws.tolist()]
-    covered = sum(i["low"] <= 0 <= i["high"] for i in intervals) / len(intervals)
-    assert covered == pytest.approx(intervals[0]["coverage"], abs=0.01)
+def test_an_interval_is_that_of_the_package_with_its_coverage():
+    found = record.median_interval([float(x) for x in reversed(range(10))])
+    assert found == {"median": 4.5, "low": 1, "high": 8, "coverage": 0.9785, "n": 10}
 
 
 def test_what_was_never_reached_counts_as_later_than_everything():

@@ -8,15 +8,10 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attnkit.efficient import delta, gated_delta_recurrent, gated_delta_segment
+from attnkit.efficient import gated_delta_recurrent, gated_delta_segment
 from tests.attnkit.efficient.same import assert_same
 
 FORMS = [gated_delta_segment, gated_delta_recurrent]
-
-
-@pytest.fixture(autouse=True)
-def small_chunks(monkeypatch):
-    monkeypatch.setattr(delta, "CHUNK", 4)
 
 
 def problem(length, lead=(2, 3), dtype=torch.float64, gated=True):

@@ -24,12 +24,6 @@ from tests.refusals.wrong_calls import refused
 FEATURES = {"elu": elu_features, "relu": torch.relu}
 
 
-@pytest.fixture(autouse=True)
-def small_chunks(monkeypatch):
-    monkeypatch.setattr(linear, "CHUNK", 4)
-    monkeypatch.setattr(linear, "SHORT", 0)
-
-
 def problem(lead=(2, 3), L=7, S=None, *, dtype=torch.float64):
     S = L if S is None else S
     shapes = (*lead, L, 6), (*lead, S, 6), (*lead, S, 5)

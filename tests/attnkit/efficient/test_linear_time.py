@@ -17,13 +17,6 @@ FORMS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def never_whole(monkeypatch):
-    """Keep short texts from the plain forms, which are quadratic and fast."""
-    for module in ("window", "linear"):
-        monkeypatch.setattr(f"attnkit.efficient.{module}.SHORT", 0)
-
-
 @pytest.mark.build
 @pytest.mark.parametrize("form", FORMS)
 def test_twice_the_length_writes_twice_the_numbers(form):

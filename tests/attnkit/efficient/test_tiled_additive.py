@@ -25,16 +25,6 @@ MASKS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def small_tiles(monkeypatch):
-    """Make tiles so small that a small problem has many, and none takes the plain form."""
-    monkeypatch.setattr(tiled_additive, "TILE", 96)
-    monkeypatch.setattr(tiled_additive, "BAND", 3)
-    monkeypatch.setattr(tiled_additive, "ROWS", 2)
-    monkeypatch.setattr(tiled_additive, "WORTH_TILING", 0)
-    monkeypatch.setattr(tiled_additive, "FEW_PAIRS", 0)
-
-
 def problem(lead=(2,), L=7, S=9, A=5, Ev=3, *, scale=1.0, dtype=torch.float64):
     shapes = (*lead, L, A), (*lead, S, A), (A,), (*lead, S, Ev)
     query, key, v, value = (x.detach() for x in drawn(*shapes, seed=L * 1000 + S, dtype=dtype))

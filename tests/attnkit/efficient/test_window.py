@@ -24,13 +24,6 @@ BACKENDS = pytest.mark.parametrize(
 )
 
 
-@pytest.fixture(autouse=True)
-def small_blocks(monkeypatch):
-    monkeypatch.setattr(window, "MIN_ROWS", 4)
-    monkeypatch.setattr(window, "MAX_ROWS", 4)
-    monkeypatch.setattr(window, "SHORT", 0)
-
-
 def problem(lead=(2, 4), L=7, S=9, *, kv_lead=None, dtype=torch.float64):
     kv_lead = lead if kv_lead is None else kv_lead
     shapes = (*lead, L, 6), (*kv_lead, S, 6), (*kv_lead, S, 5)
