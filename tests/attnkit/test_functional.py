@@ -344,21 +344,15 @@ def test_attend_drops_weights_but_returns_them_whole():
 @pytest.mark.parametrize("kv_heads", [4, 2, 1])
 @pytest.mark.parametrize("lead, shape", [
     ((4,), (5, 6)),
-    ((4,), (1, 5, 6)),
     ((3, 4), ()),
     ((3, 4), (6,)),
-    ((3, 4), (1, 1)),
     ((3, 4), (5, 1)),
-    ((3, 4), (1, 6)),
     ((3, 4), (4, 1, 6)),
     ((3, 4), (3, 1, 1, 6)),
     ((3, 4), (3, 4, 5, 6)),
     ((2, 3, 4), (5, 6)),
-    ((2, 3, 4), (1, 5, 6)),
     ((2, 3, 4), (3, 1, 1, 6)),
     ((2, 3, 4), (2, 1, 1, 1, 6)),
-    ((2, 3, 4), (2, 3, 4, 5, 6)),
-    ((2, 1, 3, 4), (3, 4, 5, 6)),
     ((2, 1, 3, 4), (2, 1, 1, 1, 1, 6)),
 ])  # fmt: skip
 def test_a_mask_of_any_rank_runs_the_kernel_that_holds_no_weights(lead, shape, kv_heads):

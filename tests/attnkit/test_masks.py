@@ -52,6 +52,7 @@ def test_a_mask_is_where_its_lengths_are_whatever_the_default_device():
     sizes = torch.tensor([2, 4])
     with torch.device("meta"):
         assert masks.padding(sizes, 4).device == sizes.device
+    assert torch.equal(masks.padding(sizes, device="cpu"), masks.padding([2, 4]))
 
 
 def test_padding_ends_at_the_longest_by_default():
@@ -87,6 +88,7 @@ def test_blocks():
     lambda device: masks.causal(3, device=device),
     lambda device: masks.sliding_window(3, window=2, device=device),
     lambda device: masks.prefix(3, 2, device=device),
+    lambda device: masks.padding([2, 1], device=device, max_len=3),
 ])  # fmt: skip
 def test_masks_are_built_where_asked(build):
     assert build("meta").device.type == "meta"

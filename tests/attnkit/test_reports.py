@@ -160,14 +160,6 @@ def test_a_mask_can_be_made_of_a_length_that_is_traced():
     assert torch.equal(traced(torch.zeros(1, 4, 2)), masks.causal(4))
 
 
-def test_a_padding_mask_can_be_made_where_the_model_is():
-    assert masks.padding([2, 1], device="meta", max_len=3).is_meta
-    assert masks.padding(torch.tensor([2, 1]), device="cpu").tolist() == [
-        [[True, True]],
-        [[True, False]],
-    ]
-
-
 @pytest.mark.parametrize("reentrant", [True, False])
 def test_a_cache_inside_a_checkpoint_is_refused_before_the_gradient_is_wrong(reentrant):
     torch.manual_seed(0)

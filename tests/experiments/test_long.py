@@ -73,16 +73,12 @@ def test_training_on_goes_on_and_again_does_nothing(tmp_path):
 
 
 def test_a_new_learning_rate_counts_from_where_it_goes_on(tmp_path):
-    slow, fast = Model(), Model()
-    for model, lr in ((slow, 0.01), (fast, 0.5)):
+    same, changed = Model(), Model()
+    for model, lr in ((same, 0.01), (changed, 0.5)):
         run(model, 5, tmp_path / str(lr))
         history = run(model, 10, tmp_path / str(lr), lr=lr)
         assert history[-1]["lr"] == pytest.approx(lr * 0.98**9)
-    changed = Model()
-    run(changed, 5, tmp_path / "changed")
-    history = run(changed, 10, tmp_path / "changed", lr=0.5)
-    assert history[-1]["lr"] == pytest.approx(0.5 * 0.98**9)
-    assert not torch.equal(changed[0].weight, slow[0].weight)
+    assert not torch.equal(changed[0].weight, same[0].weight)
 
 
 def test_what_is_of_another_run_is_refused(tmp_path):

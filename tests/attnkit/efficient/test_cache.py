@@ -136,17 +136,6 @@ def test_a_window_keeps_memory_bounded_and_counts_every_token():
     assert cache._key.shape[-2] <= 2 * 8
 
 
-def test_bytes_count_key_heads():
-    sizes = {}
-    for kv_heads in (1, 4):
-        cache = KVCache()
-        assert cache.nbytes == 0
-        with torch.no_grad():
-            MultiHeadAttention(E, 4, num_kv_heads=kv_heads)(torch.randn(2, 5, E), cache=cache)
-        sizes[kv_heads] = cache.nbytes
-    assert sizes[4] == 4 * sizes[1] == 2 * 2 * 4 * 5 * 4 * 4
-
-
 @pytest.mark.parametrize("window", [None, 3])
 def test_select_equals_decoding_the_chosen_rows(attention, window):
     x = torch.randn(B, T, E)

@@ -13,7 +13,6 @@ import attnkit
 from attnkit import masks
 from attnkit.efficient import flash, flash_attention, flash_with_logsumexp
 from attnkit.efficient.online_softmax import finish, merge, online_attention, start, update
-from tests.attnkit.efficient.memory import largest_tensor
 from tests.attnkit.efficient.same import assert_same, drawn, random
 from tests.refusals.wrong_calls import refused
 
@@ -111,18 +110,6 @@ def test_logsumexp_gives_the_weights():
     assert (logsumexp[..., 0] == -math.inf).all()  # offset -1: the first query sees nothing
 
 
-def test_two_sets_of_keys_can_be_joined():
-    query, key, value = problem()
-    whole = flash_with_logsumexp(query, key, value)
-    parts = [
-        flash_with_logsumexp(query, key[..., some, :], value[..., some, :])
-        for some in (slice(0, 4), slice(4, 9))
-    ]
-    shares = torch.stack([part.logsumexp for part in parts]).softmax(0)
-    joined = sum(s[..., None] * part.output for s, part in zip(shares, parts, strict=True))
-    assert (joined - whole.output).abs().max() < 1e-12
-
-
 def test_large_scores_do_not_overflow():
     query, key, value = (x.detach() for x in problem(dtype=torch.float32))
     output = flash_attention(200 * query, 200 * key, value).output
@@ -146,17 +133,6 @@ def test_junk_out_of_sight_is_harmless_and_in_sight_is_shown(junk, kv_heads):
     assert ((output - clean)[~touched] == 0).all()
     output[~touched].square().sum().backward()
     assert all(x.grad.isfinite().all() for x in inputs)
-
-
-def test_memory_is_linear_in_the_lengths(monkeypatch):
-    monkeypatch.setattr(flash, "ROWS", 32)
-    monkeypatch.setattr(flash, "KEYS", 32)
-    for length in (64, 256, 512):
-        inputs = problem((2,), length, length, 8, 8)
-        largest = largest_tensor(
-            lambda inputs=inputs: flash_attention(*inputs, causal=True).output.sum().backward()
-        )
-        assert largest <= max(2 * length * 8, 2 * 32 * 32)
 
 
 def test_a_short_sequence_takes_the_plain_form(monkeypatch):

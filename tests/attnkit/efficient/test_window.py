@@ -11,7 +11,6 @@ from attnkit import masks
 from attnkit.call import Call
 from attnkit.efficient import sliding_window_attention, window
 from attnkit.efficient.key_ranges import key_ranges
-from tests.attnkit.efficient.memory import largest_tensor
 from tests.attnkit.efficient.same import assert_same, drawn, random
 from tests.refusals.wrong_calls import refused
 
@@ -142,15 +141,6 @@ def test_weights_are_those_of_the_masked_full_form():
     output, weights = sliding_window_attention(*inputs, window=3, need_weights=True)
     assert (weights[..., ~masks.sliding_window(9, window=3)] == 0).all()
     assert (output - sliding_window_attention(*inputs, window=3).output).abs().max() < 1e-12
-
-
-def test_memory_is_linear_in_the_length(monkeypatch):
-    monkeypatch.setattr(window, "MIN_ROWS", 16)
-    monkeypatch.setattr(window, "MAX_ROWS", 16)
-    for length in (64, 256, 1024):
-        inputs = [x.detach() for x in problem((1,), length, length)]
-        largest = largest_tensor(lambda x=inputs: sliding_window_attention(*x, window=16))
-        assert largest <= max(length * 6, 16 * 32)
 
 
 def test_wide_windows_take_bigger_blocks_within_bounds(monkeypatch):

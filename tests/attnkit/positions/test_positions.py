@@ -21,13 +21,6 @@ def test_sinusoidal_is_the_papers_formula(offset):
             assert table[p, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-12)
 
 
-def test_sinusoidal_continues_at_an_offset_and_takes_the_dtype_asked_for():
-    whole = positions.sinusoidal(9, 4, dtype=torch.float64)
-    assert_close(whole[4:], positions.sinusoidal(5, 4, offset=4, dtype=torch.float64))
-    assert positions.sinusoidal(3, 4).dtype == torch.float32
-    assert positions.sinusoidal(3, 4, dtype=torch.bfloat16).dtype == torch.bfloat16
-
-
 def test_sinusoidal_is_precise_far_out():
     far = positions.sinusoidal(1, 2, offset=1_000_000)
     assert far[0, 0].item() == pytest.approx(math.sin(1_000_000), abs=1e-6)

@@ -63,7 +63,6 @@ FORMS = {
     "heads of their own size": ({"head_dim": 6}, {"head_dim": 6}, {"head_dim": 6}),
     "biases in attention": ({"attention_bias": True}, {"biases": ["self_attn"]}, {}),
     "biases in the network": ({"mlp_bias": True}, {"biases": ["mlp"]}, {}),
-    "all biases": ({"attention_bias": True, "mlp_bias": True}, {"biases": ["mlp", "self"]}, {}),
     "window": ({"model_type": "mistral", "sliding_window": 3}, {}, {"window": 3}),
     "no window": ({"model_type": "mistral", "sliding_window": None}, {}, {}),
     "base in a dict": (
@@ -149,10 +148,17 @@ def write(path, tensors, settings=None, form="F32"):
     return path
 
 
-@pytest.mark.parametrize("form", ["F32", "F16", "Q8_0", "Q4_1", "Q4_0", "BF16"])
-def test_a_gguf_file_is_what_its_unpacked_weights_compute(tmp_path, form):
-    path = write(tmp_path / "small.gguf", weights(), form=form)
-    unpacked = {name: torch.from_numpy(unpack(value, form)) for name, value in weights().items()}
+BIASES_AND_A_HEAD = {"biases": ["self_attn", "mlp"], "tied": False}
+
+
+@pytest.mark.parametrize(
+    ("form", "made"),
+    [("F32", BIASES_AND_A_HEAD), *((form, {}) for form in ("F16", "Q8_0", "Q4_1", "Q4_0", "BF16"))],
+)
+def test_a_gguf_file_is_what_its_unpacked_weights_compute(tmp_path, form, made):
+    tensors = weights(**made)
+    path = write(tmp_path / "small.gguf", tensors, form=form)
+    unpacked = {name: torch.from_numpy(unpack(value, form)) for name, value in tensors.items()}
     reader = pretrained.from_folder(tmp_path)
     texts = ["ab cd ab", "a"]
     tokens, lengths = reader.batch(texts)
@@ -170,15 +176,6 @@ def test_a_gguf_file_is_what_its_unpacked_weights_compute(tmp_path, form):
 def unpack(value, form):
     kind = gguf.GGMLQuantizationType[form if value.dim() == 2 else "F32"]
     return np.array(gguf.dequantize(gguf.quantize(value.numpy(), kind), kind), np.float32)
-
-
-def test_biases_and_an_own_head_come_along(tmp_path):
-    tensors = weights(biases=["self_attn", "mlp"], tied=False)
-    path = write(tmp_path / "small.gguf", tensors)
-    reader = pretrained.from_folder(path)
-    tokens = reader.batch(["ab cd"])[0]
-    expected = llama(tensors, tokens[0], **OPTIONS, head_dim=D, layout="interleaved")
-    assert (reader.model(tokens)[0] - expected.logits).abs().max() < 1e-4
 
 
 @pytest.mark.parametrize("line", table("pretrained")["gguf"])
@@ -233,7 +230,6 @@ EVIL = {
     "another file": (b"PK\x03\x04" + b"\0" * 90, "begins with 'GGUF'"),
     "safetensors": (struct.pack("<Q", 40) + b"{" + b" " * 60, "begins with 'GGUF'"),
     "version 1": (made(version=1), "got version 1"),
-    "version 4": (made(version=4), "got version 4"),
     "the other byte order": (b"GGUF" + struct.pack(">IQQ", 3, 0, 0), "version"),
     "settings without end": (made(settings=HUGE), "bytes at 24"),
     "tensors without end": (made(settings=0, tensors=HUGE), "bytes at 24"),

@@ -258,35 +258,6 @@ def test_indefinite_objects_of_negated_verbs_and_before_adjectives_turn_into_de(
     assert before > 100
 
 
-def test_negation_comes_in_two_parts_each_linked_to_not_or_never(corpus):
-    negated = 0
-    for pair in corpus:
-        for row, word in enumerate(pair.target):
-            if word in ("ne", "n'", "pas", "jamais"):
-                linked = linked_to(pair, row)
-                expected = {"pas": {"not"}, "jamais": {"never"}}.get(word)
-                assert linked == expected if expected else linked in ({"not"}, {"never"})
-                negated += 1
-        both = [
-            sum(word in group for word in pair.target)
-            for group in (("ne", "n'"), ("pas", "jamais"))
-        ]
-        assert both[0] == both[1] == sum(word in ("not", "never") for word in pair.source)
-    assert negated > 2000
-
-
-def test_many_alignments_cross(corpus):
-    def crosses(pair):
-        first = [
-            min((c for r, c in pair.sure if r == row), default=-1)
-            for row in range(len(pair.target))
-        ]
-        first = [column for column in first if column >= 0]
-        return first != sorted(first)
-
-    assert sum(map(crosses, corpus)) > len(corpus) / 3
-
-
 @pytest.mark.build
 def test_one_english_sentence_has_one_french_one():
     seen = {}
@@ -302,15 +273,6 @@ def test_corpus_is_seeded_distinct_and_within_its_lengths():
     assert {len(pair.source) for pair in pairs} == set(range(4, 10))
     assert tasks.toy_french(400, min_words=4, max_words=9, seed=2) == pairs[:400]
     assert tasks.toy_french(400, min_words=4, max_words=9, seed=3) != pairs[:400]
-
-
-def test_the_corpus_is_the_same_on_every_machine():
-    said = [tasks.detokenize(pair.target) for pair in tasks.toy_french(3, max_words=7)]
-    assert said == [
-        "le chat noir",
-        "je vais toujours à mon marché",
-        "une fille étrange a dormi dans l'hôtel",
-    ]
 
 
 @pytest.mark.build

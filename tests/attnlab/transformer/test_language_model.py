@@ -57,12 +57,6 @@ def test_it_is_torchs_pre_norm_stack_between_two_uses_of_one_matrix():
     assert_close(model(tokens), hidden @ model.embedding.weight.T, atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("tied", [True, False])
-def test_embeddings_are_tied_when_they_should_be(tied):
-    made = make(tie_embeddings=tied)
-    assert (made.output.weight is made.embedding.weight) == tied
-
-
 def test_greedy_is_the_argmax_repeated_with_and_without_cache(model):
     found = model.generate(PROMPTS, 5, lengths=LENGTHS, temperature=0)
     again = model.generate(PROMPTS, 5, lengths=LENGTHS, temperature=0, use_cache=False)
