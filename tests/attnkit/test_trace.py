@@ -143,11 +143,8 @@ def test_torchs_multihead_attention_is_recorded(options, need_weights, sizes, tr
 
 def test_torchs_stacks_are_recorded_layer_by_layer():
     layer = nn.TransformerDecoderLayer(E, H, 16, batch_first=True)
-    model, x, memory = (
-        nn.TransformerDecoder(layer, 2).eval(),
-        torch.randn(B, L, E),
-        torch.randn(B, S, E),
-    )
+    model = nn.TransformerDecoder(layer, 2).eval()
+    x, memory = torch.randn(B, L, E), torch.randn(B, S, E)
     with torch.no_grad():
         expected = model(x, memory)
         with trace.record(model) as calls:

@@ -48,10 +48,8 @@ def test_the_loss_leaves_out_the_padding_of_the_model(kind):
     """With fairseq's ids 0 begins, 1 is padding, 2 ends."""
     model = SEQ2SEQ[kind](pad=1, bos=0, eos=2).eval()
     source, lengths = torch.tensor([[5, 6], [8, 1]]), torch.tensor([2, 1])
-    target_in, target_out = (
-        torch.tensor([[0, 4, 5], [0, 6, 1]]),
-        torch.tensor([[4, 5, 2], [6, 2, 1]]),
-    )
+    target_in = torch.tensor([[0, 4, 5], [0, 6, 1]])
+    target_out = torch.tensor([[4, 5, 2], [6, 2, 1]])
     batch = Batch(source, lengths, target_in, target_out, torch.tensor([3, 2]), torch.arange(2))
     losses = sequence_loss(model, batch)
     logits = model(source, lengths, target_in).log_softmax(-1)
@@ -166,9 +164,7 @@ def test_a_mark_stays_with_its_letter_and_what_has_no_width_goes(text):
 
 def test_a_byte_order_mark_changes_no_translation():
     translator = Translator.load("tatoeba-en-fr")
-    assert (
-        translator("\ufeffThank you.") == translator("Thank you.\u200b") == translator("Thank you.")
-    )
+    assert len({*map(translator, ("Thank you.", "\ufeffThank you.", "Thank you.\u200b"))}) == 1
 
 
 def toy(kind="dot", **options):

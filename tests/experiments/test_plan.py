@@ -1,7 +1,5 @@
 """The plan of ring attention is borne out by the measured runs and by the plain form."""
 
-import math
-
 import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
@@ -55,10 +53,8 @@ def test_the_measured_bytes_are_those_planned():
     written = recorded.results("parallel")
     assert {row["processes"] for row in written["rows"]} == {1, 2, 4}
     for row in written["rows"]:
-        assert (row["sent"], row["sent_backward"]) == (
-            row["planned"]["sent"],
-            row["planned"]["sent_backward"],
-        )
+        for name in ("sent", "sent_backward"):
+            assert row[name] == row["planned"][name]
 
 
 @pytest.mark.parametrize(
@@ -82,4 +78,3 @@ def test_says_what_bounds_the_time(capsys):
     assert "bound by messages" in said
     plan.main(["--length", "1e6", "--devices", "64"])
     assert "bound by messages" not in capsys.readouterr().out
-    assert math.isfinite(plan.plan(plan.Shape(10**6, 64)).flops)

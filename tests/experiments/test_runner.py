@@ -194,12 +194,7 @@ def test_every_number_of_the_runs_or_those_that_are_named_get_an_interval():
 
 
 def test_a_results_file_holds_no_nan(tmp_path):
+    options = {"command": "", "seeds": [], "device": torch.device("cpu")}
     with pytest.raises(ValueError):
-        record.write(
-            tmp_path / "r.json",
-            command="",
-            seeds=[],
-            device=torch.device("cpu"),
-            results={"x": math.nan},
-        )
+        record.write(tmp_path / "r.json", **options, results={"x": math.nan})
     assert not (tmp_path / "r.json").exists()
