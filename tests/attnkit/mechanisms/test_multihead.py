@@ -308,6 +308,7 @@ def test_masks_and_biases_of_a_cached_call_count_all_keys(attention):
     [
         MultiHeadAttention(1, 1, dropout=0.25, bias=False),
         mechanisms.SinkAttention(1, 1, dropout=0.25, bias=False),
+        mechanisms.SoftCapAttention(1, 1, dropout=0.25, bias=False),
         SelfAttention(1, dropout=0.25),
     ],
 )
