@@ -73,12 +73,13 @@ def test_from_torch_agrees_in_outputs_and_weights(batch_first, bias, sizes):
 @pytest.mark.parametrize("sizes", [{}, {"kdim": 6, "vdim": 5}], ids=["packed", "apart"])
 @pytest.mark.parametrize("bias", [True, False])
 def test_from_torch_keeps_what_is_frozen_and_shares_nothing(sizes, bias):
-    reference = torch_module(bias=bias, **sizes)
+    reference = torch_module(bias=bias, **sizes).train(bias)
     reference.out_proj.weight.requires_grad_(False)
     if bias:
         reference.in_proj_bias.requires_grad_(False)
     with torch.no_grad():  # a copy made here is frozen no more than one made elsewhere
         ours = MultiHeadAttention.from_torch(reference)
+    assert ours.training is ours.out_proj.training is bias  # and its mode
     frozen = {name for name, x in ours.named_parameters() if not x.requires_grad}
     inputs = ["in_proj"] if not sizes else ["query_proj", "key_proj", "value_proj"]
     assert frozen == {"out_proj.weight", *(f"{name}.bias" for name in inputs if bias)}
