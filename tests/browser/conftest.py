@@ -15,8 +15,6 @@ from booktools import chromium
 from booktools.serve import make_server
 from tests.browser.explorer_page import Widget, start_widgets, wait_for_widgets, write_page
 
-ROOT = Path(__file__).resolve().parents[2]
-
 
 @pytest.fixture(scope="session")
 def chromium_path() -> str:
@@ -95,9 +93,9 @@ def listen(page, record: Record) -> dict[str, Callable]:
 
 
 @contextlib.contextmanager
-def first_visit(browser, url: str) -> Iterator[tuple]:
+def opened(browser, url: str, **options) -> Iterator[tuple]:
     """A page that was opened with an empty cache, and its record."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
+    context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}} | options)
     page, record = context.new_page(), Record()
     listen(page, record)
     page.goto(url, wait_until="load")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from tests.browser.conftest import serving
+from tests.browser.conftest import opened, serving
 
 PACKED = """const packed = (values) => {  // as JSON the numbers would take longer than the engine
     const bytes = new Uint8Array(Float32Array.from(values).buffer), parts = [];
@@ -28,13 +28,10 @@ ODD = (
 @contextlib.contextmanager
 def page_of(browser, code: str, start: str, path: Path):
     """A page with an engine, started with the address of its file."""
-    page = browser.new_page()
-    with serving(path.parent) as url:
-        page.goto(url + "nothing")
+    with serving(path.parent) as url, opened(browser, url + "nothing") as (page, _):
         page.add_script_tag(content=PACKED + code)
         page.evaluate(start, url + path.name)
-    yield page
-    page.close()
+        yield page
 
 
 def floats(packed: str) -> torch.Tensor:
