@@ -3,7 +3,7 @@
 import re
 
 from attnbook.machines.live_translator import page as book_page
-from tests.browser.explorer_page import AS_TEXT, follow, from_text, write_page
+from tests.browser.explorer_page import AS_TEXT, Widget, follow, from_text, write_page
 
 
 def ready(page, model: str = "") -> None:
@@ -19,21 +19,25 @@ def ready(page, model: str = "") -> None:
     )
 
 
-def snapshot(root) -> dict:
-    return from_text(root.evaluate(f"root => ({AS_TEXT})(root.snapshot())"))
+class Translator(Widget):
+    """The root of a translator on a page, and what a reader does to it."""
+
+    def snapshot(self) -> dict:
+        return from_text(self.root.evaluate(f"root => ({AS_TEXT})(root.snapshot())"))
+
+    def source(self, place: int):
+        return self.locator(".translator-source button").nth(place)
+
+    def target(self, place: int):
+        return self.locator(".translator-target button").nth(place)
+
+    def write(self, text: str) -> dict:
+        self.get_by_role("textbox").fill(text)
+        return self.snapshot()
 
 
-def source(root, place: int):
-    return root.locator(".translator-source button").nth(place)
-
-
-def target(root, place: int):
-    return root.locator(".translator-target button").nth(place)
-
-
-def write(root, text: str) -> dict:
-    root.get_by_role("textbox").fill(text)
-    return snapshot(root)
+def translator(page) -> Translator:
+    return Translator(page.locator(".machine-translator").first)
 
 
 def bring_back(page, anchor: str, record) -> None:
