@@ -43,10 +43,6 @@ def long_page(open_page, tmp_path):
     return long_page_
 
 
-def drawn(page) -> list[str]:
-    return page.evaluate(DRAWN)
-
-
 def wait_until_drawn(page, number: int) -> None:
     page.wait_for_function(
         f"document.querySelector('#explorer-{number} .machine-big')?.textContent"
@@ -57,7 +53,7 @@ def test_those_near_start_for_paper_all_and_nothing_in_sight_moves(long_page):
     page = long_page()
     wait_until_drawn(page, 1)
     page.wait_for_timeout(300)
-    there = drawn(page)
+    there = page.evaluate(DRAWN)
     assert there[:2] == ["explorer-0", "explorer-1"]
     assert len(there) <= FAR / 2
     assert page.locator(".attnkit-fallback").count() == FAR - len(there)
@@ -67,7 +63,7 @@ def test_those_near_start_for_paper_all_and_nothing_in_sight_moves(long_page):
     view.evaluate("e => e.scrollIntoView({ behavior: 'instant' })")
     wait_until_drawn(page, 7)
     page.wait_for_timeout(300)
-    assert "explorer-11" not in drawn(page)
+    assert "explorer-11" not in page.evaluate(DRAWN)
     place = view.bounding_box()["y"]
     page.wait_for_timeout(300)
     assert abs(view.bounding_box()["y"] - place) < 2
@@ -75,10 +71,13 @@ def test_those_near_start_for_paper_all_and_nothing_in_sight_moves(long_page):
     wait_for_widgets(page, FAR)
 
 
-def test_an_address_starts_the_explorer_that_it_leads_to(long_page):
-    page = long_page("#explorer-9=2")
-    wait_until_drawn(page, 9)
-    page.wait_for_function("document.querySelector('#explorer-9').snapshot().seqLen === 2")
+@pytest.mark.parametrize(("address", "length"), [("#explorer-9=2", 2), ("#explorer-9", 4)])
+def test_an_address_starts_the_explorer_that_it_leads_to(long_page, address, length):
+    page = long_page(address)
+    page.wait_for_function(
+        "length => document.querySelector('#explorer-9')?.snapshot?.().seqLen === length",
+        arg=length,
+    )
     page.wait_for_function(
         "Math.abs(document.querySelector('#explorer-9').getBoundingClientRect().y) < 300"
     )
@@ -86,16 +85,14 @@ def test_an_address_starts_the_explorer_that_it_leads_to(long_page):
 
 def test_a_link_starts_the_explorer_that_it_leads_to(long_page):
     page = long_page()
-    assert "explorer-9" not in drawn(page)
+    assert "explorer-9" not in page.evaluate(DRAWN)
     page.get_by_text("go", exact=True).click()
-    wait_until_drawn(page, 9)
-    page.wait_for_function("document.querySelector('#explorer-9').snapshot().seqLen === 2")
+    page.wait_for_function("document.querySelector('#explorer-9')?.snapshot?.().seqLen === 2")
 
 
 def test_the_keyboard_starts_the_explorer_that_it_reaches(long_page):
     page = long_page()
     page.locator(".attnkit-view > [tabindex='0']").last.focus()
-    wait_until_drawn(page, FAR - 1)
     page.wait_for_function(
         f"document.activeElement.closest('#explorer-{FAR - 1}') && "
         "document.activeElement.matches('button, input, select')"
@@ -103,13 +100,11 @@ def test_the_keyboard_starts_the_explorer_that_it_reaches(long_page):
     assert page.locator("[aria-label='No. 11'][tabindex]").count() == 0
 
 
-def test_all_start_where_nobody_can_tell_who_is_near(browser, tmp_path):
-    query = vectors(1, 4, 8)
-    page = browser.new_page()
-    page.add_init_script("delete window.IntersectionObserver")
-    page.goto(write_page(tmp_path, *(AttentionExplorer(query, query) for _ in range(5))).as_uri())
+def test_all_start_where_nobody_can_tell_who_is_near(open_page, tmp_path):
+    widgets = [AttentionExplorer(vectors(1, 4, 8), vectors(1, 4, 8)) for _ in range(5)]
+    blind = "<script>delete window.IntersectionObserver;</script>"
+    page, _ = open_page(write_page(tmp_path, *widgets, head=blind).as_uri(), start=False)
     wait_for_widgets(page, 5)
-    page.close()
 
 
 @pytest.mark.parametrize("address", ["#100%", "#explorer-0=%E0%A4%A"])
@@ -130,10 +125,10 @@ def test_an_address_below_widgets_is_where_the_reader_lands(open_page, tmp_path,
     """The browser goes there before the widgets have drawn and grown."""
     query = vectors(4, 12, 16)
     widgets = [AttentionExplorer(query, query, title=str(n), head="all") for n in range(3)]
-    path = write_page(tmp_path, *widgets)
+    head += "<style>html{scroll-behavior:smooth}</style>"
+    path = write_page(tmp_path, *widgets, head=head)
     tail = '<h2 id="below">Below</h2><div style="height:3000px"></div></main>'
-    text = path.read_text().replace("</main>", tail)
-    path.write_text(text.replace("<style>", f"{head}<style>html{{scroll-behavior:smooth}}", 1))
+    path.write_text(path.read_text().replace("</main>", tail))
     page, _ = open_page(path.as_uri() + "#below", width=width)
     wait_for_widgets(page, 3)
     page.wait_for_function(
@@ -157,3 +152,16 @@ def test_who_goes_back_from_a_machine_finds_the_link(open_page, site_url):
     page.wait_for_function("() => window.at === (window.at = scrollY)", polling=200)
     page.go_back()
     page.wait_for_function("y => Math.abs(scrollY - y) < 5", arg=before)
+
+
+@pytest.mark.build
+def test_the_keyboard_skips_to_the_first_widget(open_page, site_url):
+    """It starts when the focus gets there, and takes the focus on."""
+    url = site_url + "chapters/05b_self_attention.html"
+    page, _ = open_page(url, start=False)
+    for _ in range(2):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.activeElement.id === 'first-widget'")
+    page.keyboard.press("Tab")
+    page.wait_for_function("document.activeElement.closest('.attnkit-explorer')")
