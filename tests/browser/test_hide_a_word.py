@@ -11,7 +11,7 @@ from attnbook.machines.live_translator import shown
 from attnlab import Translator
 from booktools.widget_page import write_page
 from tests.browser.conftest import Record, listen, serving
-from tests.browser.explorer_page import snapshot
+from tests.browser.explorer_page import Widget
 
 pytestmark = pytest.mark.browser
 
@@ -29,6 +29,8 @@ NEAR = "() => new Promise((done) => new IntersectionObserver(done).observe(docum
 """Wait until the page's observers know what is in view: the experiment begins there."""
 OVER = 12_000
 """Milliseconds of the page's own clock after which the experiment has ended."""
+
+OWN = "Now a sentence of yours"
 
 
 @pytest.fixture(scope="module")
@@ -55,9 +57,10 @@ def visit(browser, address):
         else:
             listen(page, record)
         page.goto(address + rest, wait_until="load")
-        page.locator(".machine-word").wait_for()
+        root = Widget(page.locator(".machine-word"))
+        root.wait_for()
         page.evaluate(NEAR)
-        return page, page.locator(".machine-word")
+        return page, root
 
     yield visit_
     for context in contexts:
@@ -66,7 +69,7 @@ def visit(browser, address):
 
 
 def state(root) -> tuple[int, bool]:
-    now = snapshot(root)
+    now = root.snapshot()
     return now["word"], now["left"]
 
 
@@ -100,15 +103,12 @@ def test_with_reduced_motion_it_waits_for_a_press(visit):
     assert page.evaluate("document.getAnimations().length") == 0
 
 
-TOUCHES = ("press", "key", "wheel", "focus")
-# One function stops it, whatever it was about to do: three of the eight pairs find nothing more.
-LATER = [pytest.param(touch, True, marks=pytest.mark.slow) for touch in TOUCHES[1:]]
-
-
 @pytest.mark.parametrize(
-    ("touch", "begun"), [*((touch, False) for touch in TOUCHES), ("press", True), *LATER]
+    ("touch", "begun"),
+    [*((touch, False) for touch in ("press", "key", "wheel", "focus")), ("press", True)],
 )
 def test_a_touch_of_anything_stops_it_for_good(visit, touch, begun):
+    """One function stops it, whatever it was about to do."""
     page, root = visit()
     if begun:
         page.wait_for_function("document.querySelector('.word-hidden')")
@@ -117,7 +117,7 @@ def test_a_touch_of_anything_stops_it_for_good(visit, touch, begun):
     elif touch == "key":
         page.keyboard.press("Shift")
     elif touch == "focus":
-        root.get_by_label("Now a sentence of yours").focus()
+        root.get_by_label(OWN).focus()
     else:
         page.mouse.wheel(0, 1)
         page.wait_for_timeout(50)
@@ -128,26 +128,24 @@ def test_a_touch_of_anything_stops_it_for_good(visit, touch, begun):
 
 
 def test_an_address_with_a_setting_keeps_it_still(visit):
-    page, root = visit("#hide-a-word=word:2")
+    page, root = visit("#hide-a-word=word:2;left:true")
     page.clock.run_for(OVER)
-    assert state(root) == (2, False)
+    assert state(root) == (2, True)
+    said = root.locator(".machine-big").inner_text()  # where most words change, what is written now
+    assert said == "“cat” left out: it writes “les ont noirs n'ont pas mangé la pomme”"
 
 
 def test_a_word_is_hidden_then_left_out_then_back(visit):
     page, root = visit(reduced_motion="reduce")
-    word = root.get_by_role("button", name="not, hide")
-    word.focus()
-    states = []
-    for key in ("Enter", "Space", "Enter"):
+    root.button("not, hide").focus()
+    word = root.locator(".word-source > g").nth(4)
+    for key, now, name in (
+        ("Enter", (4, False), "not, hidden, leave it out"),
+        ("Space", (4, True), "not, left out, put it back"),
+        ("Enter", (-1, False), "not, hide"),
+    ):
         page.keyboard.press(key)
-        states.append(
-            (*state(root), root.locator(".word-source > g").nth(4).get_attribute("aria-label"))
-        )
-    assert states == [
-        (4, False, "not, hidden, leave it out"),
-        (4, True, "not, left out, put it back"),
-        (-1, False, "not, hide"),
-    ]
+        assert (state(root), word.get_attribute("aria-label")) == (now, name)
     assert len(page.evaluate("heard")) == 3
 
 
@@ -159,15 +157,11 @@ def words(root, side: str) -> list[str]:
 def test_a_sentence_of_ones_own_is_what_torch_writes(visit):
     translator = Translator.load(translators.REAL_MODELS["Transformer"])
     page, root = visit(reduced_motion="reduce")
-    root.get_by_label("Now a sentence of yours").fill("My brother does not eat meat")
+    root.get_by_label(OWN).fill("My brother does not eat meat")
     read = ["my", "brother", "does", "not", "eat", "meat", "."]
     for hidden, source in (([], read), ([3], read), ([], [*read[:3], *read[4:]])):
         want = shown.translate(translator, source, hidden).by_word()[1]
-        page.wait_for_function(
-            "want => [...document.querySelectorAll('.word-target > g:not(.word-gone) text')]"
-            ".map(e => e.textContent).join(' ') === want",
-            arg=" ".join(want),
-        )
+        expect(root.locator(".word-target > g:not(.word-gone) text")).to_have_text(want)
         assert words(root, "source") == read
         root.locator(".word-source > g").nth(3).click()
     page.wait_for_function("location.hash.startsWith('#hide-a-word=own:My%20brother')")
@@ -196,40 +190,31 @@ def test_on_a_telephone_the_translation_is_under_the_box_too(visit):
     page.set_viewport_size({"width": 360, "height": 740})
     expect(answer).to_be_hidden()
     root.locator(".word-tries").scroll_into_view_if_needed()
-    root.get_by_role("button", name="I love you.").click()
-    page.wait_for_function("document.querySelector('.word-answer').textContent === \"je t'aime.\"")
+    root.button("I love you.").click()
+    expect(answer).to_have_text("je t'aime.")
     box = answer.bounding_box()
     assert 0 < box["y"] < 740 - box["height"]
     assert "beforehand" not in note.inner_text()
     page.set_viewport_size({"width": 1280, "height": 900})
     expect(answer).to_be_hidden()
-    root.get_by_role("button", name="Reset").click()
+    root.press("Reset")
     assert note.inner_text() == recorded
-
-
-def test_where_most_words_change_it_says_what_is_written_now(visit):
-    _, root = visit("#hide-a-word=word:2;left:true", reduced_motion="reduce")
-    said = root.locator(".machine-big").inner_text()
-    assert said == "“cat” left out: it writes “les ont noirs n'ont pas mangé la pomme”"
 
 
 def test_until_the_model_is_there_the_page_says_so_and_the_first_sentence_answers(visit):
     held = []
-    page, root = visit(route=lambda one: held.append(one), reduced_motion="reduce")
-    state_line = root.locator(".word-state")
-    page.wait_for_function(
-        "document.querySelector('.word-state').textContent.includes('on its way')"
-    )
-    assert "1.8 MB" in state_line.inner_text()
-    root.get_by_label("Now a sentence of yours").fill("I love you")
+    _, root = visit(route=lambda one: held.append(one), reduced_motion="reduce")
+    big, line = root.locator(".machine-big"), root.locator(".word-state")
+    expect(line).to_contain_text("on its way")
+    root.get_by_label(OWN).fill("I love you")
     assert words(root, "source") == ["i", "love", "you"]
     assert words(root, "target") == []
     root.get_by_role("button", name="2 Hide").click()
-    assert "nothing changes" in root.locator(".machine-big").inner_text()
-    root.get_by_role("button", name="I love you.").click()
+    assert "nothing changes" in big.inner_text()
+    root.button("I love you.").click()
     held[0].continue_()
-    page.wait_for_function("document.querySelector('.machine-big').textContent === \"je t'aime.\"")
-    assert "stays with you" in state_line.inner_text()
+    expect(big).to_have_text("je t'aime.")
+    assert "stays with you" in line.inner_text()
 
 
 def test_a_model_that_does_not_come_can_be_asked_for_again(visit):
@@ -239,14 +224,11 @@ def test_a_model_that_does_not_come_can_be_asked_for_again(visit):
         tries.append(route)
         route.abort() if len(tries) == 1 else route.continue_()
 
-    page, root = visit(route=route, reduced_motion="reduce")
-    page.wait_for_function(
-        "document.querySelector('.word-state').textContent.includes('could not')"
-    )
-    box = root.get_by_label("Now a sentence of yours")
-    box.focus()
-    box.fill("I love you.")
-    page.wait_for_function("document.querySelector('.machine-big').textContent === \"je t'aime.\"")
+    _, root = visit(route=route, reduced_motion="reduce")
+    expect(root.locator(".word-state")).to_contain_text("could not")
+    root.get_by_label(OWN).focus()
+    root.get_by_label(OWN).fill("I love you.")
+    expect(root.locator(".machine-big")).to_have_text("je t'aime.")
     assert len(tries) == 2
 
 
@@ -259,19 +241,12 @@ PLACES = """root => [
 @pytest.mark.parametrize(("wide", "name"), [(680, "word-wide"), (300, "word-tall")])
 def test_what_a_page_shows_first_is_where_the_machine_draws_it(visit, wide, name):
     page, root = visit(reduced_motion="reduce")
-    root.locator(".word-picture").evaluate(
-        "(node, wide) => { node.style.width = `${wide}px`; }", wide
-    )
-    page.wait_for_function(
-        """wide => document.querySelector(".word-picture").getAttribute("viewBox")
-            .split(" ")[2] === String(wide + 4)""",
-        arg=wide,
-    )
-    found = root.locator(".word-picture").evaluate(PLACES)
+    drawn = root.locator(".word-picture")
+    drawn.evaluate("(node, wide) => { node.style.width = `${wide}px`; }", wide)
+    expect(drawn).to_have_attribute("viewBox", re.compile(rf"^\S+ \S+ {wide + 4} "))
+    found = drawn.evaluate(PLACES)
     page.evaluate("html => { document.body.innerHTML = html; }", widgets.hide_a_word().still())
     first = page.locator(f".{name}").evaluate(PLACES)
     assert len(found) == len(first) > 16
-    numbers = [
-        [float(one) for one in re.findall(r"[\d.]+", " ".join(places))] for places in (found, first)
-    ]
-    assert numbers[0] == pytest.approx(numbers[1], abs=0.11)
+    there, here = (re.findall(r"[\d.]+", " ".join(places)) for places in (found, first))
+    assert [*map(float, there)] == pytest.approx([*map(float, here)], abs=0.11)

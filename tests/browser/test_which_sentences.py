@@ -1,5 +1,6 @@
 """The box of sentences with its model: the reader's own text, from `file:` and from a server."""
 
+import contextlib
 from xml.etree import ElementTree
 
 import pytest
@@ -10,8 +11,8 @@ from attnbook.machines import sentence_model as sm
 from attnbook.machines.sentence_model.eight_bits import NAME
 from attnlab import pretrained
 from tests.attnbook.machines.test_which_sentences import TEXT, make
-from tests.browser.conftest import serving
-from tests.browser.explorer_page import ATTACK, control, settle, snapshot, write_page
+from tests.browser.conftest import opened, serving
+from tests.browser.explorer_page import ATTACK, Widget, settle, write_page
 from tests.browser.test_machines import saved
 
 pytestmark = pytest.mark.browser
@@ -43,34 +44,34 @@ def all_maps_are_torchs(root, reader) -> None:
     page, text = root.page, f"The cat {ATTACK} sat."
     root.get_by_text("All 72 maps of a sentence").click()
     root.get_by_label("Sentence to open").fill(text)
-    want = reader.read(text)
+    want, which = reader.read(text), root.locator(".heads-which")
     page.wait_for_function(
         "count => document.querySelector('.attnkit-explorer')?.snapshot().tokens.length === count",
         arg=len(want.tokens),
         timeout=LOADED,
     )
-    opened = root.locator(".attnkit-explorer")
-    assert snapshot(opened)["tokens"] == list(want.tokens)
+    opened = Widget(root.locator(".attnkit-explorer"))
+
+    def alike(weights: torch.Tensor) -> None:
+        found = torch.tensor(opened.snapshot()["weights"])
+        assert float((found - weights).abs().max()) < 0.05  # of the published weights
+
+    assert opened.snapshot()["tokens"] == list(want.tokens)
     for layer in range(6):
-        control(opened, "Head").select_option("all heads")
-        found = torch.tensor(snapshot(opened)["weights"])  # (H, L, L)
-        assert float((found - want.weights[layer]).abs().max()) < 0.05  # of the published weights
-        control(opened, "Head").select_option(f"layer {layer}, head 3")
-        settle(page)
-        assert root.locator(".heads-which").text_content().startswith(f"Layer {layer}, head 3: ")
+        opened.control("Head").select_option("all heads")
+        alike(want.weights[layer])
+        opened.control("Head").select_option(f"layer {layer}, head 3")
+        expect(which).to_contain_text(f"Layer {layer}, head 3: ")
         root.get_by_role("button", name="next layer").click()
         settle(page)
-    assert control(opened, "Length").count() == 0  # what a shorter text does to it is not computed
-    control(opened, "Mask").select_option("causal")
-    found = torch.tensor(snapshot(opened)["weights"])
+    assert opened.control("Length").count() == 0  # what a shorter text does to it is not computed
+    opened.control("Mask").select_option("causal")
     alone = want.weights[0, 3].double().tril()
-    assert float((found - alone / alone.sum(-1, keepdim=True)).abs().max()) < 0.05
+    alike(alone / alone.sum(-1, keepdim=True))
     box = root.locator(".heads-all").bounding_box()  # the seventh head of the second layer
-    root.locator(".heads-all").click(
-        position={"x": box["width"] * 6.5 / 12, "y": box["height"] * 1.5 / 6}
-    )
-    settle(page)
-    assert root.locator(".heads-which").text_content().startswith("Layer 1, head 6: ")
+    place = {"x": box["width"] * 6.5 / 12, "y": box["height"] * 1.5 / 6}
+    root.locator(".heads-all").click(position=place)
+    expect(which).to_contain_text("Layer 1, head 6: ")
     assert root.locator("img").count() == 0
 
 
@@ -109,47 +110,42 @@ def load_in_three_goes(page, folder, load) -> list[int]:
 @needs_the_model
 @pytest.mark.parametrize("served", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_the_readers_own_text_is_read_as_in_python(browser, book, served):
-    context = browser.new_context()
-    page, wrong = context.new_page(), []
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    with serving(book) as url:
-        page.goto(f"{url}index.html" if served else (book / "index.html").as_uri())
+    address = contextlib.nullcontext(f"{book.as_uri()}/") if not served else serving(book)
+    with address as url, opened(browser, f"{url}index.html") as (page, record):
         root = page.locator(".machine-which")
         load = root.get_by_role("button", name="Load the model (25 MB)")
         load.wait_for()
         if served:
             asked = load_in_three_goes(page, book, load)
+            record.console.clear()  # of what was refused
         root.get_by_label("Text", exact=True).fill(OWN)
         root.get_by_label("Question", exact=True).fill(ASKED)
         assert "not read yet" in root.locator(".machine-big").text_content()
         if not served:
             load.click()
         read_by_the_model(page)
-    assert not served or asked == [*range(3, len(sm.MODEL.parts))]
-    reader = pretrained.load(NAME)
-    want = reader.embed([ASKED]) @ reader.embed(OWN.split("\n")).T
-    found = root.evaluate("root => root.snapshot()")
-    assert found["sentences"] == OWN.split("\n")
-    assert torch.tensor(found["cosines"]) == pytest.approx(want, abs=0.01)
-    assert found["chosen"] == [[1]]
-    root.get_by_role("button", name="Sum it up").click()
-    assert len(root.evaluate("root => root.snapshot()")["cosines"][0]) == 3
-    root.get_by_label("Text", exact=True).fill(f"{ATTACK}\nWe meet.")
-    read_by_the_model(page)
-    assert root.locator(".which-list :not(li, span, i)").count() == 0
-    if not served:
-        all_maps_are_torchs(root, reader)
-    assert wrong == []
-    context.close()
+        assert not served or asked == [*range(3, len(sm.MODEL.parts))]
+        reader = pretrained.load(NAME)
+        want = reader.embed([ASKED]) @ reader.embed(OWN.split("\n")).T
+        found = root.evaluate("root => root.snapshot()")
+        assert found["sentences"] == OWN.split("\n")
+        assert torch.tensor(found["cosines"]) == pytest.approx(want, abs=0.01)
+        assert found["chosen"] == [[1]]
+        root.get_by_role("button", name="Sum it up").click()
+        assert len(root.evaluate("root => root.snapshot()")["cosines"][0]) == 3
+        root.get_by_label("Text", exact=True).fill(f"{ATTACK}\nWe meet.")
+        read_by_the_model(page)
+        assert root.locator(".which-list :not(li, span, i)").count() == 0
+        if not served:
+            all_maps_are_torchs(root, reader)
+        assert record.console == []
 
 
 def test_without_the_model_it_says_why(open_page, tmp_path):
     write_page(tmp_path, make(folder="none"))
     sm.InParts("none", sm.MODEL.scripts, lambda: None).write(tmp_path)
     page, _ = open_page((tmp_path / "index.html").as_uri())
-    page.wait_for_function(
-        "document.querySelector('.machine-promise').textContent.includes('built without the model')"
-    )
+    page.locator(".machine-promise", has_text="built without the model").wait_for()
     root = page.locator(".machine-which")
     expect(root.get_by_role("button", name="Load the model")).to_be_hidden()
     root.get_by_label("Text", exact=True).fill(f"{TEXT}\nAnd this?")
@@ -157,24 +153,19 @@ def test_without_the_model_it_says_why(open_page, tmp_path):
     assert "1 sentence not read yet" in root.locator(".machine-big").text_content()
 
 
-def test_every_copy_of_the_closest_is_marked(show):
-    _, root, _ = show(make(mode="ask", text=f"{TEXT} {TEXT}"))
-    marked = root.locator(".which-list .which-kept > span:first-child").all_inner_texts()
-    assert len(marked) == 2
-    assert len(set(marked)) == 1
-
-
-def test_a_sentence_has_its_cosine_before_all_are_read(show):
+def test_a_sentence_has_its_cosine_before_all_are_read_and_each_closest_its_mark(show):
     """And its weight when all are, since a weight is a share of all."""
     want = make(mode="ask").compute()["cosines"][0]
-    _, root, _ = show(make(mode="ask", text=f"{TEXT}\nNobody has read this."))
-    assert "1 sentence not read yet" in root.locator(".machine-big").text_content()
+    _, root, _ = show(make(mode="ask", text=f"{TEXT}\nNobody has read this."),
+                      make(mode="ask", text=f"{TEXT} {TEXT}"))  # fmt: skip
     told = root.locator(".which-list li").evaluate_all(
         "all => all.map(({ children: [, , one, , two] }) => one.textContent + two.textContent)"
     )
     cosines = [float(cosine.replace("\u2212", "-")) for cosine in told[:-1]]
     assert cosines == pytest.approx(want, abs=0.006)
     assert told[-1] == ""
+    marked = root.other(1).locator(".which-list .which-kept > span:first-child").all_inner_texts()
+    assert (len(marked), len(set(marked))) == (2, 1)  # every copy
 
 
 def test_its_picture_has_each_bar_the_line_and_what_was_typed_but_no_button(show):
@@ -182,30 +173,14 @@ def test_its_picture_has_each_bar_the_line_and_what_was_typed_but_no_button(show
     root.locator(".machine-load").evaluate(
         "e => Object.assign(e, { textContent: 'Load the model' }).hidden = false"
     )
-    found = root.evaluate("root => root.snapshot()")
-    boxes = root.evaluate(
-        """root => [...root.querySelectorAll(".which-list i")].map((bar) => {
-            const [box, own] = [root.getBoundingClientRect(), bar.getBoundingClientRect()];
-            return [own.left - box.left, own.top - box.top, own.width];
-        })"""
-    )
+    found, wide = root.snapshot(), root.locator(".which-list i").first.bounding_box()["width"]
     picture = ElementTree.fromstring(saved(page, root, "SVG"))
-    drawn = [
-        [float(node.get(name, 0)) for name in ("x", "y", "width")]
-        for node in picture.iter("{http://www.w3.org/2000/svg}rect")
-    ]
-    # What is hidden in a picture moves the rest up.
-    up = max(y for *_, y, _ in boxes) - max(y for x, y, _ in drawn if abs(x - boxes[0][0]) < 0.1)
-    for at, (x, y, wide) in enumerate(boxes):
-        here = [one for one in drawn if abs(one[1] - (y - up)) < 0.1 and x - 1 < one[0] < x + wide]
-        number, kind = divmod(at, 2)
-        share = max(0.0, found[("cosines", "weights")[kind]][0][number])
-        want = [[x, wide]] + [[x, wide * share]] * (share * wide > 0.01)
-        want += [] if kind else [[x + 0.35 * (wide - 2), 2]]
-        got = sorted([one[0], one[2]] for one in here if one[2] > 0.01)
-        assert len(got) == len(want), at
-        for one, other in zip(got, sorted(want), strict=True):
-            assert one == pytest.approx(other, abs=0.2)
+    rects = [one.get("width") for one in picture.iter("{http://www.w3.org/2000/svg}rect")]
+    drawn = sorted(float(one) for one in rects if float(one or 0) <= wide)
+    bars = [max(0.0, share) * wide for name in ("cosines", "weights") for share in found[name][0]]
+    line = [2] * len(found["cosines"][0])  # at the least cosine
+    want = sorted([*line, *[wide] * len(bars), *(bar for bar in bars if bar > 0.01)])
+    assert [one for one in drawn if one > 0.01] == pytest.approx(want, abs=0.2)
     words = "".join("".join(picture.itertext()).split())
     assert words.count("Whoslept?") >= 1  # the question, which stands in its field alone
     assert words.count("Theteaiscold.") >= 2  # in the text's field, and in the list
