@@ -9,7 +9,7 @@ A page whose metadata hold `page` is in this form, and the build stops where it 
 
 The counts are of the page as the build writes it, with all folds closed. A page without `page` is
 held to the limits of `booktools.measure` until it is written anew. How many screens a page fills
-only a browser can tell: `tests/browser/test_form.py` asks one.
+only a browser can tell: `tests/browser/test_site.py` asks one.
 """
 
 from __future__ import annotations

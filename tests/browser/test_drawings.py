@@ -20,10 +20,10 @@ STEPPERS = [drawing for drawing in DRAWINGS.values() if drawing.says]
 BY_FRAMES = sorted(STEPPERS, key=lambda drawing: len(drawing.says))
 EACH_STEPPER = pytest.mark.parametrize(
     "drawing",
-    [BY_FRAMES[0], BY_FRAMES[-1]]
-    + [pytest.param(drawing, marks=pytest.mark.slow) for drawing in BY_FRAMES[1:-1]],
+    [BY_FRAMES[0], BY_FRAMES[-1], *(pytest.param(d, marks=pytest.mark.slow)
+                                    for d in BY_FRAMES[1:-1])],
     ids=lambda drawing: drawing.name,
-)
+)  # fmt: skip
 
 # Words beyond the edge of their drawing, and pairs of words that cover each other.
 FAULTS = """(here) => {
@@ -49,10 +49,16 @@ FAULTS = """(here) => {
 }"""
 
 
-def page_of(path, *drawings, theme="light"):
+# The classes of the pictures that can be seen, by the name of their drawing.
+LAYOUTS = """() => Object.fromEntries([...document.querySelectorAll("main > div")].map((div) => [
+    div.id, [...div.querySelectorAll("svg")].filter((svg) => svg.checkVisibility())
+        .map((svg) => svg.getAttribute("class"))]))"""
+
+
+def page_of(path, *drawings):
     """Write a page with these drawings alone, as the book would show them; return its address."""
     path.write_text(
-        f'<!doctype html><html lang="en" data-theme="{theme}"><meta charset="utf-8">'
+        '<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'
         f"<title>Drawings</title><style>{style_sheet()}"
         "body{margin:16px;background:var(--attn-page);font:16px system-ui}"
@@ -64,13 +70,6 @@ def page_of(path, *drawings, theme="light"):
         "utf8",
     )
     return path.as_uri()
-
-
-@pytest.fixture
-def show_drawing(open_page, tmp_path):
-    return lambda drawing, **options: open_page(
-        page_of(tmp_path / "drawing.html", drawing), **options
-    )[0]
 
 
 @pytest.fixture(scope="module")
@@ -91,8 +90,13 @@ def all_drawings(browser, tmp_path_factory):
 
 
 @pytest.mark.parametrize("width", [1280, 360])
-def test_nothing_is_cut_and_no_word_covers_another(all_drawings, width):
+def test_one_layout_is_shown_nothing_is_cut_and_no_word_covers_another(all_drawings, width):
     page = all_drawings(width)
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= width
+    shown = page.evaluate(LAYOUTS)
+    two = {name for name, drawing in DRAWINGS.items() if drawing.two_layouts and width == 1280}
+    kinds = {name: "wide" if name in two else "narrow" for name in DRAWINGS}
+    assert shown == {name: [f"d-{kind}-layout"] for name, kind in kinds.items()}
     for step in range(max(len(drawing.says) or 1 for drawing in DRAWINGS.values())):
         found = page.evaluate(
             f"() => [...document.querySelectorAll('main > div')].map(d => [d.id, ({FAULTS})(d)])"
@@ -104,61 +108,42 @@ def test_nothing_is_cut_and_no_word_covers_another(all_drawings, width):
         )
 
 
-@pytest.mark.parametrize("width", [1280, 360])
-def test_no_drawing_is_wider_than_the_page(all_drawings, width):
-    assert all_drawings(width).evaluate("document.scrollingElement.scrollWidth") <= width
-
-
-def test_the_column_on_a_telephone_is_as_wide_as_the_other_tests_take_it(open_page, site_url):
+def test_a_page_of_the_book_has_the_palettes_colours_and_a_telephone_its_column(
+    open_page, site_url
+):
+    """The contrasts were computed with its ground, its drawings follow the theme, and letters were
+    measured in a column of that width."""
     page, _ = open_page(site_url + "chapters/01_rnn_bottleneck.html", width=360)
     assert page.locator("figure.drawing").first.bounding_box()["width"] == PHONE_COLUMN
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_page_of_the_book_has_the_colours_of_the_palette(open_page, site_url, theme):
-    """The contrasts were computed with its ground, and its drawings follow the theme."""
-    page, _ = open_page(site_url + "chapters/01_rnn_bottleneck.html", theme=theme)
-    ground = palette.PAGE if theme == "light" else palette.PAGE_DARK
-    as_rgb = tuple(int(ground[place : place + 2], 16) for place in (1, 3, 5))
-    seen = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert seen == f"rgb{as_rgb}"
-    property_ = "getComputedStyle(document.documentElement).getPropertyValue('--attn-query')"
-    wanted = palette.ROLES["query"]
-    assert page.evaluate(property_) == (wanted.light if theme == "light" else wanted.dark)
+    query = palette.ROLES["query"]
+    for theme, ground, role in (
+        ("light", palette.PAGE, query.light),
+        ("dark", palette.PAGE_DARK, query.dark),
+    ):
+        page.emulate_media(color_scheme=theme)
+        page.wait_for_function("it => document.documentElement.dataset.theme === it", arg=theme)
+        as_rgb = tuple(int(ground[place : place + 2], 16) for place in (1, 3, 5))
+        seen = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert seen == f"rgb{as_rgb}"
+        property_ = "getComputedStyle(document.documentElement).getPropertyValue('--attn-query')"
+        assert page.evaluate(property_) == role
 
 
 def test_a_dark_page_turns_plots_over_and_leaves_heat_maps_as_they_are(open_page, site_url):
     """In a heat map lightness is the number, so light must stay light."""
     page, _ = open_page(site_url + "chapters/04b_when_should_it_look.html", theme="dark")
     look = "images => images.map(image => getComputedStyle(image).filter)"
-    images = ".cell_output img[src$='.png']"
-    maps = page.locator(f"{images}.heat-map").evaluate_all(look)
+    images, turned = ".cell_output img[src$='.png']", "invert(1) hue-rotate(180deg)"
     others = ".heat-map, .attnkit-fallback *, .attnkit-paper *"
-    plots = page.locator(f"{images}:not({others})").evaluate_all(look)
-    assert maps
-    assert set(maps) == {"none"}
-    assert plots
-    assert set(plots) == {"invert(1) hue-rotate(180deg)"}
-
-
-@pytest.mark.parametrize("width", [1280, 360])
-def test_a_page_shows_one_layout(all_drawings, width):
-    shown = all_drawings(width).evaluate(
-        """() => Object.fromEntries([...document.querySelectorAll("main > div")].map((div) => [
-            div.id, [...div.querySelectorAll("svg")].filter((svg) => svg.checkVisibility())
-                .map((svg) => svg.getAttribute("class"))]))"""
-    )
-    wide = {name for name, drawing in DRAWINGS.items() if drawing.two_layouts and width == 1280}
-    assert shown == {
-        name: [f"d-{'wide' if name in wide else 'narrow'}-layout"] for name in DRAWINGS
-    }
+    for kind, filtered in ((".heat-map", "none"), (f":not({others})", turned)):
+        assert set(page.locator(f"{images}{kind}").evaluate_all(look)) == {filtered}
 
 
 @EACH_STEPPER
 def test_a_stepper_goes_by_mouse_and_by_keys_never_jumps_and_prints_all_frames(
-    show_drawing, drawing
+    open_page, tmp_path, drawing
 ):
-    page = show_drawing(drawing)
+    page, _ = open_page(page_of(tmp_path / "drawing.html", drawing))
     back, forth = page.get_by_role("button", name="Back"), page.get_by_role("button", name="Next")
     sentence = page.locator(".drawing-frames > li:visible p")
     voice = page.locator("[aria-live=polite]")
@@ -189,20 +174,21 @@ def test_a_stepper_goes_by_mouse_and_by_keys_never_jumps_and_prints_all_frames(
     expect(forth).to_be_hidden()
 
 
-@EACH_STEPPER
-def test_without_javascript_all_frames_are_there(show_drawing, drawing):
-    still = show_drawing(drawing, java_script_enabled=False)
-    assert still.locator(".drawing-frames p:visible").count() == len(drawing.says)
+def test_without_javascript_all_frames_are_there(open_page, tmp_path):
+    address = page_of(tmp_path / "drawings.html", *STEPPERS)
+    still, _ = open_page(address, java_script_enabled=False)
+    frames = still.locator(".drawing-frames p:visible").count()
+    assert frames == sum(len(drawing.says) for drawing in STEPPERS)
 
 
-def test_forced_colours_leave_every_word_legible(open_page, tmp_path):
+def test_forced_colours_leave_every_word_legible(all_drawings):
     """No word has the colour of the shape that it stands on."""
-    address = page_of(tmp_path / "all.html", *DRAWINGS.values())
-    page, _ = open_page(address, forced_colors="active")
-    assert page.evaluate("matchMedia('(forced-colors: active)').matches")
+    page = all_drawings(1280)
+    page.emulate_media(forced_colors="active")
     hidden = page.evaluate(
         """() => [...document.querySelectorAll("text.d-on")].filter((text) =>
             getComputedStyle(text).fill === getComputedStyle(text.previousElementSibling).fill
         ).map((text) => [text.closest("div").id, text.textContent])"""
     )
+    page.emulate_media(forced_colors="none")
     assert hidden == []

@@ -1,4 +1,4 @@
-"""The reference as it is built: types, sources, links both ways, and nothing cut off."""
+"""The reference as it is built: types, sources, and links both ways."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import lxml.html
 import pytest
 from bs4 import BeautifulSoup
 
+from booktools.address import ROOT
 from tests.book.test_reference import OFFERED, TAUGHT
-from tests.browser.conftest import ROOT
-from tests.browser.test_site import weekly
 
 pytestmark = pytest.mark.browser
 
@@ -18,26 +17,15 @@ PAGES = sorted(
     path.relative_to(ROOT).with_suffix(".html").as_posix()
     for path in (ROOT / "appendices" / "api").glob("*.md")
 )
-# The longest, and one of functions.
-STAND_FOR_OTHERS = ("appendices/api/models.html", "appendices/api/functions.html")
 # Methods that chapters call, which a reader looks up.
 METHODS = [
     "attnkit.AdditiveAttention.project_key",
-    "attnkit.AdditiveAttention.project_query",
     "attnlab.Translator.translate",
     "attnlab.decoding.SequenceModel.begin",
-    "attnkit.efficient.KVCache.length",
-    "attnkit.efficient.KVCache.mask",
     "attnkit.efficient.KVCache.nbytes",
-    "attnkit.efficient.KVCache.select",
     "attnlab.rnn.Seq2Seq.weights",
-    "attnlab.tasks.Batches.epoch",
-    "attnlab.tasks.Vocab.build",
     "attnlab.tasks.Vocab.encode",
-    "attnlab.transformer.Transformer.decode",
-    "attnlab.transformer.Transformer.encode",
     "attnlab.transformer.Transformer.greedy",
-    "attnlab.transformer.Transformer.weights",
 ]
 
 
@@ -108,13 +96,3 @@ def test_a_name_in_a_chapter_and_in_a_docstring_leads_to_its_entry(soups, site_d
     copied = page.find(id="attnkit.MultiHeadAttention.from_torch").find_next_sibling("dd")
     links = {a.get_text(): a["href"] for a in copied.select("a:has(code)")}
     assert links["masks.from_torch_padding"].endswith("#attnkit.masks.from_torch_padding")
-
-
-@pytest.mark.parametrize("name", weekly(PAGES, but=STAND_FOR_OTHERS))
-def test_no_code_is_cut_off_on_a_laptop(open_page, site_url, name):
-    page, _ = open_page(site_url + name, width=1280)
-    cut = page.locator("main pre").evaluate_all(
-        """all => all.filter(e => e.scrollWidth > e.clientWidth + 1)
-                     .map(e => e.innerText.slice(0, 200))"""
-    )
-    assert cut == []

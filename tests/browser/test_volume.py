@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import importlib.util
 import re
 import zipfile
 from collections import Counter
@@ -25,6 +24,7 @@ PAGES = [
     ("One", "chapters/05_scaled_dot_product_attention"),
     ("Two", "appendices/exercises/05_scaled_dot_product_attention"),
 ]
+PAGE = "chapters-05-scaled-dot-product-attention.xhtml"
 DATE = datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC)
 H = f"{{{epub.XHTML}}}"
 
@@ -59,21 +59,19 @@ def test_a_chapter_holds_nothing_that_only_a_screen_needs(trees):
 
 
 def test_every_link_inside_leads_somewhere_and_no_name_stands_twice(trees):
-    ids = Counter(node.get("id") for tree in trees.values() for node in tree.iter())
+    nodes = [(file, node) for file, tree in trees.items() for node in tree.iter()]
+    ids = Counter(node.get("id") for _, node in nodes)
     del ids[None]
     assert max(ids.values()) == 1
-    places = set(trees) | {
-        f"{file}#{node.get('id')}" for file, tree in trees.items() for node in tree.iter()
-    }
-    links = [node.get("href") for tree in trees.values() for node in tree.iter(f"{H}a")]
+    places = set(trees) | {f"{file}#{node.get('id')}" for file, node in nodes}
+    links = [node.get("href") for _, node in nodes if node.tag == f"{H}a"]
     inside = [link for link in links if not re.match("https?:", link)]
     assert len(inside) > 10
     assert [link for link in inside if link not in places] == []
 
 
 def test_machines_are_pictures_with_words(trees, bound):
-    tree = trees["chapters-05-scaled-dot-product-attention.xhtml"]
-    pictures = [next(box.iter(f"{H}img")) for box in named(tree, "machine-picture")]
+    pictures = [next(box.iter(f"{H}img")) for box in named(trees[PAGE], "machine-picture")]
     assert pictures
     for picture in pictures:
         with Image.open(bound[1] / picture.get("src")) as image:
@@ -83,20 +81,18 @@ def test_machines_are_pictures_with_words(trees, bound):
 
 
 def test_a_question_lists_what_to_choose_from_and_its_answer_comes_later(trees):
-    page = trees["chapters-05-scaled-dot-product-attention.xhtml"]
-    asked = saved_models(ROOT / "chapters/05_scaled_dot_product_attention.ipynb", Question)
-    assert len(named(page, "question")) == len(asked) == 4
-    text, later = ("".join(tree.itertext()) for tree in (page, trees["answers.xhtml"]))
-    assert any(one["state"]["options"] for one in asked)
-    for options, right, because in (
-        (one["state"].get("options"), one["state"]["right"], one["state"]["because"])
-        for one in asked
-    ):
-        assert because in later
-        assert because not in text
-        for place, option in enumerate(options or ()):
+    models = saved_models(ROOT / f"{PAGES[0][1]}.ipynb", Question)
+    asked = [model["state"] for model in models]
+    assert len(named(trees[PAGE], "question")) == len(asked) == 4
+    text, later = ("".join(trees[name].itertext()) for name in (PAGE, "answers.xhtml"))
+    assert any(one["options"] for one in asked)
+    for one in asked:
+        assert one["because"] in later
+        assert one["because"] not in text
+        for place, option in enumerate(one["options"]):
             assert option in text
-            assert (f"{'ABCDEFGH'[place]}. {option.rstrip('.')}" in later) is (place == right)
+            answer = f"{'ABCDEFGH'[place]}. {option.rstrip('.')}"
+            assert (answer in later) is (place == one["right"])
 
 
 def test_every_picture_is_there_and_used(trees, bound):
@@ -109,12 +105,7 @@ def test_every_picture_is_there_and_used(trees, bound):
 def test_solutions_stand_at_the_end(trees, bound):
     assert bound[0][-1].title == "Hints, solutions and answers"
     answers = named(trees["answers.xhtml"], "answer")
-    places = [
-        node
-        for file, tree in trees.items()
-        if file != "answers.xhtml"
-        for node in named(tree, "to-answer")
-    ]
+    places = [node for tree in trees.values() for node in named(tree, "to-answer")]
     assert len(answers) == len(places) >= 10
     texts = ["".join(answer.itertext()) for answer in answers]
     assert sum(text.count("·") >= 2 for text in texts) >= 5  # exercise, title, kind
@@ -126,15 +117,13 @@ def test_links_to_what_is_left_out_are_words_or_lead_to_the_site(browser, site_d
     (chapter, *_) = volume.bind(browser, site_dir, PAGES[:1], tmp_path / "parts", address)
     links = re.findall(r'href="([^"]+)"', chapter.body)
     assert f"{address}appendices/glossary.html#term-query" in links
-    machine = f"{address}{PAGES[0][1]}.html#machine-05"
-    assert machine in links
+    assert f"{address}{PAGES[0][1]}.html#machine-05" in links
 
 
 def test_formulas_and_drawings_are_kept_each_once(trees):
-    tree = trees["chapters-05-scaled-dot-product-attention.xhtml"]
-    assert len(named(tree, "formula")) > 20
-    assert named(tree, "d-wide-layout")
-    assert not named(tree, "d-narrow-layout")
+    assert len(named(trees[PAGE], "formula")) > 20
+    assert named(trees[PAGE], "d-wide-layout")
+    assert not named(trees[PAGE], "d-narrow-layout")
 
 
 def test_the_epub_lists_what_it_holds_and_two_are_alike(bound, tmp_path):
@@ -171,10 +160,7 @@ def test_a_small_reader_cuts_nothing(open_page, bound):
 
 
 def test_the_pdf_has_its_contents_and_nothing_is_cut(browser, bound, tmp_path):
-    if importlib.util.find_spec("pypdfium2") is None:
-        pytest.skip("pypdfium2 is missing: pip install -r requirements.txt")
-    import pypdfium2
-
+    pypdfium2 = pytest.importorskip("pypdfium2")
     chapters, folder = bound
     target = tmp_path / "book.pdf"
     volume.write_pdf(browser, target, folder, chapters, volume.front("1.2.3", DATE, None))
