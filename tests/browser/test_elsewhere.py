@@ -13,11 +13,10 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from attnbook.pages.nbconvert import LiveWidgets
 from attnbook.pages.notebook import STATE_MIME
 from attnkit.viz import AttentionExplorer
 from booktools import forked
-from tests.browser.conftest import ROOT
+from booktools.address import ROOT
 from tests.browser.explorer_page import ATTACK, SWALLOW, snapshot, vectors, wait_for_widgets
 from tests.browser.test_explorer_build import a_notebook
 
@@ -26,25 +25,18 @@ pytestmark = [pytest.mark.build, pytest.mark.browser]
 TEMPLATES = re.compile(r"(?ms)^(`{3,})(yaml|markdown)\n(.*?)^\1$")
 
 
-@pytest.fixture(scope="module")
-def other_book(tmp_path_factory) -> Path:
-    """The book that the page describes, file by file, built as it says."""
-    folder = tmp_path_factory.mktemp("other")
-    page = (ROOT / "appendices" / "widgets_elsewhere.md").read_text("utf-8")
-    names = ("_config.yml", "_toc.yml", "counter.md")
-    blocks = [block[2] for block in TEMPLATES.findall(page)]
-    for name, text in zip(names, blocks, strict=True):
-        assert f"`{name}`" in page
-        (folder / name).write_text(text)
-    command = [str(Path(sys.executable).with_name("jupyter-book")), "build", ".", "-W", "-q"]
-    done = forked.run(command, cwd=folder)
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    return folder / "_build" / "html"
-
-
 @pytest.mark.slow
-def test_a_widget_of_somebody_else_lives_in_their_book(other_book, open_page):
-    page, record = open_page((other_book / "counter.html").as_uri())
+def test_a_widget_of_somebody_else_lives_in_their_book(tmp_path, open_page):
+    """The book that the page describes, file by file, built as it says."""
+    page = (ROOT / "appendices" / "widgets_elsewhere.md").read_text("utf-8")
+    blocks = [block[2] for block in TEMPLATES.findall(page)]
+    for name, text in zip(("_config.yml", "_toc.yml", "counter.md"), blocks, strict=True):
+        assert f"`{name}`" in page
+        (tmp_path / name).write_text(text)
+    command = [str(Path(sys.executable).with_name("jupyter-book")), "build", ".", "-W", "-q"]
+    done = forked.run(command, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    page, record = open_page((tmp_path / "_build" / "html" / "counter.html").as_uri())
     button = page.locator("button.counter")
     assert button.inner_text() == "pressed 3 times"
     assert button.evaluate("b => getComputedStyle(b).borderRadius") == "12px"
@@ -97,15 +89,6 @@ def test_one_file_is_alive_offline_and_keeps_its_pictures_without_javascript(one
     assert images.first.get_attribute("alt") == explorer.description()
 
 
-def test_a_saved_explorer_lives_in_a_frame_of_any_page(open_page, tmp_path):
-    AttentionExplorer(vectors(2, 4, 8), vectors(2, 4, 8)).save(tmp_path / "page.html")
-    (tmp_path / "mine.html").write_text(
-        '<h1>Mine</h1><iframe src="page.html" height="700"></iframe>'
-    )
-    page, _ = open_page((tmp_path / "mine.html").as_uri())
-    page.frame_locator("iframe").locator(".attnkit-explorer canvas").first.wait_for()
-
-
 @pytest.mark.parametrize("widgets", [[], [AttentionExplorer(vectors(1, 4, 8), vectors(1, 4, 8))]])
 def test_a_notebook_that_colab_saved_is_converted_too(widgets, tmp_path, open_page):
     """Its models lie one level higher, where nbconvert itself stops: "KeyError: 'state'"."""
@@ -115,12 +98,6 @@ def test_a_notebook_that_colab_saved_is_converted_too(widgets, tmp_path, open_pa
     notebook.metadata["widgets"][STATE_MIME] = notebook.metadata["widgets"][STATE_MIME]["state"]
     page, _ = open_page(converted(notebook, tmp_path).as_uri())
     assert page.locator(".attnkit-explorer").count() == len(widgets)
-
-
-def test_a_notebook_without_widgets_is_left_alone():
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("words")])
-    same, _ = LiveWidgets().preprocess(notebook, {})
-    assert same == notebook
 
 
 @pytest.fixture
@@ -133,13 +110,10 @@ def installed(tmp_path) -> dict[str, str]:
     folder = tmp_path / "installed" / f"attnkit-{project['version']}.dist-info"
     folder.mkdir(parents=True)
     (folder / "METADATA").write_text(f"Name: attnkit\nVersion: {project['version']}\n")
-    groups = project.get("entry-points", {})
-    (folder / "entry_points.txt").write_text(
-        "".join(
-            f"[{group}]\n" + "".join(f"{name} = {target}\n" for name, target in found.items())
-            for group, found in groups.items()
-        )
-    )
+    lines = []
+    for group, found in project.get("entry-points", {}).items():
+        lines += [f"[{group}]", *(f"{name} = {target}" for name, target in found.items())]
+    (folder / "entry_points.txt").write_text("\n".join(lines))
     paths = [str(folder.parent), str(ROOT), os.environ.get("PYTHONPATH", "")]
     return os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
 
@@ -196,18 +170,16 @@ def test_an_ordinary_widget_beside_ours_keeps_its_manager(browser, tmp_path):
 
     explorer = AttentionExplorer(vectors(1, 4, 8), vectors(1, 4, 8))
     slider = ipywidgets.IntSlider(value=3)
-    file = converted(a_notebook(explorer, slider), tmp_path)
     page = browser.new_page()
     page.route("http*://**/*", lambda route: route.abort())
     page.route("**/embed-amd.js", lambda route: route.fulfill(
         body=MANAGER, content_type="text/javascript"))  # fmt: skip
-    page.goto(file.as_uri())
+    page.goto(converted(a_notebook(explorer, slider), tmp_path).as_uri())
     page.wait_for_function("window.managed")
     wait_for_widgets(page)
     managed = page.evaluate("managed")
     assert managed["views"] == [slider.model_id]
-    assert len(managed["states"]) == 1
-    assert slider.model_id in managed["states"][0]["state"]
+    assert [slider.model_id in state["state"] for state in managed["states"]] == [True]
     assert page.locator(".attnkit-no-kernel").count() == 0
     page.close()
 

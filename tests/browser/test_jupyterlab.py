@@ -2,48 +2,40 @@
 
 import nbformat
 import pytest
+from playwright.sync_api import expect
 
 from tests import jupyter
 from tests.browser.explorer_page import control, move, settle, snapshot
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-START = """
-import torch
+CELLS = (
+    """import torch
 from attnkit.viz import AttentionExplorer
 query = torch.randn(2, 6, 4, generator=torch.Generator().manual_seed(0))
 explorer = AttentionExplorer(query, query, title="Live")
-explorer
-"""
-REPORT = """
-print("report", explorer.seq_len, explorer.mask, explorer.pinned)
-"""
-SET = """
-explorer.seq_len, explorer.mask = 3, "causal"
-print("set", abs(explorer.values()).sum().round(3))
-"""
-MACHINE = """
-from attnbook.machines import FastMemory
+explorer""",
+    'print("report", explorer.seq_len, explorer.mask, explorer.pinned)',
+    """explorer.seq_len, explorer.mask = 3, "causal"
+print("set", abs(explorer.values()).sum().round(3))""",
+    """from attnbook.machines import FastMemory
 memory = FastMemory(fast=16)
-memory
-"""
-REPORT_MACHINE = """
-print("report", memory.fast)
-memory.fast = 64
-"""
-CELLS = (START, REPORT, SET, MACHINE, REPORT_MACHINE)
+memory""",
+    """print("report", memory.fast)
+memory.fast = 64""",
+)
 
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
     pytest.importorskip("jupyterlab")
     folder = tmp_path_factory.mktemp("lab")
-    cells = [nbformat.v4.new_code_cell(source.strip()) for source in CELLS]
+    cells = [nbformat.v4.new_code_cell(source) for source in CELLS]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
     nbformat.write(notebook, folder / "live.ipynb")
     with jupyter.lab(folder, f"--ServerApp.root_dir={folder}") as address:
-        yield address
+        yield f"{address}lab/tree/live.ipynb?reset"
 
 
 def run_cell(page, index: int, result: str) -> str:
@@ -57,8 +49,8 @@ def run_cell(page, index: int, result: str) -> str:
     return shown.inner_text()
 
 
-def test_the_slider_moves_the_trait_and_the_trait_moves_the_slider(lab, open_page):
-    page, _ = open_page(lab + "lab/tree/live.ipynb?reset")
+def test_page_and_kernel_move_each_others_explorer_and_machine(lab, open_page):
+    page, _ = open_page(lab)
     run_cell(page, 0, ".attnkit-explorer")
     root = page.locator(".attnkit-explorer")
     move(root, "Length", 4)
@@ -73,15 +65,10 @@ def test_the_slider_moves_the_trait_and_the_trait_moves_the_slider(lab, open_pag
     page.wait_for_function(
         "document.querySelector('.attnkit-explorer').snapshot().seqLen === 3", timeout=30_000
     )
-    page.wait_for_function(
-        "document.querySelector('.attnkit-explorer select[aria-label=Mask]').value === 'causal'"
-    )
+    expect(control(root, "Mask")).to_have_value("causal")
     assert control(root, "Length").input_value() == "2"
     assert [row.count(0.0) for row in snapshot(root)["weights"]] == [2, 1, 0]
 
-
-def test_a_machine_follows_the_kernel_and_the_kernel_follows_it(lab, open_page):
-    page, _ = open_page(lab + "lab/tree/live.ipynb?reset")
     run_cell(page, 3, ".machine-fast")
     root = page.locator(".machine-fast")
     assert snapshot(root)["side"] == 8
@@ -98,33 +85,27 @@ def cells(page) -> int:
 
 
 def test_keys_move_the_controls_and_leave_the_cells_alone(lab, open_page):
-    page, _ = open_page(lab + "lab/tree/live.ipynb?reset")
+    page, _ = open_page(lab)
     run_cell(page, 0, ".attnkit-explorer")
     root, before = page.locator(".attnkit-explorer"), cells(page)
     assert before > 1  # there is something to lose
-    length = control(root, "Length")
-    length.focus()
-    page.keyboard.press("Escape")  # command mode
-    for key in ("ArrowLeft", "ArrowLeft", "ArrowDown"):
-        page.keyboard.press(key)
-    assert snapshot(root)["seqLen"] == 3
-    assert length.evaluate("e => e === document.activeElement")
-    for element in (length, control(root, "Mask"), root.locator(".machine-reset")):
+
+    def press(element, *keys: str) -> None:
         element.focus()
-        page.keyboard.press("d")
-        page.keyboard.press("d")
+        for key in keys:
+            page.keyboard.press(key)
         settle(page)
         assert cells(page) == before
-    control(root, "Mask").focus()
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("Enter")
+
+    length, mask = control(root, "Length"), control(root, "Mask")
+    press(length, "Escape", "ArrowLeft", "ArrowLeft", "ArrowDown")  # command mode
+    assert snapshot(root)["seqLen"] == 3
+    assert length.evaluate("e => e === document.activeElement")
+    for element in (length, mask, root.locator(".machine-reset")):
+        press(element, "d", "d")
+    press(mask, "ArrowDown", "Enter")
     assert snapshot(root)["mask"] != "none"
-    cursor = root.locator(".explorer-cursor")
-    cursor.focus()
     said = root.locator(".machine-live").inner_text()
-    page.keyboard.press("ArrowUp")
+    press(root.locator(".explorer-cursor"), "ArrowUp")
     assert root.locator(".machine-live").inner_text() != said
-    for key in ("d", "d", "x", "a", "b"):
-        page.keyboard.press(key)
-    settle(page)
-    assert cells(page) == before
+    press(root.locator(".explorer-cursor"), "d", "d", "x", "a", "b")

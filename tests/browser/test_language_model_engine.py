@@ -1,11 +1,9 @@
 """The language model's engine against torch: tokens, logits, weights, words and switches."""
 
 import hashlib
-import json
 import struct
 import sys
 import unicodedata
-from pathlib import Path
 
 import pytest
 import torch
@@ -16,6 +14,7 @@ from attnkit.viz.widget import source
 from attnlab import pretrained
 from attnlab.decoding.sampling import _likely
 from attnlab.pretrained import published
+from booktools.address import ROOT
 from tests.browser.engine_page import ODD, apart, floats, page_of
 
 NAME = "SmolLM2-135M-Instruct"
@@ -87,21 +86,14 @@ def test_logits_and_weights_are_torchs(page, reader, which):
         assert apart(row, want) < 1e-5
 
 
-# Those that do not meet are made together; weekly each alone.
+# Those that do not meet are made together; weekly the other forms of two.
 TOGETHER = {
     "first dropped, moved and stretched": {"first": "dropped", "shift": 7000, "scale": 1.5},
     "window that keeps the first, heads off": {
         "window": 6, "keep": True, "off": ["0.3", "18.6", "29.8"],
     },
 }  # fmt: skip
-CHANGES = {
-    "first dropped": {"first": "dropped"},
-    "first never": {"first": "never"},
-    "window": {"window": 6},
-    "window that keeps the first": {"window": 6, "keep": True},
-    "moved and stretched": {"shift": 7000, "scale": 1.5},
-    "heads off": {"off": ["0.3", "18.6", "29.8"]},
-}
+CHANGES = {"first never": {"first": "never"}, "window": {"window": 6}}
 PASSAGE = "The keeper looked at the dog, and the dog looked at the light. That evening all slept."
 
 
@@ -159,18 +151,12 @@ def test_every_switch_does_what_torch_does(page, reader, changes):
 
 
 def written_alike(page, reader, prompt: str, most: int = 64) -> None:
-    ids, text = page.evaluate(WRITE, [ids_of(reader, prompt), most])
+    _, text = page.evaluate(WRITE, [ids_of(reader, prompt), most])
     assert text == reader.generate(prompt, most)
-    assert len(ids) <= most
 
 
 def test_words_are_torchs(page, reader):
     written_alike(page, reader, PROMPTS[0], most=6)
-
-
-@pytest.mark.slow
-def test_64_words_of_code_are_torchs(page, reader):
-    written_alike(page, reader, PROMPTS[1])
 
 
 def test_a_chat_is_asked_as_in_torch(page, reader):
@@ -196,31 +182,19 @@ OTHERS = (
 
 
 def test_tokens_are_the_tokenizers(page, reader):
-    root = Path(__file__).resolve().parents[2]
-    lines = [line for path in sorted((root / "attnkit").rglob("*.py"))
+    lines = [line for path in sorted((ROOT / "attnkit").rglob("*.py"))
              for line in path.read_text("utf-8").splitlines(keepends=True)]  # fmt: skip
     numbers = [f"{n * 7919} + {n / 7:.3f}" for n in range(200)]
     letters = [chr(code) for code in range(0, sys.maxunicode, 61)
                if unicodedata.category(chr(code)) not in ("Cn", "Co", "Cs")]  # fmt: skip
-    texts = [
-        *ODD,
-        *OTHERS,
-        *lines[:6000:4],
-        *numbers,
-        *(f"a{letter} {letter}b" for letter in letters),
-    ]
-    want = [ids_of(reader, text) for text in texts if "<|" not in text]
-    plain = [text for text in texts if "<|" not in text]
-    found = page.evaluate("texts => texts.map(text => encode(tokenizer, text))", plain)
-    assert [t for t, a, b in zip(plain, want, found, strict=True) if a != b] == []
+    around = [f"a{letter} {letter}b" for letter in letters]
+    texts = [text for text in (*ODD, *OTHERS, *lines[:6000:4], *numbers, *around)
+             if "<|" not in text]  # fmt: skip
+    want = [ids_of(reader, text) for text in texts]
+    found = page.evaluate("texts => texts.map(text => encode(tokenizer, text))", texts)
+    assert [t for t, a, b in zip(texts, want, found, strict=True) if a != b] == []
     back = page.evaluate("all => all.map(ids => decode(tokenizer, ids))", want)
     assert back == [reader.tokenizer.decode(ids) for ids in want]
-
-
-def test_names_of_special_tokens_are_text(page, reader):
-    ids = page.evaluate("encode(tokenizer, '<|im_end|>')")
-    assert ids == reader._plain("<|im_end|>")
-    assert len(ids) > 1
 
 
 def test_top_p_keeps_what_torch_keeps(page):
@@ -228,11 +202,10 @@ def test_top_p_keeps_what_torch_keeps(page):
     logits = (3 * torch.randn(49152)).double()
     cases = [(0.7, 0.9), (1.5, 1.0), (1, 0.01)]
     find = "([z, cases]) => cases.map(([t, p]) => nucleus(chancesOf(z, t), p))"
-    for (temperature, top_p), found in zip(
-        cases, page.evaluate(find, [logits.tolist(), cases]), strict=True
-    ):
-        kept = _likely(logits / temperature, None, top_p) > -torch.inf
-        assert sorted(found) == kept.nonzero().flatten().tolist()
+    found = page.evaluate(find, [logits.tolist(), cases])
+    for (temperature, top_p), kept in zip(cases, found, strict=True):
+        want = _likely(logits / temperature, None, top_p) > -torch.inf
+        assert sorted(kept) == want.nonzero().flatten().tolist()
 
 
 def test_drawn_words_come_as_often_as_they_should(page):
@@ -247,15 +220,13 @@ def test_drawn_words_come_as_often_as_they_should(page):
     assert chances[3] == 0
 
 
-def header(*parts: bytes, version: int = 3) -> list[int]:
-    return list(b"GGUF" + struct.pack("<I", version) + b"".join(parts))
+def header(*parts: bytes) -> list[int]:
+    return list(b"GGUF" + struct.pack("<I", 3) + b"".join(parts))
 
 
 NAMED = struct.pack("<Q", 4) + b"name"
 WRONG = {
     "no GGUF": list(b"PK\x03\x04" + bytes(40)),
-    "empty": [],
-    "version 9": header(bytes(16), version=9),
     "no more bytes": header(struct.pack("<QQ", 0, 1 << 60)),
     "a long string": header(struct.pack("<QQQ", 0, 1, 1 << 50)),
     "an endless array": header(struct.pack("<QQ", 0, 1), NAMED, struct.pack("<IIQ", 9, 4, 1 << 40)),
@@ -281,5 +252,5 @@ def test_what_is_no_whole_file_is_refused(page, name):
 def test_checksums_are_sha256(page):
     for size in (0, 1, 55, 56, 63, 64, 65, 1000):
         content = bytes(i * 31 % 256 for i in range(size))
-        found = page.evaluate("b => sha256(Uint8Array.from(b))", json.loads(str(list(content))))
+        found = page.evaluate("b => sha256(Uint8Array.from(b))", [*content])
         assert found == hashlib.sha256(content).hexdigest()
