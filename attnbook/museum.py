@@ -5,8 +5,9 @@ Every exhibit is a few lines rewritten from something that was found in public; 
 exhibit, and `usual` the tests that many people write.
 """
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -101,9 +102,10 @@ def mask_after_the_softmax(query, key, value, mask=None):
     return weights @ value, weights
 
 
-def mask_over_the_queries(x, mask=None):
+def mask_over_the_queries(x, mask=None, mended=False):
     if mask is not None:
-        mask = mask[..., -1:, :].mT  # bug: (B, 1, L, 1), over the queries
+        real = mask[..., -1:, :]  # (B, 1, 1, S): which tokens are there
+        mask = real if mended else real.mT  # bug: (B, 1, L, 1), over the queries
     return attend(x @ x.mT / math.sqrt(x.shape[-1]), x, mask, fill=-1e9)
 
 
@@ -473,9 +475,7 @@ def exhibits() -> dict[str, Exhibit]:
         "mask flipped": Exhibit(mask_flipped, right),
         "mask ignored": Exhibit(mask_ignored, right),
         "mask after the softmax": Exhibit(mask_after_the_softmax, right),
-        "mask over the queries": Exhibit(
-            _own(mask_over_the_queries), _own(lambda x, mask=None: right(x, x, x, mask))
-        ),
+        "mask over the queries": _both(mask_over_the_queries),
         "batch taken for length": _both(batch_taken_for_length),
         "one place too far": Exhibit(_one_place_too_far(False), _one_place_too_far(True)),
         "causal in training only": Exhibit(
@@ -668,11 +668,49 @@ def three_tests(attention: Any, mended: Any) -> tuple[bool, bool, bool]:
     return good[0], good[1], equal
 
 
+def _rich_masks(batch: int, padded: bool) -> Iterator[Tensor | None]:
+    """None, a causal one, and two in which one place of the last sequence is padding."""
+    yield None
+    yield masks.causal(4).repeat(batch, 1, 1)
+    for place in (0, 3) if padded else ():
+        mask = torch.ones(batch, 4, 4, dtype=torch.bool)
+        mask[-1, :, place] = False
+        yield mask
+
+
+def compared_richly(attention: Any, mended: Any) -> bool:
+    """Whether the outputs are those of a mended version on inputs such as the checks bring: padded
+    on either side, as many sequences as words, a thousand times as large, and called twice."""
+    attention, mended = adapt(attention), adapt(mended)
+    padded = mended.takes_mask and not mended.causal
+    for batch, std in itertools.product((2, 4), (1, 1000)):
+        for mask in _rich_masks(batch, padded):
+            outputs = []
+            for each in (attention, mended):
+                inputs = each.inputs(batch, 4, std=std)
+                own = mask.clone() if mask is not None and each.takes_mask else None
+                outputs.append([each(*inputs, own)[0].clone() for _ in range(2)])
+            for output, wanted in zip(*outputs, strict=True):
+                slack = 1e-5 * max(1, wanted.abs().max().item())
+                if output.shape != wanted.shape or not torch.allclose(output, wanted, atol=slack):
+                    return False
+    return True
+
+
 @cache
 def usual() -> dict[str, tuple[bool, bool, bool]]:
     """Whether each exhibit passes the three usual tests. They feed no cache, so what is wrong with
     one they cannot see."""
     return {
         name: three_tests(*((right, right) if bug is None else (bug, mended)))
+        for name, (bug, mended, _) in exhibits().items()
+    }
+
+
+@cache
+def richly() -> dict[str, bool]:
+    """Whether each exhibit passes a comparison on inputs such as the checks bring."""
+    return {
+        name: bug is None or compared_richly(bug, mended)
         for name, (bug, mended, _) in exhibits().items()
     }

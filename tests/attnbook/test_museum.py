@@ -1,7 +1,11 @@
 """Each exhibit of the museum is caught by the check that its label names."""
 
+import inspect
 import math
 import re
+import sys
+import textwrap
+from types import ModuleType
 
 import pytest
 import torch
@@ -9,7 +13,9 @@ from torch import nn
 
 from attnbook import museum
 from attnbook.figures import ch16
+from attnkit import testing
 from booktools import gates, normal_form
+from tests import keras_on_torch as keras
 
 LABEL = re.compile(
     r"<summary><b>(?P<name>[^<]+)</b>: [^<]+\. "
@@ -129,6 +135,17 @@ def test_the_usual_tests_pass_what_is_right_and_fail_what_they_look_at():
     assert museum.usual()["mask after the softmax"] == (True, False, False)
     assert museum.usual()["no scale"] == (True, True, False)
     assert museum.usual()["filled with -1e4"] == (True, True, True)
+    assert museum.usual()["mask over the queries"] == (True, True, True)  # nothing is padded
+
+
+def test_a_comparison_on_rich_inputs_sees_padding_large_scores_and_a_second_call():
+    missed = {name for name, (*_, same) in museum.usual().items() if same}
+    assert missed - {name for name, same in museum.richly().items() if same} == {
+        "mask over the queries", "batch taken for length", "left padding counted",
+        "query from the padding", "filled with -1e4", "scaled in place", "mask changed in place",
+    }  # fmt: skip
+    for name, (_, mended, _) in museum.exhibits().items():
+        assert mended is None or museum.compared_richly(mended, mended), name
 
 
 @pytest.mark.parametrize("output, weights", [
@@ -146,7 +163,118 @@ def test_what_the_figure_counts_is_what_the_tests_find():
     found = ch16.caught()
     passed = [sum(each) for each in zip(*museum.usual().values(), strict=True)]
     assert [39 - n for n in passed] == [found[name] for name in museum.USUAL]
-    assert found["all checks"] == len(museum.exhibits()) == sum(museum.ROOMS.values())
+    assert len(museum.exhibits()) == sum(museum.ROOMS.values())
+
+
+class Own(nn.Module):
+    """A correct layer of a reader's own: causal by itself or not, with a mask or none."""
+
+    causal, scale = False, 0.5
+
+    def __init__(self, width, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+    def forward(self, x, mask=None, hidden=None):
+        parts = self.qkv(x).chunk(3, -1)
+        q, k, v = (x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for x in parts)
+        mask = mask if hidden is None else ~hidden
+        seen = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool)
+        seen = seen.tril() if self.causal else seen
+        seen = seen if mask is None else seen & mask[:, None]
+        weights = (q @ k.mT * self.scale).masked_fill(~seen, -1e9).softmax(-1) * seen
+        return self.out((weights @ v).transpose(1, 2).flatten(2)), weights
+
+
+class OutputAlone(Own):
+    def forward(self, x, mask=None):
+        return super().forward(x, mask)[0]
+
+
+class NoMask(Own):
+    causal = True
+
+    def forward(self, x):
+        return super().forward(x)[0]
+
+
+class CausalByItself(Own):
+    causal = True
+
+
+class Unscaled(Own):
+    scale = 1.0
+
+
+@pytest.fixture
+def page_file(monkeypatch):
+    """What the test file on page 16 gives for a class, check by check, and with the fold's way to
+    hand over heads if `adapted`."""
+    (path,) = gates.CHAPTERS.glob("16_*.ipynb")
+    (cell,) = (cell for cell in normal_form.read(path).cells if cell.id == "tests-read")
+    file, fold = re.findall(r"```python\n(.*?)```", cell.source, re.DOTALL)
+
+    def run(kind, adapted=False):
+        own = ModuleType("my_model")
+        own.MyAttention = lambda *args, **options: torch.manual_seed(0) and kind(*args, **options)
+        monkeypatch.setitem(sys.modules, "my_model", own)
+        exec(file.replace("causal=False", f"causal={getattr(kind, 'causal', False)}"), names := {})
+        said = {}
+        if adapted:
+            monkeypatch.setattr(testing, "adapt", museum.adapt)
+            exec(fold, names)
+            monkeypatch.setattr(testing, "adapt", lambda *_, **__: names["adapted"])
+        for check in names["CHECKS"]:
+            try:
+                names["test_attention"](check)
+                said[check.__name__] = "passes"
+            except pytest.skip.Exception:
+                said[check.__name__] = "skipped"
+            except AssertionError:
+                said[check.__name__] = "fails"
+        return said
+
+    return run
+
+
+NEED_HEADS = {"assert_scale", "assert_heads_independent"}
+
+
+@pytest.mark.parametrize("kind, skipped", [
+    (Own, NEED_HEADS), (OutputAlone, NEED_HEADS), (nn.MultiheadAttention, set()),
+    (CausalByItself, NEED_HEADS | {"assert_combines_masks"}),
+    (NoMask, NEED_HEADS | {"assert_padding_invariant", "assert_combines_masks",
+                           "assert_masked_values_ignored"}),
+])  # fmt: skip
+def test_the_pages_file_fails_no_correct_layer(page_file, kind, skipped):
+    said = page_file(kind)
+    assert tuple(said) == museum.TEN
+    assert {name for name, word in said.items() if word != "passes"} == skipped
+    assert "fails" not in said.values()
+
+
+def test_with_its_heads_handed_over_the_pages_file_sees_a_missing_scale(page_file):
+    assert set(page_file(Own, adapted=True).values()) == {"passes"}
+    said = page_file(Unscaled, adapted=True)
+    assert [name for name, word in said.items() if word == "fails"] == ["assert_scale"]
+
+
+def test_ten_checks_pass_on_keras_with_its_bug_unless_they_make_the_models_call(monkeypatch):
+    kind = keras.layers.MultiHeadAttention
+    layer = kind(2, 4, dropout=0.1)
+    by_name = testing.adapt(layer, lambda q, k, v: layer(q, v, k, use_causal_mask=True))
+    testing.assert_causal(by_name)
+    source = textwrap.dedent(inspect.getsource(kind._compute_attention))
+    repair = "if use_causal_mask:\n        causal_mask"  # Keras #23040
+    assert source.count(repair) == 1
+    source = source.replace(repair, repair.replace("use_causal_mask:", "False:"))
+    exec(source, vars(sys.modules[kind.__module__]), names := {})
+    monkeypatch.setattr(kind, "_compute_attention", names["_compute_attention"])
+    for name in museum.TEN:
+        getattr(testing, name)(layer)
+    with pytest.raises(AssertionError, match="query 0 sees key 1"):
+        testing.assert_causal(by_name)
 
 
 def test_maps_of_an_exhibit_have_its_name():
