@@ -165,7 +165,7 @@ def test_recorded_runs_are_fit_for_everyone(still, theme, width):
 
 def test_without_the_model_it_says_why_and_a_button_sets_what_it_says(still):
     page, root, _ = still()
-    expect(root.button("Load the model")).to_be_hidden()
+    expect(root.get_by_role("button", name="Load the model")).to_be_hidden()
     assert "built without the model" in root.text_content()
     root.get_by_label("Distances").select_option("times 8")
     settle(page)
@@ -208,7 +208,7 @@ def test_it_reads_and_writes_from_a_file(open_page, browser, book):
     page, record = open_page((book / "index.html").as_uri())
     root = Widget(page.locator(".machine-ask"))
     browser.start_tracing(page=page, categories=["disabled-by-default-devtools.timeline"])
-    root.press("Load the model")
+    root.get_by_role("button", name="Load the model").click()
     root.button("Write").wait_for(timeout=LOADED)
     wait_until_written(root)
     took = from_trace(json.loads(browser.stop_tracing())["traceEvents"])
