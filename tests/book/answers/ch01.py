@@ -17,7 +17,6 @@ WRONG = {
     (3, "turns what was written round"):
         ("[share(x[j:j + 1] == y[::-1][j:j + 1] for x, y in zip(s, w)) for j in range(len(s[0]))]",
          "Sources ['abcd', 'bacd'], written ['dc', 'xcab']"),
-    (3, "leaves out what was not written"): ("written_only", "right in 0.50 of them, not 1.00"),
     (4, "always reads the start"):
         ("greedy(step, s, start, end, most, feed=False)", "your steps read [0, 0, 0"),
     (4, "keeps the first state"): ("greedy(step, s, start, end, most, move=False)", "[1, 2, 3"),
@@ -40,14 +39,6 @@ def by_place(sources, written):
     turned = [source[::-1] for source in sources]
     places = range(len(sources[0]))
     return [share(x[j] == y[j:j + 1] for x, y in zip(turned, written)) for j in places][::-1]
-
-def written_only(sources, written):
-    shares = []
-    for place in range(len(sources[0])):
-        t = len(sources[0]) - 1 - place
-        long = [(x, y) for x, y in zip(sources, written) if len(y) > t]
-        shares.append(share(y[t] == x[place] for x, y in long) if long else 0)
-    return shares
 
 def greedy(step, state, start, end, most, feed=True, move=True):
     token, written = start, []

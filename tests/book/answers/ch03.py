@@ -18,8 +18,7 @@ WRONG = {
     (3, "one length in the batch"): ("look(f, [3, 3, 3])", "takes the longest length for all"),
     (3, "compares fillers only"): ("fillers_only", "takes the first length for all"),
     (4, "not scaled up"): ("share(read, w, w.scatter(-1, p[:, None], 0.0))", "to survive"),
-    (4, "NaN in an empty row"):
-        ("share(read, w, over_sum(w.scatter(-1, p[:, None], 0.0)))", "to survive"),
+    (4, "NaN left"): ("share(read, w, over_sum(w.scatter(-1, p[:, None], 0.0)))", "to survive"),
     (4, "writes into the caller's weights"):
         ("survivors(read, w.scatter_(-1, p[:, None], 0.0), p)", "changes the caller's weights"),
     (5, "what the lines point at"):

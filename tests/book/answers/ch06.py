@@ -9,8 +9,7 @@ WRONG = {
     (1, "not causal"): ("combine(i, d, q | True)", "query 0 must not attend to key 1"),
     (1, "no question"): ("combine(i, d, q & False)", "row 1, query 0 may attend to key 2"),
     (1, "documents see each other"): ("combine(i, 0 * d, q)", "query 2 must not attend to"),
-    (1, "other documents' questions"):
-        ("combine(i, d, q) | (q & ~i)[:, None, None]", "must not attend"),
+    (1, "others' questions"): ("combine(i, d, q) | (q & ~i)[:, None, None]", "must not attend"),
     (1, "attnkit's"): ("combine(i, d, q) & masks.from_torch_padding(i)[:, None]", "ready-made"),
     (2, "-1e9"): ("s.float().masked_fill(~m, -1e9).softmax(-1).to(s.dtype)", "key has a weight"),
     (2, "-inf on an empty row"): ("s.masked_fill(~m, -math.inf).softmax(-1)", "weights hold NaN"),

@@ -9,7 +9,6 @@ WRONG = {
     (1, "another root"):
         ("read_latents(q * (q.shape[1] / C.shape[1]) ** 0.5, C, K, V)", "40 latents of 4: off by"),
     (1, "no scale"): ("read_latents(q * q.shape[1] ** 0.5, C, K, V)", "5 latents of 8: off by"),
-    (1, "returns averaged latents"): ("mixed(q, C, K)", "1 heads of 4, 1 latents of 4: off by"),
     (1, "PyTorch's"): ("latents_ready_made(q, C, K, V)", "a ready-made function"),
     (2, "shares nothing"): ("cost(p, n, e, h, h)", "2 of keys"),
     (2, "shares scores too"): ("project(p + n, e, h, kv) + pairs(p, n) * e * kv // h", "2 of keys"),
@@ -33,10 +32,6 @@ WRONG = {
 }  # fmt: skip
 
 HELPERS = """
-def mixed(q, C, K):
-    scores = torch.einsum("hd,hdc->hc", q, K) @ C.T / q.shape[-1] ** 0.5
-    return scores.softmax(-1) @ C
-
 def makes_keys(q, C, K, V):
     scores = torch.einsum("hd,hsd->hs", q, C @ K.mT) / q.shape[-1] ** 0.5
     return torch.einsum("hc,hdc->hd", scores.softmax(-1) @ C, V)

@@ -24,14 +24,11 @@ HELPERS = """
 def rows(bad):
     return bad.nonzero().flatten().tolist()
 
-
 def leaks(w, v):
     return ((w.abs() > 1e-6) & ~v).any(-1)
 
-
 def off(w):
     return ~((w.sum(-1) - 1).abs() < 1e-2)
-
 
 def broken(w, v):
     return leaks(w, v) | off(w) | ~(w >= 0).all(-1)
