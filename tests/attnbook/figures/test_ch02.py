@@ -22,7 +22,7 @@ def test_the_lines_are_the_recorded_shares_and_the_dotted_one_is_the_best_withou
         assert lines[f"last state, {updates:,} updates"] == expected
     assert lines["looks back, 500 updates"] == [1.0] * 4
     dotted = lines["best without hearing the name"]
-    assert dotted == pytest.approx([1, 0.55, 0.383, 0.30], abs=0.001)
+    assert dotted == pytest.approx([ch02.unheard(int(pairs)) for pairs in found])
     # What the page says of 500 updates: within two points of it, whatever the length.
     assert lines["last state, 500 updates"] == pytest.approx(dotted, abs=0.02)
 

@@ -10,14 +10,6 @@ from attnbook.figures import ch04, ch04b
 from experiments import by_length, score_rates, when_to_look
 
 
-def test_every_model_has_every_rate_of_the_grid_in_three_seeds():
-    found = ch04.by_rate()
-    assert set(found) == set(score_rates.MODELS)
-    for rated in found.values():
-        assert tuple(rated) == score_rates.RATES
-        assert all(len(shares) == len(score_rates.SEEDS) for shares in rated.values())
-
-
 def test_the_lines_are_the_recorded_shares(draw):
     lines = {line.get_label(): line for line in draw(ch04.rates)[0].lines}
     rows = [*recorded.results("score_rates")["rows"],

@@ -13,15 +13,6 @@ def test_the_bars_are_the_recorded_shares(draw):
     assert [row["kind"] for row in rows] == list(ch07.NAMES)
 
 
-def test_the_table_holds_the_recorded_numbers():
-    run = recorded.results("word_order")
-    for row, cells in zip(run["rows"], ch07.minilm_table().rows, strict=True):
-        (name,), (turned,), (passive,) = cells
-        assert (name, turned) == (row["table"], f"{row['alike']['turned round']:.2f}")
-        own, ties = row["passive"]["nearer to its own"], row["passive"]["tie"]
-        assert passive == ("all tie" if ties == run["events"] else f"{own} of 900")
-
-
 def test_the_dots_are_the_recorded_shares(draw):
     (left,), (right,) = draw(ch07b.beyond), draw(ch07b.by_updates)
     run = recorded.results("positions")

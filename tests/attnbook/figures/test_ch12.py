@@ -21,12 +21,6 @@ def test_costs_are_those_of_the_files(draw):
         assert list(y) == pytest.approx([1e3 * rows[n]["seconds"][form]["median"] for n in x])
 
 
-def test_a_card_stays_under_its_roof():
-    shares = [int(row[-1][0].removesuffix("%")) for row in ch12.card().rows]
-    assert len(shares) == 8
-    assert all(0 < share < 100 for share in shares)
-
-
 def test_marks_stand_under_their_roof():
     for mark in ch12.MARKS:
         machine = ch12.roof(chip=mark["chip"])

@@ -31,14 +31,6 @@ def test_each_link_of_a_bug_shows_its_first_wrong_word():
         assert 0 < now["differs"] <= step <= now["differs"] + 12  # the page shows the last 32
 
 
-def test_old_keys_move_in_the_encoders_second_layer_alone(capsys):
-    ch13.old_keys()
-    decoder, encoder = (line.split() for line in capsys.readouterr().out.splitlines()[1:])
-    assert decoder == ["decoder", "10", "55", "10", "0.00000", "0.00000"]
-    assert encoder[:5] == ["encoder", "8", "36", "8", "0.00000"]
-    assert float(encoder[5]) > 0.1
-
-
 def test_milliseconds_are_those_of_the_file(draw):
     (axes,) = draw(ch13.milliseconds)
     rows = recorded.results("kv_cache")["rows"]

@@ -4,29 +4,17 @@ import pytest
 
 from attnbook import recorded
 from attnbook.figures import ch14
-from attnbook.machines.porter import LABELS, NAMES
+from attnbook.machines.porter import NAMES
 
 
 def test_a_design_is_shown_at_its_best_rate():
     designs = ch14.designs()
-    recorded_rows = [
-        row for name in ("porter", "full_alone") for row in recorded.results(name)["rows"]
-    ]
-    assert set(designs) == {row["design"] for row in recorded_rows}
+    rows = [*recorded.results("porter")["rows"], *recorded.results("full_alone")["rows"]]
+    assert set(designs) == {row["design"] for row in rows}
     for name, (*_, last) in designs.items():
-        rivals = [
-            row["accuracy"]["median"]
-            for row in recorded_rows
-            if (row["design"], row["updates"]) == (name, last["updates"])
-        ]
+        same = {"design": name, "updates": last["updates"]}
+        rivals = [row["accuracy"]["median"] for row in rows if same.items() <= row.items()]
         assert last["accuracy"]["median"] == max(rivals)
-
-
-def test_memory_is_what_the_page_says():
-    assert ch14.memory("latent") == ch14.memory("delta") == 1 / 8
-    assert 0.5 < ch14.memory("gated delta, then full") < 0.6
-    # Four layers: against four full ones, a third.
-    assert ch14.memory("3 gated delta, then full") / 2 == pytest.approx(1 / 3, abs=0.02)
 
 
 def test_every_line_ends_at_its_answers_and_names_all_that_it_stands_for(draw):
@@ -58,24 +46,6 @@ def test_a_chest_holds_every_name_once_with_its_share(draw):
     labels = {text.get_text() for ax in draw(ch14.drawers) for text in ax.texts}
     boxes = ch14.chest(4)
     assert {f"{name}\n{share:.2f}" for box in boxes for name, share in box} <= labels
-    # What the page says of this chest.
-    assert {name for name, _ in next(box for box in boxes if "Dot" in dict(box))} == {
-        "Ann",
-        "Dot",
-        "Fay",
-        "Jon",
-    }
-
-
-def test_the_guests_of_the_page_are_typical():
-    found = ch14.typical(draws=30)
-    assert found.keys() == LABELS.keys()
-    for memory, counts in found.items():
-        middles = [sorted(row)[15] for row in zip(*counts, strict=True)]
-        if memory in ("all", "best"):
-            assert middles == [12, 12, 12]
-        if memory == "sum":
-            assert middles[0] > middles[1] >= middles[2]
 
 
 def test_each_correction_takes_an_eighth_of_what_earlier_guests_have_left():

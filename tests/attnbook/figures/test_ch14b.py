@@ -36,25 +36,15 @@ def test_a_line_is_a_model_at_every_length():
 
 
 def test_every_published_figure_has_a_row_and_every_number_a_link():
-    table, brief = ch14b.checked(), ch14b.worst()
+    table = ch14b.checked()
     assert len(table.rows) == len(DATA["checked"])
     errors = [float(row[-1][0].rstrip("%")) for row in table.rows]
     assert sum(abs(error) < 3 for error in errors) >= len(errors) - 1
-    shown = {row[4][0]: abs(float(row[3][0].rstrip("%"))) for row in brief.rows}
-    assert len(shown) == len(brief.rows)
-    for by in {row["by"] for row in DATA["checked"]}:
-        of_one = [error for row, error in zip(table.rows, errors, strict=True) if row[2][0] == by]
-        assert shown[by] == max(map(abs, of_one))
     sources = ch14b.Sources()
     for entry in DATA["models"] + DATA["chips"] + DATA["checked"]:
         for link in entry.get("sources", {"": entry.get("source")}).values():
             assert link in repr(sources)
             assert f'href="{link}"' in sources._repr_html_()
-
-
-def test_a_figure_in_binary_units_is_shown_in_thousands():
-    (row,) = (row for row in ch14b.worst().rows if row[0][0] == "gpt-oss-120b")
-    assert row[2] == ["65.3 GB"]  # 60.8 GiB
 
 
 def test_with_every_layer_full_gemma_would_keep_six_times_as_much():
@@ -64,10 +54,3 @@ def test_with_every_layer_full_gemma_would_keep_six_times_as_much():
     every = gemma | {"layers": [full | {"places": list(range(count))}]}
     sizes = [cost(one, chip, context=ch14b.LONG)["cache"] for one in (every, gemma)]
     assert round(sizes[0] / sizes[1]) == 6
-
-
-def test_the_models_are_printed_with_what_is_unknown(capsys):
-    ch14b.models()
-    lines = capsys.readouterr().out.splitlines()[1:]
-    assert len(lines) == len(MODELS)
-    assert sum("unknown" in line for line in lines) == 2

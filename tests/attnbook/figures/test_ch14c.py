@@ -9,7 +9,7 @@ from experiments.plan import Shape, plan
 ROWS = recorded.results("parallel")["rows"]
 
 
-def test_bars_are_those_of_the_file(draw):
+def test_bars_are_those_of_the_file_and_lines_the_squares_of_each_way(draw):
     faster, waiting = draw(ch14c.sharing)
     alone = next(row for row in ROWS if row["processes"] == 1)
     four = {row["zigzag"]: row for row in ROWS if row["processes"] == 4}
@@ -18,14 +18,9 @@ def test_bars_are_those_of_the_file(draw):
         seconds = alone["forward_seconds"]["median"] / bar.get_width()
         assert seconds == pytest.approx(row["forward_seconds"]["median"])
         assert idle.get_width() == pytest.approx(100 * row["forward_idle"]["median"])
-
-
-def test_lines_are_the_squares_of_each_way(draw):
-    faster, waits = (
-        [path[0][0] for path in ax.collections[0].get_segments()] for ax in draw(ch14c.sharing)
-    )
-    assert faster == pytest.approx([4, 16 / 7])
-    assert waits == pytest.approx([0, 300 / 7])
+    for ax, squares in ((faster, [4, 16 / 7]), (waiting, [0, 300 / 7])):
+        lines = [path[0][0] for path in ax.collections[0].get_segments()]
+        assert lines == pytest.approx(squares)
 
 
 def test_bytes_of_the_ways_are_counted():

@@ -1,13 +1,12 @@
 """The figures of pages 15 and 15b show what the results files hold."""
 
-import nbformat
 import numpy as np
 import pytest
 import torch
 
 from attnbook import recorded
 from attnbook.figures import ch15, ch15b
-from booktools import gates
+from tests.book.chapter import page_cells
 
 
 def test_the_effects_are_those_of_our_head(draw):
@@ -62,10 +61,8 @@ def test_maps_of_words_that_are_the_same_are_flat(minilm):
 
 
 def test_the_signs_to_copy_say_of_a_batch_what_they_say_of_each_sentence(capsys, minilm):
-    (path,) = gates.CHAPTERS.glob("15b_*.ipynb")
-    (cell,) = (c for c in nbformat.read(path, 4).cells if "def signs(" in c.source)
     names = {}
-    exec(cell.source, names)
+    exec(page_cells("15b")["signs"], names)
     torch.manual_seed(0)
     weights, values = torch.randn(3, 4, 5, 5).mul(2).softmax(-1), torch.randn(3, 4, 5, 2)
     states = torch.randn(3, 5, 8) + torch.arange(3.0)[:, None, None]

@@ -1,15 +1,12 @@
 """The maps of chapters 16 and 16b are what they are called."""
 
-import json
 import re
-from pathlib import Path
 
 import pytest
 import torch
 
 from attnbook.figures import ch16
-
-PAGE = Path(__file__).parents[3] / "chapters/16b_healthy_or_broken.ipynb"
+from tests.book.chapter import page_cells
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +42,7 @@ def test_a_quiz_map_called_broken_is_not_the_right_one_and_a_healthy_one_sums_to
 
 def _faults(weights, visible):
     """What page 16b's `faults` finds: the cell itself is run."""
-    page = json.loads(PAGE.read_text("utf8"))
-    (cell,) = (cell for cell in page["cells"] if cell.get("id") == "faults")
-    exec("".join(cell["source"]), found := {})
+    exec(page_cells("16b")["faults"], found := {})
     return found["faults"](weights, visible)
 
 
@@ -127,10 +122,3 @@ def test_no_right_map_is_accused_in_half_precision():
     for spread in (0.1, 1, 4):
         scores = (spread * torch.randn(512, 512)).bfloat16().masked_fill(~visible, -torch.inf)
         assert not _faults(scores.softmax(-1).float(), visible)
-
-
-def test_the_leak_sees_one_place_ahead_and_no_more():
-    leak = torch.tensor(ch16.quiz()[4].weights)
-    ahead = torch.tensor([leak[i, i + 1] for i in range(len(leak) - 1)])
-    assert (ahead > 0.3).sum() >= 2
-    assert (leak.triu(2) == 0).all()
