@@ -16,6 +16,7 @@ from attnbook.figures import ch16
 from attnkit import testing
 from booktools import gates, normal_form
 from tests import keras_on_torch as keras
+from tests.book.chapter import page_cells
 
 LABEL = re.compile(
     r"<summary><b>(?P<name>[^<]+)</b>: [^<]+\. "
@@ -27,9 +28,7 @@ LABEL = re.compile(
 
 @pytest.fixture(scope="module")
 def text():
-    (path,) = gates.CHAPTERS.glob("16c_*.ipynb")
-    cells = normal_form.read(path).cells
-    return "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    return "\n".join(page_cells("16c").values())
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +38,10 @@ def labels(text):
     return {label["name"]: label for label in found}
 
 
-def test_every_exhibit_has_a_label_and_every_label_an_exhibit(labels):
+def test_every_exhibit_has_a_label_and_every_label_an_exhibit(labels, text):
     assert list(labels) == list(museum.exhibits())
+    rooms = re.split(r"^## Room \d", text, flags=re.MULTILINE)[1:]
+    assert [room.count("<summary><b>") for room in rooms] == list(museum.ROOMS.values())
 
 
 @pytest.mark.parametrize("name", museum.exhibits())
@@ -122,11 +123,6 @@ def test_the_last_word_is_found_where_padding_is_on_the_right(labels):
         label = labels["query from the padding"]
         query = run(label, called, states=states, lengths=torch.tensor([2, 1]))["query"]
         assert query.flatten().tolist() == expected
-
-
-def test_the_rooms_have_as_many_exhibits_as_the_text_has_labels(text):
-    rooms = re.split(r"^## Room \d", text, flags=re.MULTILINE)[1:]
-    assert [room.count("<summary><b>") for room in rooms] == list(museum.ROOMS.values())
 
 
 def test_the_usual_tests_pass_what_is_right_and_fail_what_they_look_at():

@@ -1,8 +1,5 @@
 """What the ring's page gives to copy: its processes find what torch finds of the whole text."""
 
-import json
-from pathlib import Path
-
 import pytest
 import torch
 from torch import distributed
@@ -10,13 +7,12 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from attnbook.drawings import ring
 from tests.attnlab.parallel import processes
-
-PAGE = Path(__file__).parents[2] / "chapters/14c_longer_than_one_machine.ipynb"
+from tests.book.chapter import page_cells
 
 
 def lines_to_copy() -> str:
     """The cells of the ring, in one process and in several."""
-    cells = {cell["id"]: "".join(cell["source"]) for cell in json.loads(PAGE.read_text())["cells"]}
+    cells = page_cells("14c")
     return f"{cells['ring']}\n{cells['process']}"
 
 

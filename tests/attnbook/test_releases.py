@@ -193,42 +193,28 @@ def test_what_a_configuration_does_not_settle_is_not_guessed():
     assert read(attention_bias=True, num_kv_shared_layers=0)[0] == every
 
 
-@pytest.mark.parametrize(
-    ("config", "words"),
-    [
-        ({"model_type": "gemma2", "num_hidden_layers": 42, "num_attention_heads": 16,
-          "num_key_value_heads": 8, "head_dim": 256, "sliding_window": 4096},
-         "layers=42 full=21 window=4096 kv_heads=8 head_dim=256"),
-        ({"num_hidden_layers": 32, "hidden_size": 4096, "num_attention_heads": 32,
-          "num_key_value_heads": 8, "attn_layer_period": 8, "attn_layer_offset": 4,
-          "mamba_expand": 2, "mamba_d_state": 16, "mamba_d_conv": 4},
-         "layers=32 full=4 state=131072 kv_heads=8 head_dim=128"),
-        ({"num_hidden_layers": 6, "hybrid_override_pattern": "M-M*E-", "head_dim": 128,
-          "num_key_value_heads": 2, "mamba_num_heads": 64, "mamba_head_dim": 64,
-          "ssm_state_size": 128},
-         "layers=3 full=1 state=524288 kv_heads=2 head_dim=128"),
-        ({"model_type": "mamba2", "num_hidden_layers": 64, "hidden_size": 2560, "expand": 2,
-          "num_heads": 80, "head_dim": 64, "state_size": 128, "conv_kernel": 4},
-         "layers=64 full=0 state=655360"),
-        ({"text_config": {"model_type": "llama4_text", "num_hidden_layers": 48, "head_dim": 128,
-                          "num_key_value_heads": 8, "attention_chunk_size": 8192,
-                          "no_rope_layers": [], "attn_scale": 0.1}},
-         "layers=48 full=12 window=8192 kv_heads=8 head_dim=128"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("config", "words"), [
+    ({"model_type": "gemma2", "num_hidden_layers": 42, "num_attention_heads": 16,
+      "num_key_value_heads": 8, "head_dim": 256, "sliding_window": 4096},
+     "layers=42 full=21 window=4096 kv_heads=8 head_dim=256"),
+    ({"num_hidden_layers": 32, "hidden_size": 4096, "num_attention_heads": 32,
+      "num_key_value_heads": 8, "attn_layer_period": 8, "attn_layer_offset": 4,
+      "mamba_expand": 2, "mamba_d_state": 16, "mamba_d_conv": 4},
+     "layers=32 full=4 state=131072 kv_heads=8 head_dim=128"),
+    ({"num_hidden_layers": 6, "hybrid_override_pattern": "M-M*E-", "head_dim": 128,
+      "num_key_value_heads": 2, "mamba_num_heads": 64, "mamba_head_dim": 64,
+      "ssm_state_size": 128},
+     "layers=3 full=1 state=524288 kv_heads=2 head_dim=128"),
+    ({"model_type": "mamba2", "num_hidden_layers": 64, "hidden_size": 2560, "expand": 2,
+      "num_heads": 80, "head_dim": 64, "state_size": 128, "conv_kernel": 4},
+     "layers=64 full=0 state=655360"),
+    ({"text_config": {"model_type": "llama4_text", "num_hidden_layers": 48, "head_dim": 128,
+                      "num_key_value_heads": 8, "attention_chunk_size": 8192,
+                      "no_rope_layers": [], "attn_scale": 0.1}},
+     "layers=48 full=12 window=8192 kv_heads=8 head_dim=128"),
+])  # fmt: skip
 def test_other_spellings_of_a_hybrid_are_read(config, words):
     assert releases.config_words(json.dumps(config)) == f"billions= {words}"
-
-
-def test_a_number_that_is_not_plain_or_too_large_is_unknown():
-    def cache(words):
-        return cost(releases.own(words), CHIPS["h100"], context=8192)["cache"]
-
-    assert cache("layers=4 full=2 window=1024 kv_heads=1 head_dim=64")
-    assert cache("layers=10 full=20 kv_heads=1 head_dim=64") is None
-    assert cache("layers=4 full=2 window=1,024 kv_heads=1 head_dim=64") is None
-    assert releases.own("billions=8,5")["parameters"] is None
-    assert releases.own("billions=8.5")["parameters"] == 8.5
 
 
 PLAIN = "billions=8 layers=32 kv_heads=8 head_dim=128"
@@ -238,34 +224,26 @@ def cached(words: str, context: int = 131072) -> float | None:
     return cost(releases.own(words), CHIPS["h100"], context=context)["cache"]
 
 
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        (f"{PLAIN} windw=1024 hello", ["windw=1024", "hello"]),
-        ("billions=8,5 layers=4 kv_heads=2 head_dim=64", ["billions=8,5"]),
-        (f"{PLAIN} full=40", ["full=40 (of 32 layers)"]),
-        ("layers=600 kv_heads=8 head_dim=128", ["layers=600 (more than 512)"]),
-        (f"{PLAIN} kv_heads=20000000000", ["kv_heads=20000000000"]),
-        (f"{PLAIN} latent=512", ["kv_heads beside latent", "head_dim beside latent"]),
-        (f"{PLAIN} full=8 window=1024 state=4096", ["window beside state"]),
-    ],
-)
+@pytest.mark.parametrize(("words", "named"), [
+    (f"{PLAIN} windw=1024 hello", ["windw=1024", "hello"]),
+    ("billions=8,5 layers=4 kv_heads=2 head_dim=64", ["billions=8,5"]),
+    ("layers=4 full=2 window=1,024 kv_heads=1 head_dim=64", ["window=1,024"]),
+    (f"{PLAIN} full=40", ["full=40 (of 32 layers)"]),
+    ("layers=600 kv_heads=8 head_dim=128", ["layers=600 (more than 512)"]),
+    (f"{PLAIN} kv_heads=20000000000", ["kv_heads=20000000000"]),
+    (f"{PLAIN} latent=512", ["kv_heads beside latent", "head_dim beside latent"]),
+    (f"{PLAIN} full=8 window=1024 state=4096", ["window beside state"]),
+])  # fmt: skip
 def test_every_word_that_is_not_understood_is_named_and_the_cache_unknown(words, named):
     assert releases.unread(words) == named
     assert cached(words) is None
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        PLAIN,
-        PLAIN.replace(" ", ", ").replace("=", ": "),
-        PLAIN.replace(" ", "; ") + "; window=",
-        releases.OWN,
-        releases.config_words(json.dumps(BASE)),
-        releases.config_words(json.dumps(BASE | {"sliding_window": 1024})),
-    ],
-)
+@pytest.mark.parametrize("words", [
+    PLAIN, PLAIN.replace(" ", ", ").replace("=", ": "), PLAIN.replace(" ", "; ") + "; window=",
+    releases.OWN, releases.config_words(json.dumps(BASE)),
+    releases.config_words(json.dumps(BASE | {"sliding_window": 1024})),
+])  # fmt: skip
 def test_what_is_understood_is_not_called_otherwise(words):
     assert releases.unread(words) == []
     assert cached(words)
@@ -276,15 +254,4 @@ def test_a_window_or_a_state_without_full_is_every_layer():
     assert cached(words) == 2 * 32 * 1024 * 2 * 8 * 128
     assert cached(words.replace("1024", "0")) is None
     assert cached("layers=64 state=524288") == 2 * 64 * 524288
-
-
-def test_the_experts_of_gpt_oss_in_4_25_bits_and_the_rest_in_16_give_its_file():
-    """As `gpt_oss/torch/model.py` has them: 128 experts a layer, up, gate and down, 2,880 wide."""
-    (row,) = (one for one in DATA["checked"] if one["what"] == "weights" and "weight_bits" in one)
-    experts = 36 * 128 * 3 * 2880**2
-    rest = 1e9 * MODELS["gpt-oss-120b"]["parameters"] - experts
-    size = (4.25 * experts + 16 * rest) / 8
-    assert size == pytest.approx(row["value"] * releases.UNITS[row["unit"]], rel=0.002)
-    scales, wider = 0.25 * experts / 8, 12 * rest / 8
-    assert scales > 1e9
-    assert wider > 1e9
+    assert [releases.own(f"billions={n}")["parameters"] for n in ("8.5", "8,5")] == [8.5, None]

@@ -40,11 +40,9 @@ def test_the_score_is_that_of_turned_queries_and_keys(settings):
     assert machine.compute()["score"] == pytest.approx((query @ key.T).item(), abs=1e-9)
 
 
-def test_moving_both_changes_nothing():
-    scores = [make(distance=5, shift=by, aim=3).compute()["score"] for by in (0, 1, 1000)]
-    assert scores == pytest.approx([scores[0]] * 3, abs=1e-9)
+def test_a_point_of_the_curve_is_the_score_at_that_distance():
     curve = make(distance=9).compute()["curve"]
-    assert curve[5] == pytest.approx(make(distance=5).compute()["score"])
+    assert curve[5] == pytest.approx(make(distance=5, shift=1000).compute()["score"])
 
 
 @pytest.mark.parametrize("base", BASES)

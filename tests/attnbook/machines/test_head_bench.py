@@ -5,7 +5,7 @@ import pytest
 
 from attnbook import recorded
 from attnbook.machines import HeadBench
-from attnbook.machines.head_bench import COUNTS, HEADS, LAYERS, PROPERTIES
+from attnbook.machines.head_bench import COUNTS, HEADS, LAYERS
 
 FRAMES = (
     ("The {a} didn't {v} the {p} because it was too {x}.", True, True),
@@ -55,18 +55,6 @@ def test_what_the_sentences_cannot_tell_apart_is_one_group(count, groups):
     assert len(now["texts"]) == len(now["more"]) == count
     for n, first in enumerate(groups):
         assert now["effects"][n] == now["effects"][first]
-
-
-def test_a_head_that_follows_one_property_has_that_effect_alone():
-    for n, name in enumerate(PROPERTIES):
-        bench = make()
-        signs = np.array([signs for _, signs in bench.sentences()])[:, n]
-        weights = np.zeros((2, 8, 2, LAYERS * HEADS))
-        weights[..., 0, :] = 0.5 + 0.25 * signs[:, None]
-        weights[..., 1, :] = 0.5 - 0.25 * signs[:, None]
-        bench.looks = np.round(weights * 65535).astype("<u2").tobytes()
-        expected = [0.5 if other == name else 0.0 for other in PROPERTIES]
-        assert bench.compute()["effects"] == pytest.approx(expected, abs=1e-4)
 
 
 def test_the_bench_of_the_page_is_that_of_the_experiment():

@@ -5,7 +5,6 @@ import hashlib
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -60,8 +59,3 @@ def test_without_the_package_there_is_an_empty_list(tmp_path, monkeypatch, model
         "parts.json.js",
     ]
     assert json.loads((tmp_path / model.folder / "parts.json").read_text()) == []
-
-
-def test_every_script_of_a_worker_is_there():
-    for model in MODELS:
-        assert all(Path(script).is_file() for script in model.scripts)

@@ -15,6 +15,7 @@ OWN = [
     {"num_hidden_layers": 2, "layer_types": ["full_attention"] * 2 + ["sliding_attention"]},
     {"num_kv_shared_layers": 0, "attention_bias": True},
 ]
+OWN_WORDS = "layers: 48, full: 12, kv_heads: 4, head_dim: 256, window: 4096, billions: 12"
 SETTINGS = [
     {"model": "gemma-3-27b", "context": 1024, "readers": 1024},
     {"model": "gpt-3"},
@@ -22,21 +23,12 @@ SETTINGS = [
     {"model": "minimax-01", "context": 1048576, "weight_bits": 4, "readers": 2},
     {"model": "deepseek-v4-pro", "chip": "b200", "context": 2048, "readers": 64},
     {"model": "deepseek-v3.2", "context": 4096, "readers": 512, "weight_bits": 8},
-    {
-        "model": "own",
-        "own": "layers: 48, full: 12, kv_heads: 4, head_dim: 256, window: 4096, billions: 12",
-    },
-    {
-        "model": "own",
-        "own": "layers=27 full=7 latent=576 state=524288 billions=48.5",
-        "chip": "h200",
-    },
-    {"model": "own", "own": "layers=10 kv_heads=2 full=0 head_dim=64 window=0"},
-    {"model": "own", "own": "no model"},
-    {"model": "own", "own": "layers=10 full=20 kv_heads=2 head_dim=64"},
-    {"model": "own", "own": "layers=4 kv_heads=2 head_dim=64 billions=8,5"},
-    {"model": "own", "own": '{"num_hidden_layers": 32, '},
+    {"model": "own", "chip": "h200",
+     "own": "layers=27 full=7 latent=576 state=524288 billions=48.5"},
     *({"model": "own", "own": text} for text in (
+        OWN_WORDS, "layers=10 kv_heads=2 full=0 head_dim=64 window=0", "no model",
+        "layers=10 full=20 kv_heads=2 head_dim=64", '{"num_hidden_layers": 32, ',
+        "layers=4 kv_heads=2 head_dim=64 billions=8,5",
         "billions=8 layers=32 kv_heads=8 head_dim=128 windw=1024 hello",
         "billions=8 layers=32 window=1024 kv_heads=8 head_dim=128",
         "billions=8, layers=64, state=524288, window=",
@@ -54,15 +46,15 @@ SETTINGS = [
 
 def test_a_model_of_the_readers_own_keeps_what_its_words_say():
     numbers = 2 * 4 * 256
-    machine = make(**SETTINGS[6] | {"context": 32768})
+    machine = make(model="own", own=OWN_WORDS, context=32768)
     assert machine.compute()["cache"] == 2 * numbers * (12 * 32768 + 36 * 4096)
     places = machine.rows()[-1]["layers"][0]["places"]
     assert places == list(range(3, 48, 4))
 
 
 def test_a_card_has_room_for_so_many_readers_and_not_for_one_more():
-    for settings in (SETTINGS[6], {"model": "llama-3.1-8b"}, {"model": "gemma-3-27b"}):
-        found = make(**settings).compute()
+    for model in ("own", "llama-3.1-8b", "gemma-3-27b"):
+        found = make(model=model, own=OWN_WORDS).compute()
         room = 80e9 - found["weights"]
         assert found["most"] * found["cache"] <= room < (found["most"] + 1) * found["cache"]
     assert make(model="kimi-k3").compute()["most"] == 0

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 import attnkit
 from attnbook.machines import LeakDetector
-from attnbook.machines.leak_detector import GIVEN, LAYERS, LIBRARIES
+from attnbook.machines.leak_detector import GIVEN, LIBRARIES
 from tests import keras_on_torch as keras
 
 
@@ -121,14 +121,6 @@ def test_one_state_without_a_leak_has_lost_its_scores():
     ((library, given, seen),) = lost
     assert (library, given) == ("transformers", "added")
     assert seen == [pytest.approx([1 / n] * n) for n in range(1, 7)]
-
-
-@pytest.mark.parametrize("layer", LAYERS)
-def test_one_layer_of_four_is_causal_and_three_look_it(layer):
-    now = make(layer=layer, library="attnkit").compute()
-    assert (now["leaks"] == 0) == (layer == "before")
-    weights = np.array(now["weights"])
-    assert (weights[~np.tri(6, dtype=bool)] == 0).all()
 
 
 def test_a_hidden_word_changes_weights_only_where_the_mask_comes_late():

@@ -1,6 +1,5 @@
 """A model to lie to: each answer of the page is torch's, and a hidden state is not read."""
 
-import numpy as np
 import pytest
 import torch
 
@@ -87,14 +86,6 @@ def test_a_lie_is_neither_the_last_letter_nor_the_answer():
         for machine.lie, told in told_by:
             assert machine.compute()["told"] == told
         machine.lie = "none"
-
-
-def test_the_hundred_words_count_the_same_steps_in_all_cases():
-    machine = make()
-    for counts, cases in ((machine.counts, CASES), (machine.control, LIES)):
-        assert len(counts) == len(cases)
-        assert len({sum(one) for one in counts}) == 1
-        assert np.array(counts).min() >= 0
 
 
 def test_the_hundred_words_say_what_the_page_says():

@@ -3,7 +3,6 @@
 import base64
 import html
 import json
-import random
 import re
 from collections import Counter
 
@@ -20,7 +19,6 @@ from attnbook.machines.live_translator.weights import payload
 from attnlab import Translator, tasks
 from attnlab.training.quantization import pack, quantize, unpack
 from booktools.address import ROOT
-from experiments import heads_off
 from tests.refusals.wrong_calls import assert_line_refused, table
 
 PAIRS = tasks.toy_french(300)
@@ -42,17 +40,6 @@ def a_translator(kind="additive", vocabs=tasks.vocabs(PAIRS), **options) -> Tran
 @pytest.fixture(scope="module")
 def translator():
     return a_translator()
-
-
-@pytest.mark.build
-@pytest.mark.parametrize("kind", KINDS)
-def test_nothing_hidden_is_the_translators_own_search(kind):
-    translator = a_translator(kind)
-    texts = [" ".join(pair.source) for pair in PAIRS[:20]]
-    for text, want in zip(texts, translator.translate(texts, max_len=30), strict=True):
-        got = shown.translate(translator, text.split(), (), 30)
-        assert (got.source, got.target) == (want.source, want.target)
-        torch.testing.assert_close(got.mean_weights(), want.weights, atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -104,12 +91,6 @@ def test_text_hidden_and_model_are_traits(translator):
     live.text = "my old friend sleeps"
     assert live.hidden == []
     assert live.translate().source == ["my", "old", "friend", "sleeps"]
-
-
-def test_only_so_many_words_are_read(translator):
-    live = LiveTranslator(translator, text="cat " * 200, longest=7, max_len=3)
-    assert live.translate().source == ["cat"] * 7
-    assert len(live.translate().target) <= 3
 
 
 @pytest.mark.parametrize(("trait", "value", "said"), [
@@ -205,17 +186,14 @@ def test_forced_tokens_are_written_and_the_model_goes_on_from_there(translator):
     assert forced.target[0] == free.candidates[0][1][0] != free.target[0]
     assert forced.candidates[0] == free.candidates[0]
     ids = live.translator.target_vocab.encode(forced.target)
-    state = live.translator.model
+    model = live.translator.model
     source = torch.tensor([live.translator.source_vocab.encode(["the", "black", "cat"])])
     with torch.no_grad():
-        logits = state(source, None, torch.tensor([[state.bos, *ids]]))[0]
+        logits = model(source, None, torch.tensor([[model.bos, *ids]]))[0]
     assert logits[1:, 2:].argmax(-1).add(2).tolist()[: len(ids) - 1] == ids[1:]
     live.forced = [2]
     assert (live.translate().target, live.translate().ended) == ([], True)
     live.text = "the cat"
-    assert live.forced == []
-    live.forced = [other]
-    live.text = "the dog"
     assert live.forced == []
 
 
@@ -224,8 +202,6 @@ def test_the_page_says_of_heads_what_was_measured():
     found = recorded.results("heads_off")
     first, order = found["first"], found["first"]["order_off"]
     bleu = {int(left): score / first["bleu"]["36"] for left, score in first["bleu"].items()}
-    assert found["sentences"] == 100
-    assert sorted(order) == list(range(found["heads"]))
     assert bleu[24] == pytest.approx(0.94, abs=0.01)
     assert first["same"]["24"] == pytest.approx(0.5, abs=0.05)
     assert bleu[12] == pytest.approx(0.75, abs=0.02)
@@ -238,7 +214,6 @@ def test_the_page_says_of_heads_what_was_measured():
     live = widgets.translate()
     for (_, off), three in zip(live.best, live.by_lot, strict=True):
         drawn = lots[36 - len(off)]
-        assert drawn["n"] == 3
         assert three == [drawn["low"], drawn["median"], drawn["high"]]
     assert all(lots[left]["high"] < chosen[left]["low"] for left in (12, 9, 6, 3))
     assert all(lots[left]["high"] > chosen[left]["low"] for left in (30, 18))
@@ -248,21 +223,6 @@ def test_the_page_says_of_heads_what_was_measured():
     assert chosen[12]["median"] < chosen[18]["median"]  # of the two other orders there
     two = f"{chosen[18]['median']:.1f} and {chosen[18]['high']:.1f}"
     assert f"18 heads keep {two}." in live.worth_of[1]
-
-
-@pytest.mark.slow
-def test_the_page_says_how_seldom_a_single_head_is_missed():
-    """One translation in eight, over the hundred test sentences; half of them notice no head."""
-    translator = Translator.load(translators.REAL_MODELS["Transformer"])
-    sources, _ = tasks.references(tasks.tatoeba("test"))
-    sources = [sources[place] for place in random.Random(0).sample(range(len(sources)), 100)]
-    whole = heads_off.said_of(translator, sources, [])
-    missed = torch.zeros(100)
-    for head in range(36):
-        said = heads_off.said_of(translator, sources, [head])
-        missed += torch.tensor([one != before for one, before in zip(said, whole, strict=True)])
-    assert (missed.mean() / 36).item() == pytest.approx(1 / 8, abs=0.01)
-    assert missed.eq(0).sum().item() == pytest.approx(50, abs=2)
 
 
 def test_a_head_that_is_off_is_one_whose_part_of_the_output_weighs_nothing():
@@ -285,14 +245,9 @@ def test_a_head_that_is_off_is_one_whose_part_of_the_output_weighs_nothing():
 
 def test_heads_are_counted_kind_by_kind_and_a_recurrent_model_has_none(translator):
     model = a_translator("transformer").model
-    names = {module: name for name, module in model.named_modules()}
-    found = [(names[one], head) for one, head in shown.heads_of(model)]
-    assert found[:3] == [
-        ("encoder.layers.0.attention", 0),
-        ("encoder.layers.0.attention", 1),
-        ("encoder.layers.1.attention", 0),
-    ]
-    assert found[-1] == ("decoder.layers.1.cross_attention", 1)
+    found, (first, second) = shown.heads_of(model), model.encoder.layers
+    assert found[:3] == [(first.attention, 0), (first.attention, 1), (second.attention, 0)]
+    assert found[-1] == (model.decoder.layers[1].cross_attention, 1)
     assert len(found) == 12
     assert shown.heads_of(translator.model) == []
     live = LiveTranslator({"a": a_translator("transformer"), "b": translator}, text="the cat")
@@ -308,11 +263,7 @@ def test_heads_are_counted_kind_by_kind_and_a_recurrent_model_has_none(translato
 
 
 @pytest.mark.parametrize(("text", "ended"), [
-    ("Thank you", "Thank you."),
-    ("Who? ", "Who? "),
-    ("“Go!”", "“Go!”"),
-    (" ", " "),
-    ("a  ", "a."),
+    ("Thank you", "Thank you."), ("Who? ", "Who? "), ("“Go!”", "“Go!”"), (" ", " "), ("a  ", "a."),
 ])  # fmt: skip
 def test_a_text_without_an_end_gets_a_full_stop(text, ended):
     assert shown.with_stop(text) == ended
@@ -362,11 +313,8 @@ def test_on_demand_the_page_knows_how_many_bytes_it_asks_for():
 
 
 @pytest.mark.parametrize(("text", "longest", "words"), [
-    ("cat he cats", 2, ["cat", "he"]),
-    ("the black cat", 99, ["the", "black", "cat"]),
-    ("wwwwwwwwwww the", 5, ["wwww"]),
-    ("the wwwwwwwwwww", 5, ["the"]),
-    ("", 5, []),
+    ("cat he cats", 2, ["cat", "he"]), ("the black cat", 99, ["the", "black", "cat"]),
+    ("wwwwwwwwwww the", 5, ["wwww"]), ("the wwwwwwwwwww", 5, ["the"]), ("", 5, []),
 ])  # fmt: skip
 def test_a_text_is_cut_where_a_word_would_not_fit(text, longest, words):
     found = shown.read_source(in_pieces(), text, longest)
@@ -422,14 +370,11 @@ def test_a_payload_holds_all_that_it_takes_to_translate(translator, precision, m
     assert state["parameters"] == sum(one.numel() for one in translator.model.parameters())
 
 
-@pytest.mark.parametrize(
-    ("kind", "first", "others"),
-    [
-        ("transformer", "source_embedding.weight", ["target_embedding.weight", "output.weight"]),
-        ("additive", "encoder.embedding.weight",
-         ["decoder.embedding.weight", "decoder.readout.2.weight"]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("kind", "first", "others"), [
+    ("transformer", "source_embedding.weight", ["target_embedding.weight", "output.weight"]),
+    ("additive", "encoder.embedding.weight",
+     ["decoder.embedding.weight", "decoder.readout.2.weight"]),
+])  # fmt: skip
 def test_a_shared_matrix_is_sent_once_and_so_is_a_shared_vocabulary(kind, first, others):
     words = tasks.Vocab(["a", "b"])
     data = payload(Translator(words, words, kind, share_embeddings=True, **KINDS[kind]))
@@ -447,12 +392,6 @@ def test_the_files_of_a_book_are_the_payloads_twice(tmp_path):
         assert path.read_bytes() == payload(translator, "int8")
         assert path.with_name(f"{path.name}.js").read_text().startswith("document.currentScript")
     assert first.stat().st_size <= 200_000
-
-
-@pytest.mark.parametrize("origin", ["attnbook.translators", "nowhere:toy", "attnkit:nothing"])
-def test_a_function_that_is_not_there_fails_the_build(origin):
-    with pytest.raises(page.ExtensionError, match="live_translators: expected module:function"):
-        page.translators(origin)
 
 
 def test_the_view_of_a_page_brings_its_state_and_a_picture(translator):
@@ -487,14 +426,16 @@ def test_another_widget_comes_to_a_page_with_its_state_and_its_bytes_with_their_
     assert found == {("numbers", 0): held[0], ("numbers", 1): held[1]}
 
 
-@pytest.mark.parametrize(("origin", "message"), [
-    ("nowhere:toy", "attention-widget: expected module:function, got 'nowhere:toy'"),
-    ("math:tau", "attention-widget: expected module:function"),
-    ("os:getcwd", "attention-widget: expected os:getcwd to return a widget, got a str"),
+@pytest.mark.parametrize(("find", "origin", "message"), [
+    *((page.translators, origin, "live_translators: expected module:function")
+      for origin in ("attnbook.translators", "nowhere:toy", "attnkit:nothing")),
+    (page.widget_of, "nowhere:toy", "attention-widget: expected module:function"),
+    (page.widget_of, "math:tau", "attention-widget: expected module:function"),
+    (page.widget_of, "os:getcwd", "attention-widget: expected os:getcwd to return a widget, got"),
 ])  # fmt: skip
-def test_a_function_of_no_widget_for_a_page_fails_the_build(origin, message):
-    with pytest.raises(page.ExtensionError, match=re.escape(message)):
-        page.widget_of(origin)
+def test_a_function_that_is_not_there_or_makes_no_widget_fails_the_build(find, origin, message):
+    with pytest.raises(page.ExtensionError, match=message):
+        find(origin)
 
 
 # ---- Eight bits.

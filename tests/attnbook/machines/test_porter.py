@@ -5,19 +5,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from attnbook.machines import Porter
-from attnbook.machines.porter import (
-    AGE,
-    BEST,
-    MEMORIES,
-    NAMES,
-    ROOMS,
-    SHARP,
-    SILENCE,
-    WINDOW,
-    WRITERS,
-    key,
-)
+from attnbook.machines import Porter, porter
+from attnbook.machines.porter import BEST, MEMORIES, NAMES, ROOMS, WRITERS, key
 
 SAID = ", ".join(f"{name} {room}" for name, room in zip(NAMES, "161803398874", strict=False))
 
@@ -55,15 +44,15 @@ def attended(machine: Porter) -> np.ndarray:
     agreed = (query[:, None].sign() == keys.sign()).sum(-1) - age / 1000  # newer ones first
     kept = {
         "all": torch.ones_like(agreed, dtype=torch.bool),
-        "window": (age < WINDOW).expand_as(agreed),
+        "window": (age < porter.WINDOW).expand_as(agreed),
         "best": agreed >= agreed.topk(min(BEST, len(pairs))).values[:, -1:],
     }
 
     def attend(seen):
-        bias = (-AGE * age).masked_fill(~seen, -torch.inf)
-        bias = F.pad(bias, (0, 1), value=SILENCE)  # a key of zeros, whose value is nothing
+        bias = (-porter.AGE * age).masked_fill(~seen, -torch.inf)
+        bias = F.pad(bias, (0, 1), value=porter.SILENCE)  # a key of zeros, whose value is nothing
         more = [F.pad(x, (0, 0, 0, 1)) for x in (keys, value)]
-        return F.scaled_dot_product_attention(query, *more, attn_mask=bias, scale=SHARP)
+        return F.scaled_dot_product_attention(query, *more, attn_mask=bias, scale=porter.SHARP)
 
     return attend(kept[machine.memory]).numpy()
 
@@ -127,9 +116,9 @@ def test_only_the_gate_forgets_who_has_left():
 
 @pytest.mark.parametrize("memory", MEMORIES)
 def test_small_and_large_letters_are_one_guest(memory):
-    porter = make(memory=memory, said="Ann 1, ann 2, Ben 3 / BEN 4, Cid 5")
-    assert porter.guests() == {"BEN": 4, "Cid": 5}
-    assert porter.gone() == {"Ann": 2}
+    machine = make(memory=memory, said="Ann 1, ann 2, Ben 3 / BEN 4, Cid 5")
+    assert machine.guests() == {"BEN": 4, "Cid": 5}
+    assert machine.gone() == {"Ann": 2}
     found = make(memory="all", said="Ann 1, ann 2").compute()
     assert (found["guests"], found["rooms"], found["right"]) == (["Ann"], [2], 1)
 
@@ -138,9 +127,9 @@ def test_small_and_large_letters_are_one_guest(memory):
 def test_what_is_left_of_a_guest_is_what_her_room_adds_to_the_answer(rule):
     """Leave the last value of a guest out, as zeros, but write as before: so much is missing."""
     heard = make(said=f"{AGAIN} / Una 2, Ben 4, Viv 3").heard()
-    porter = make(memory=rule, said=f"{AGAIN} / Una 2, Ben 4, Viv 3")
-    shown = porter.compute()
-    for name, share in zip((*porter.guests(), *porter.gone()), shown["own"], strict=True):
+    machine = make(memory=rule, said=f"{AGAIN} / Una 2, Ben 4, Viv 3")
+    shown = machine.compute()
+    for name, share in zip((*machine.guests(), *machine.gone()), shown["own"], strict=True):
         last = max(at for at, one in enumerate(heard) if one and one[0] == name)
         state = np.zeros(8)  # of one value, 1 where the guest is told and 0 elsewhere
         for at, one in enumerate(heard):

@@ -79,12 +79,8 @@ def test_parts_one_after_the_other_take_longer_where_they_are_bound_differently(
         assert now["apart"] >= now["step"]["seconds"] * (1 - 1e-9)
 
 
-def test_held_is_what_decoding_moves():
-    now = make(readers=16, bits=8).compute()
-    assert now["held"] == now["step"]["bytes"]
-
-
 def test_readers_move_the_weights_and_not_attention():
     one, many = (make(readers=n).compute() for n in (1, 64))
+    assert many["held"] == many["step"]["bytes"]
     assert many["weights"]["intensity"] == 64 * one["weights"]["intensity"]
     assert many["attention"]["intensity"] == one["attention"]["intensity"]
