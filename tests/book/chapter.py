@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 import re
 from functools import cache, cached_property
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -91,6 +92,12 @@ def notebooks() -> dict[str, list[NotebookNode]]:
                 (name,) = re.findall(r"^from attnbook\.checks\.(\w+) import", cell.source, re.M)
                 found.setdefault(name, []).append(book)
     return found
+
+
+def page_cells(page: str, folder: Path = gates.CHAPTERS) -> dict[str, str]:
+    """The sources of a page's cells by their ids."""
+    (path,) = folder.glob(f"{page}_*.ipynb")
+    return {cell.id: cell.source for cell in normal_form.read(path).cells}
 
 
 def exercises(book: NotebookNode) -> list[int]:

@@ -42,28 +42,19 @@ def view(model_id: str) -> NotebookNode:
 def sound_notebook(address: Address | None = None) -> NotebookNode:
     """A heading, a printed number, a widget with a child, and an error that is meant."""
     meant = {"tags": ["raises-exception"]}
-    nb = new_notebook(
-        cells=[
-            new_markdown_cell("# Trial\n\nA sentence that is long enough to be a page.", id="head"),
-            new_code_cell("print(1 + 1)", id="sum", outputs=[new_output("stream", text="2\n")]),
-            new_code_cell("Control()", id="control", outputs=[view("beef")]),
-            new_code_cell("1 / 0", id="error", metadata=meant),
-        ],
-        metadata={
-            "widgets": {
-                STATE_MIME: {
-                    "state": {
-                        "cafe": widget(value=1, _esm="export default {}"),
-                        "beef": widget(("cafe",), _esm="export default {}", _css="a {}"),
-                        "dead": widget(value=2),
-                    }
-                }
-            }
-        },
-    )
-    nb.cells[-1].outputs = [
-        new_output("error", ename="ZeroDivisionError", evalue="division by zero", traceback=["x"])
+    error = {"ename": "ZeroDivisionError", "evalue": "division by zero", "traceback": ["x"]}
+    cells = [
+        new_markdown_cell("# Trial\n\nA sentence that is long enough to be a page.", id="head"),
+        new_code_cell("print(1 + 1)", id="sum", outputs=[new_output("stream", text="2\n")]),
+        new_code_cell("Control()", id="control", outputs=[view("beef")]),
+        new_code_cell("1 / 0", id="error", metadata=meant, outputs=[new_output("error", **error)]),
     ]
+    state = {
+        "cafe": widget(value=1, _esm="export default {}"),
+        "beef": widget(("cafe",), _esm="export default {}", _css="a {}"),
+        "dead": widget(value=2),
+    }
+    nb = new_notebook(cells=cells, metadata={"widgets": {STATE_MIME: {"state": state}}})
     colab.set_up(nb, address)
     for count, cell in enumerate((c for c in nb.cells if c.cell_type == "code"), start=1):
         cell.execution_count = count
@@ -93,11 +84,8 @@ def small_book(folder: Path, nb: NotebookNode, repository: str | None = None) ->
             shutil.copy(source, folder / name)
     # Not the weights of the models that the book's machines run, and no archive of what was built.
     config = (ROOT / "_config.yml").read_text("utf8")
-    config, found = re.subn(
-        r"(?m)^ *(language_model: true|live_translators:|.*_french|.*_translator|.*one_vector)\n",
-        "",
-        config,
-    )
+    models = r"(?m)^ *(language_model: true|live_translators:|.*(_french|_translator|one_vector))\n"
+    config, found = re.subn(models, "", config)
     assert found == 5, config
     (folder / "_config.yml").write_text(config, "utf8")
     shutil.copy(ROOT / ".gitignore", folder)

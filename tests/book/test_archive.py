@@ -67,17 +67,13 @@ def test_without_git_it_holds_what_gitignore_leaves(unpacked):
     assert names(unpacked) == before == names(ROOT)
 
 
-def test_an_untracked_file_stays_out(tmp_path):
+def test_an_untracked_file_stays_out_and_inside_another_repository_it_holds_the_folder(tmp_path):
     """A note or a key that lies in the folder is not published."""
     for name in ("kept", "own"):
         (tmp_path / name).write_text(name)
     run("git", "init", "-q", cwd=tmp_path)
     run("git", "add", "kept", cwd=tmp_path)
     assert names(tmp_path) == {"kept"}
-
-
-def test_inside_another_repository_it_holds_the_folder(tmp_path):
-    run("git", "init", "-q", cwd=tmp_path)
     inner = tmp_path / "inner"
     inner.mkdir()
     (inner / "page.md").write_text("words")

@@ -38,9 +38,7 @@ FAT, OWN = 2 * 512 + 64, 2 * 128 + 64  # multiplications for score and average, 
 ARITHMETIC = {
     "02": {"6.25": 4 + 2 + 1 / 4},
     "03": {"0.41": lambda: sum(unmasked(step=5)[-6:])},  # of the machine, a link sets it
-    "03b": {  # of the drawing, whose shares are the machine's
-        "0.91": mixture.CASES[2].shares["e"]
-    },
+    "03b": {"0.91": mixture.CASES[2].shares["e"]},  # of the drawing: its shares are the machine's
     "04": {"0.995": math.tanh(3) + math.tanh(0)},
     "04b": {"1.4": 28 / 20},
     "08": {"0.2": 0.6 * 0.6 - 0.4 * 0.4},
@@ -48,48 +46,33 @@ ARITHMETIC = {
         "24": 100 * (3 / 5 * 1 / 4 * 1 / 6 * 1 / 8) ** (1 / 4),  # smoothed: 0 of 3 and of 2 runs
         "71": 100 * (7 / 8 * 5 / 7 * 4 / 6 * 3 / 5) ** (1 / 4),
     },
-    "11": {
-        "7.4": math.exp(2),
-        "0.79": math.exp(2) / (math.exp(2) + 2),
-        "0.11": 1 / (math.exp(2) + 2),
-    },
+    "11": {"7.4": math.exp(2), "0.79": math.exp(2) / (math.exp(2) + 2),
+           "0.11": 1 / (math.exp(2) + 2)},
     "12": {"1,000": max(SHIFTS)},
     "13": {"45": 55 - 10},
     "13b": {
         "49,152": 48 * 1024,  # of SmolLM2's vocabulary
         "28,600": round(math.exp(KEPT["one", 16]), -2),
-        "71": 128 * OWN / THIN,
-        "3.4": FAT / OWN,
-        "242": 128 * FAT * 2 / (2 * THIN),
+        "71": 128 * OWN / THIN, "3.4": FAT / OWN, "242": 128 * FAT * 2 / (2 * THIN),
         "295": CHIPS["h100"]["compute"] / CHIPS["h100"]["bandwidth"],
         "22.5": 2 * 3 * 64 * 30 * 2 / 1024,
-        "6.9": RISES["three", 4],
-        "2,560": round(RISES["three", 2], -1),
+        "6.9": RISES["three", 4], "2,560": round(RISES["three", 2], -1),
         "402": RISES["latent 48", 16],
         "14": 2 * (8_030_261_248 - 128_256 * 4096) / 2**30,  # but for the input's embedding
-        "1.05": 15 / (14 + 1 / 4),
-        "2.6": 78 / 30,
-        "8,192": 2**30 / (128 * 1024),
-        "14.25": 14 + 1 / 4,
-        "78": 14 + 64,
-        "30": 14 + 64 / 4,
+        "1.05": 15 / (14 + 1 / 4), "14.25": 14 + 1 / 4, "8,192": 2**30 / (128 * 1024),
+        "2.6": 78 / 30, "78": 14 + 64, "30": 14 + 64 / 4,
     },
     "14": {"156": 12 + 4 * 36, "444": 12 * (36 + 1), "3.2": 5 * (1 - 0.6**2)},
     "14b": {"512": THIN - 64},
     "14c": {
-        "137": 4 * RING[True]["kept"] / 1e9,
-        "80": SHAPE["memory"] / 1e9,
-        "2.29": RING[False]["speed"],
-        "86": 100 * RING[False]["idle"][0],
-        "57": 100 * RING[False]["idle"][1],
-        "43": 1000 * NETWORK["send"],
-        "5.4": 1000 * SHORT["send"],
-        "2.2": 1000 * max(SHORT["busy"][-1]),
+        "137": 4 * RING[True]["kept"] / 1e9, "80": SHAPE["memory"] / 1e9,
+        "2.29": RING[False]["speed"], "1.75": RING[False]["total"] / RING[True]["total"],
+        "86": 100 * RING[False]["idle"][0], "57": 100 * RING[False]["idle"][1],
+        "43": 1000 * NETWORK["send"], "142": 1000 * max(NETWORK["busy"][-1]),
         "0.54": NETWORK["passing"] / 2 / 1e9,
+        "5.4": 1000 * SHORT["send"], "2.2": 1000 * max(SHORT["busy"][-1]),
         "2.68": 2**20 / 8 * 2 * 128 * 2 * (32 + 8) / 1e9,  # queries, outputs, keys, values
         "2.79": ALONE / SHARED[True],
-        "1.75": RING[False]["total"] / RING[True]["total"],
-        "142": 1000 * max(NETWORK["busy"][-1]),
     },
     "15": {"99": 100 * (1 - 0.0125)},  # in the passive, 0.01 of the sentences have more on it
     "15b": {"150": recorded.results("similar")["pairs"]},
@@ -98,7 +81,7 @@ ARITHMETIC = {
         "256": 2 / torch.finfo(torch.bfloat16).eps,  # where its neighbours are 2 apart
         "1,000": museum.FAR,
     },
-}
+}  # fmt: skip
 # What stands in the paper that the sentence before names, the largest number of float16, and what
 # an exercise states: its check, in `attnbook.checks`, knows it too.
 STATED = {"03": ("17.82", "26.75")}
@@ -145,17 +128,12 @@ def test_what_is_bound(prose):
     assert list(bound.unbound(book(prose))) == []
 
 
-@pytest.mark.parametrize(
-    "prose, found",
-    [
-        ("It gets 0.38 right.", "0.38"),
-        ("It takes 700 updates.", "700"),
-        ("Of 51,200 words.", "51,200"),  # a share is a percentage too, another number is not
-        ("They report 26.75 {cite:p}`x2015`. We get 27.75.", "27.75"),
-        ("- one\n- two of 99\n", "99"),
-        ("<details>\n<summary>Why?</summary>\n\nFor 77%.\n\n</details>", "77"),
-    ],
-)
+@pytest.mark.parametrize("prose, found", [
+    ("It gets 0.38 right.", "0.38"), ("It takes 700 updates.", "700"),
+    ("Of 51,200 words.", "51,200"),  # a share is a percentage too, another number is not
+    ("They report 26.75 {cite:p}`x2015`. We get 27.75.", "27.75"), ("- one\n- two of 99\n", "99"),
+    ("<details>\n<summary>Why?</summary>\n\nFor 77%.\n\n</details>", "77"),
+])  # fmt: skip
 def test_what_is_not_bound(prose, found):
     (line,) = bound.unbound(book(prose))
     assert numbers_of(line) == [found]

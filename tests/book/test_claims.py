@@ -98,8 +98,6 @@ def test_a_claim_about_trained_models_is_stopped_when_it_says_too_much(tmp_path,
 @pytest.mark.parametrize("change, limits", [
     ({"budget": "500 updates", "sentence": "Better than b after 500 updates."},
      ("3 seeds", "after 500 updates")),
-    ({"budget": "500 updates", "sentence": "a learns faster than b."},
-     ("3 seeds", "after 500 updates")),
     ({"budget": "plateau", "sides": [{"model": "flat"}], "control": "none of it"},
      ("3 seeds", "at a plateau", "control: none of it")),
     ({"budget": "500 updates", "sentence": "After 500 updates it writes “the black cat”.",
@@ -108,9 +106,6 @@ def test_a_claim_about_trained_models_is_stopped_when_it_says_too_much(tmp_path,
     ({"budget": "500 updates", "sentence": "It learns faster than with nothing to look at.",
       "sides": [{"model": "a"}], "control": "nothing to look at"},
      ("3 seeds", "after 500 updates", "control: nothing to look at")),
-    ({"budget": "500 updates", "sentence": "After 500 updates more than half is right.",
-      "sides": [{"model": "a"}]},
-     ("3 seeds", "after 500 updates")),
     ({"budget": "2,000 updates", "sentence": "After 2,000 updates most is right.",
       "sides": [{"model": "b"}]},
      ("1 seed", "after 2,000 updates")),
@@ -133,16 +128,15 @@ def test_a_claim_of_a_kept_model_is_of_one_run(tmp_path):
 
 def test_a_claim_without_results_is_about_training_when_it_says_so(tmp_path):
     said = {**ONE, "sentence": "It has learned to add after 20 updates."}
-    (fault,) = gates.faults(with_claim(said), None, tmp_path)
-    assert "has no budget" in fault
+    ours = {**ONE, "sentence": "The reader looks at two words."}
+    for unsaid in (said, ours):
+        (fault,) = gates.faults(with_claim(unsaid), None, tmp_path)
+        assert "has no budget" in fault
     nb = with_claim({**said, "budget": "20 updates"})
     assert gates.faults(nb, None, tmp_path) == []
     assert next(claims.claims(nb, tmp_path)).limits == ("one run", "after 20 updates")
     fit = {**ONE, "sentence": "An untrained one is as good."}
     assert gates.faults(with_claim(fit), None, tmp_path) == []
-    ours = {**ONE, "sentence": "The reader looks at two words."}
-    (fault,) = gates.faults(with_claim(ours), None, tmp_path)
-    assert "has no budget" in fault
 
 
 def test_two_claims_with_one_id_are_stopped_in_one_chapter_and_over_all(tmp_path):

@@ -8,34 +8,23 @@ import re
 import nbformat
 import pytest
 
-from booktools import classroom, normal_form
+from booktools import classroom, gates, normal_form
 from booktools.address import ROOT
 from booktools.plain import Plain
-
-PAGES = sorted(
-    path
-    for folder in ("chapters", "appendices/exercises")
-    for path in ROOT.glob(f"{folder}/*.ipynb")
-    if '"exercise-checkers"' in path.read_text("utf-8")
-)
-every_page = pytest.mark.parametrize(
-    "path", PAGES, ids=lambda path: f"{path.parent.name}-{path.stem}"
-)
-
+from tests.book.chapter import exercises
 
 PLAIN = Plain(ROOT)
 read = functools.cache(normal_form.read)
+PAGES = [path for path in gates.notebooks() if exercises(read(path))]
+every_page = pytest.mark.parametrize(
+    "path", PAGES, ids=lambda path: f"{path.parent.name}-{path.stem}"
+)
 
 
 @functools.cache
 def made(path, *, solutions: bool = False):
     page = path.relative_to(ROOT).with_suffix("").as_posix()
     return classroom.assignment(read(path), page, PLAIN, solutions=solutions)
-
-
-def exercises(path) -> list[str]:
-    ids = (cell.id for cell in read(path).cells)
-    return [id_.removesuffix("-code") for id_ in ids if re.fullmatch(r"exercise-\d+-code", id_)]
 
 
 def run(nb) -> list[str]:
@@ -57,7 +46,7 @@ def test_each_exercise_is_answered_and_graded_in_cells_that_nbgrader_knows(path)
     nb = made(path)
     nbformat.validate(nb)
     cells = {cell.id: cell.metadata.nbgrader for cell in nb.cells if "nbgrader" in cell.metadata}
-    wanted = {f"{name}-{kind}" for name in exercises(path) for kind in ("code", "grade")}
+    wanted = {f"exercise-{n}-{kind}" for n in exercises(read(path)) for kind in ("code", "grade")}
     assert set(cells) == wanted
     for name, asks in cells.items():
         answer = name.endswith("-code")
@@ -94,7 +83,7 @@ def test_it_stands_alone(path):
 @pytest.mark.parametrize("name", ["05_scaled_dot_product_attention", "12_the_cost_of_attention"])
 def test_untouched_it_fails_and_the_solutions_pass(name):
     path = ROOT / "chapters" / f"{name}.ipynb"
-    count = len(exercises(path))
+    count = len(exercises(read(path)))
     assert run(made(path, solutions=True)) == [""] * count
     said = run(made(path))
     assert len(said) == count
@@ -107,7 +96,6 @@ def test_one_command_writes_both_forms(tmp_path):
     names = {file.relative_to(tmp_path).as_posix() for file in tmp_path.rglob("*.*")}
     assert len([name for name in names if name.startswith("source/05/")]) == 2
     assert "nbgrader_config.py" in names
-    with pytest.raises(ValueError, match="no exercises in '99'"):
-        classroom.write(ROOT, "99", tmp_path)
-    with pytest.raises(ValueError, match="no exercises in ''"):
-        classroom.write(ROOT, "", tmp_path)
+    for missing in ("99", ""):
+        with pytest.raises(ValueError, match=f"no exercises in '{missing}'"):
+            classroom.write(ROOT, missing, tmp_path)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from booktools import archive, colab, gates, normal_form, notebooks
+from booktools import colab, gates, normal_form, notebooks
 from booktools.address import ROOT, Address, parse_address
 
 pytestmark = pytest.mark.slow  # an environment of its own
@@ -63,40 +63,12 @@ def site_packages(home: Path) -> Path:
     return next((home / "lib").glob("python*")) / "site-packages"
 
 
-@pytest.fixture
-def offline_pip(monkeypatch):
-    """Let pip build with the setuptools that is there: tests need no network."""
-    monkeypatch.setenv("PIP_NO_BUILD_ISOLATION", "0")
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_DISABLE_PIP_VERSION_CHECK", "1")
-
-
-def run(python: Path, code: str, folder: Path) -> subprocess.CompletedProcess:
-    return subprocess.run([str(python), "-c", code], cwd=folder, capture_output=True, text=True)
-
-
-def test_elsewhere_the_cell_does_nothing(fresh, repository, tmp_path):
-    for address in (repository, None):
-        done = run(fresh, colab.setup_source(address), tmp_path)
-        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert run(fresh, "import attnkit", tmp_path).returncode != 0
-
-
-def test_on_colab_without_an_address_it_installs_the_archive_beside_it(
-    fresh, tmp_path, offline_pip
-):
-    """What the book's page offers to download, in the folder of the notebook."""
-    archive.write(ROOT, tmp_path / f"{archive.NAME}.zip")
-    done = run(fresh, COLAB_STAND_IN + colab.setup_source(None), tmp_path)
-    assert (done.returncode, done.stdout) == (0, ""), done.stderr
-    where = run(fresh, "import attnkit; print(attnkit.__file__)", tmp_path).stdout.strip()
-    assert site_packages(fresh.parent.parent) in Path(where).parents
-    command = [str(fresh), "-m", "pip", "uninstall", "--quiet", "--yes", "attnkit"]
-    subprocess.run(command, check=True)  # the next test begins without it
+# Pip builds with the setuptools that is there: tests need no network.
+OFFLINE = {"PIP_NO_BUILD_ISOLATION": "0", "PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
 
 def test_on_colab_it_installs_attnkit_and_the_chapter_runs(
-    fresh, repository, tmp_path, offline_pip
+    fresh, repository, tmp_path, monkeypatch
 ):
     """The shortest chapter, from an empty folder, with nothing of this checkout in sight."""
     chapters = gates.chapters()
@@ -105,10 +77,12 @@ def test_on_colab_it_installs_attnkit_and_the_chapter_runs(
     colab.set_up(nb, repository)
     nb.cells[0].source = COLAB_STAND_IN + nb.cells[0].source
 
+    for name, value in OFFLINE.items():
+        monkeypatch.setenv(name, value)
     notebooks.execute(nb, tmp_path, python=str(fresh))
-
     assert all(c.execution_count for c in nb.cells if c.cell_type == "code")
-    where = run(fresh, "import attnkit, torch; print(attnkit.__file__, torch.__file__)", tmp_path)
-    attnkit_file, torch_file = map(Path, where.stdout.split())
+    where = "import attnkit, torch; print(attnkit.__file__, torch.__file__)"
+    printed = subprocess.check_output([str(fresh), "-c", where], cwd=tmp_path, text=True)
+    attnkit_file, torch_file = map(Path, printed.split())
     assert site_packages(fresh.parent.parent) in attnkit_file.parents
     assert fresh.parent.parent / "lent" in torch_file.parents, "torch was installed again"

@@ -36,13 +36,12 @@ def run(monkeypatch, tmp_path, capsys):
             package.files = files
             monkeypatch.setitem(sys.modules, "google.colab", package)
         monkeypatch.setattr(importlib.util, "find_spec", lambda name: installed or None)
-        monkeypatch.setattr(
-            subprocess,
-            "run",
-            lambda command, **options: (
-                commands.append((command, options)) or types.SimpleNamespace(returncode=int(fails))
-            ),
-        )
+
+        def pip(command, **options):
+            commands.append((command, options))
+            return types.SimpleNamespace(returncode=int(fails))
+
+        monkeypatch.setattr(subprocess, "run", pip)
         monkeypatch.chdir(tmp_path)
         for name in lies_there:
             (tmp_path / name).touch()
@@ -88,10 +87,3 @@ def test_a_reader_who_chooses_nothing_reads_what_is_missing(run):
 def test_a_pip_that_fails_is_said_and_no_traceback(run, address):
     _, _, said = run(address, lies_there=[ZIP], fails=True)
     assert "not installed" in said
-
-
-def test_nobody_reads_of_settings_that_only_a_maintainer_can_change():
-    for address in (None, ADDRESS):
-        source = colab.setup_source(address)
-        assert "pyproject" not in source
-        assert "raise" not in source

@@ -26,12 +26,6 @@ def test_its_python_is_one_that_the_package_supports():
     assert 11 <= int(version) <= 14
 
 
-def test_it_starts_jupyter_as_a_reader_in_the_folder_of_chapters():
-    """How it starts it is compared with what the pages say in test_jupyter.py."""
-    assert LINES[-2] == "USER $NB_USER"
-    assert LINES[-1].startswith('CMD ["jupyter", "lab"')
-
-
 def test_what_is_built_here_stays_out():
     left_out = (ROOT / ".dockerignore").read_text("utf8").split()
     assert {".git", ".venv", "_build", "runs"} <= set(left_out)

@@ -19,8 +19,6 @@ OURS = attnkit.MultiHeadAttention(8, 2)
     (lambda x: MULTIHEAD(x, x, x)[0], "multi_head_attention_forward"),
     (lambda x: MULTIHEAD.eval()(x, x, x)[0], "multi_head_attention"),
     (lambda x: LAYER.train()(x), "multi_head_attention_forward"),
-    (lambda x: attnkit.masks.causal(4), "attnkit.masks.causal"),
-    (lambda x: attnkit.masked_softmax(x), "attnkit.functional.masked_softmax"),
     (lambda x: OURS(x).output, "attnkit."),
     (lambda x: [attnkit.masked_softmax(y) for y in [x]], "attnkit.functional.masked_softmax"),
 ])  # fmt: skip
@@ -89,9 +87,6 @@ def test_gradients_reach_what_the_answer_was_called_with():
 ])  # fmt: skip
 def test_compare_says_the_first_difference(got, said):
     assert compare(got, torch.tensor([1.0, 2.0]), 1e-6, "case") == said
-
-
-def test_compare_takes_tensors_without_entries():
     assert compare(torch.zeros(0), torch.zeros(0), 0.0, "case") is None
 
 

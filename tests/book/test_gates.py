@@ -16,10 +16,6 @@ def test_every_chapter_passes(path):
     assert gates.faults(normal_form.read(path), read_address()) == []
 
 
-def test_a_sound_notebook_passes():
-    assert gates.faults(sound_notebook(), None) == []
-
-
 def never_run(nb):
     cell = by_id(nb, "sum")
     cell.execution_count, cell.outputs = None, []
@@ -60,10 +56,8 @@ def show(form, text):
 
 
 CALLED = "\ndef draw(ax):\n    ax.imshow(rates)\n\n\ndraw(plt.gca())\nplt.show()"
-UNMARKED, UNTITLED = (
-    'its image lacks "classes": "heat-map"',
-    "it is folded, and has no code_prompt_show",
-)
+UNMARKED = 'its image lacks "classes": "heat-map"'
+UNTITLED = "it is folded, and has no code_prompt_show"
 WARNING = new_output("stream", name="stderr", text="UserWarning: careful\n")
 BREAKS = {
     "lose the state": (lambda nb: notebook.states(nb).clear(), "no stored state"),
@@ -135,7 +129,7 @@ def test_setting_the_address_asks_for_new_set_up_cells():
 
 def test_fractions_and_web_addresses_are_not_taken_for_paths():
     nb = sound_notebook()
-    by_id(nb, "sum").outputs[
-        0
-    ].text = "q/k, 1/2, https://arxiv.org/abs/1706.03762, a/tmp, https://x.org/home/a.html\n"
+    add("q/k, 1/2, https://arxiv.org/abs/1706.03762, a/tmp, https://x.org/home/a.html\n", "output")(
+        nb
+    )
     assert gates.faults(nb, None) == []

@@ -88,11 +88,8 @@ def test_only_the_themes_icons_leave_the_head():
         '<script src="_static/vendor/fontawesome/6.5.2/js/all.min.js"></script>'
         '<script src="_static/scripts/bootstrap.js"></script>'
     )
-    left = icons.without_font_awesome(head)
-    assert re.findall(r'_static/[^"]*', left) == [
-        "_static/styles/theme.css",
-        "_static/scripts/bootstrap.js",
-    ]
+    left = re.findall(r'_static/[^"]*', icons.without_font_awesome(head))
+    assert left == ["_static/styles/theme.css", "_static/scripts/bootstrap.js"]
 
 
 def test_the_sheets_of_all_pages_are_one_in_their_order(tmp_path):
@@ -184,13 +181,12 @@ def test_a_picture_keeps_its_place_and_waits(tmp_path):
     file = tmp_path / "a.png"
     Image.new("RGB", (30, 20)).save(file)
     body = '<p><img alt="words" src="../_images/a.png" /><img src="../_images/b.png" /></p>'
-    placed = lxml.html.fromstring(pictures.place(body, {"a.png": file}))
-    first, second = placed.iter("img")
-    assert (first.get("width"), first.get("height"), first.get("loading")) == ("30", "20", "lazy")
-    assert first.get("alt") == "words"
+    once = pictures.place(body, {"a.png": file})
+    first, second = lxml.html.fromstring(once).iter("img")
+    expected = {"width": "30", "height": "20", "loading": "lazy", "alt": "words"}
+    assert expected.items() <= dict(first.attrib).items()
     assert first.get("style") == "--natural-width: 30px"
     assert second.get("width") is None
-    once = pictures.place(body, {"a.png": file})
     assert pictures.place(once, {"a.png": file}) == once
 
 

@@ -3,22 +3,22 @@
 import importlib
 import json
 import re
-from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+from nbformat import NotebookNode
 
 from attnbook.machines.base import Machine
+from attnbook.pages import notebook
+from booktools import gates, normal_form
 
-CHAPTERS = Path(__file__).resolve().parents[2] / "chapters"
 LINK = re.compile(r"\]\(#([\w-]+)=([^)\s]+:[^)\s]*)\)")
 SETTING = re.compile(r"(\w+):(.*)", re.DOTALL)
 
 
-def machines(notebook: dict) -> dict[str, Machine]:
+def machines(nb: NotebookNode) -> dict[str, Machine]:
     found = {}
-    saved = notebook["metadata"]["widgets"]["application/vnd.jupyter.widget-state+json"]["state"]
-    for state in (one["state"] for one in saved.values()):
+    for state in (one["state"] for one in notebook.states(nb).values()):
         module, _, name = state.get("_anywidget_id", "").rpartition(".")
         if not module.startswith("attnbook.machines."):
             continue
@@ -44,13 +44,12 @@ def settings(address: str) -> dict:
     return found
 
 
-@pytest.mark.parametrize("path", sorted(CHAPTERS.glob("*.ipynb")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", gates.chapters(), ids=lambda path: path.stem)
 def test_the_links_of_a_page_set_what_its_machines_take(path):
-    notebook = json.loads(path.read_text(encoding="utf-8"))
-    prose = "\n".join("".join(cell["source"]) for cell in notebook["cells"]
-                      if cell["cell_type"] == "markdown")  # fmt: skip
+    nb = normal_form.read(path)
+    prose = "\n".join(cell.source for cell in nb.cells if cell.cell_type == "markdown")
     links = LINK.findall(prose)
-    known = machines(notebook) if links else {}
+    known = machines(nb) if links else {}
     for anchor, address in links:
         if anchor in known:  # explorers and translators check theirs themselves
             wanted = settings(address)

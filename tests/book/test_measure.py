@@ -44,10 +44,9 @@ def test_the_code_of_exercises_is_not_read_and_what_follows_is():
     assert size.minutes == pytest.approx(1 / measure.WORDS_A_MINUTE + 3 / 30)
 
 
-@pytest.mark.parametrize(
-    "text, numbers",
-    [("0.5 and 1,024 of 3", 3), ("x2 v1.2 -4 1e-3", 2), ("67% (6-100)", 3), ("none", 0)],
-)
+@pytest.mark.parametrize("text, numbers", [
+    ("0.5 and 1,024 of 3", 3), ("x2 v1.2 -4 1e-3", 2), ("67% (6-100)", 3), ("none", 0),
+])  # fmt: skip
 def test_printed_numbers(text, numbers):
     assert measure.measure(chapter(printing(text))).numbers == numbers
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import subprocess
 import sys
@@ -14,31 +13,25 @@ import yaml
 
 from booktools.address import ROOT
 
-FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*_*.yml"))
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+SCHEMAS = {
+    "github-workflows": WORKFLOWS,
+    "github-issue-forms": sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*_*.yml")),
+    "citation-file-format": [ROOT / "CITATION.cff"],
+}
 
 
-def matches_schema(schema: str, *files: Path) -> None:
+@pytest.mark.build
+@pytest.mark.parametrize(("schema", "files"), SCHEMAS.items(), ids=SCHEMAS)
+def test_files_follow_their_schemas(schema, files):
+    assert files
     tool = Path(sys.executable).with_name("check-jsonschema")
     command = [str(tool), "--builtin-schema", f"vendor.{schema}", *map(str, files)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.build
-def test_workflows_follow_githubs_schema():
-    assert len(WORKFLOWS) >= 3
-    matches_schema("github-workflows", *WORKFLOWS)
-
-
-@pytest.mark.build
-def test_forms_for_issues_follow_githubs_schema():
-    matches_schema("github-issue-forms", *FORMS)
-
-
-@pytest.mark.build
-def test_citation_follows_its_schema_and_states_the_version():
-    matches_schema("citation-file-format", ROOT / "CITATION.cff")
+def test_everything_states_the_version():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     version = project["version"]
     assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == version
@@ -94,15 +87,6 @@ def test_the_package_alone_asks_for_little():
     assert not any("==" in requirement for requirement in project["dependencies"])
 
 
-ABOVE = {"attnbook", "booktools", "tests", "experiments", "benchmarks"}
-
-
-def test_nothing_of_the_package_knows_the_book():
-    for path in (ROOT / "attnkit").rglob("*.py"):
-        imports = re.findall(r"^\s*(?:from|import) (\w+)", path.read_text("utf8"), re.MULTILINE)
-        assert not ABOVE & set(imports), path
-
-
 MAKEFILE = (ROOT / "Makefile").read_text()
 
 
@@ -122,29 +106,3 @@ def test_the_tiers_are_made_of_markers_that_there_are():
     assert len(tiers) == 2
     words = {word for tier in tiers for word in re.findall(r"\w+", tier)} - {"not", "or"}
     assert words <= markers
-
-
-def test_the_tests_that_mutants_face_find_all_that_they_import_and_read():
-    """mutmut runs them in a folder of their own, with what the settings name and nothing else."""
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mutmut"]
-    chosen = [ROOT / name for name in settings["pytest_add_cli_args_test_selection"]]
-    files = [file for path in chosen for file in ([path] if path.is_file() else path.rglob("*.py"))]
-    assert len(files) > 12
-    needed = {name for file in files for name in _of_this_project(file)}
-    copied = tuple(f"{name}/" for name in settings["also_copy"])
-    assert {name for name in needed if not f"{name}/".startswith(copied)} == set()
-
-
-def _of_this_project(file: Path) -> set[str]:
-    """The packages a test imports, and the files it names under ROOT."""
-    names = set()
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names.add(node.module.split(".")[0])
-        elif isinstance(node, ast.Import):
-            names |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            names.add(node.value)
-    return {
-        name for name in names if len(name) < 99 and (ROOT / name).exists() and name.strip("./")
-    }
