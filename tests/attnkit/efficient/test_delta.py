@@ -44,6 +44,20 @@ def test_both_forms_are_the_papers_equation(form, gated, length):
     assert_same(lambda *x: form(*x)[0], by_the_paper, problem(length, gated=gated))
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_equal_to_the_code_of_a_model_that_uses_it(form):
+    theirs = pytest.importorskip("transformers.models.qwen3_next.modeling_qwen3_next")
+    query, key, value, write, log_decay = problem(130, lead=(2, 3), dtype=torch.float32)
+    by_token = [x.transpose(1, 2) for x in (query, key, value, log_decay, write)]
+    for name in ("torch_recurrent_gated_delta_rule", "torch_chunk_gated_delta_rule"):
+        expected, last = getattr(theirs, name)(
+            *by_token, initial_state=None, output_final_state=True, use_qk_l2norm_in_kernel=False
+        )
+        output, state = form(query / query.shape[-1] ** 0.5, key, value, write, log_decay)
+        assert (output.transpose(1, 2) - expected).abs().max().item() <= 1e-5
+        assert (state - last).abs().max().item() <= 1e-5
+
+
 @settings(max_examples=20, deadline=None)
 @given(cuts=st.lists(st.integers(0, 17), max_size=4), forms=st.lists(st.booleans(), min_size=5))
 def test_segments_carry_the_state(cuts, forms):

@@ -7,6 +7,7 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
+from attnkit import masks
 from attnlab import training
 from attnlab.transformer import EncoderLayer, LanguageModel
 from tests.attnlab.transformer.test_forms import redrawn
@@ -141,3 +142,99 @@ def test_keys_of_another_layer_are_asked_for():
 
 
 # What transformers computes. Whole models of Gemma 3 are compared where they are loaded.
+
+
+def published(model):
+    """Its parameters by the names that checkpoints have."""
+    names = {
+        "norm1": "input_layernorm",
+        "attention.out_proj": "self_attn.o_proj",
+        "norm2": "post_attention_layernorm",
+        "gate": "mlp.gate_proj",
+        "linear1": "mlp.up_proj",
+        "linear2": "mlp.down_proj",
+    }
+    theirs = {
+        "model.embed_tokens.weight": model.embedding.weight,
+        "model.norm.weight": model.stack.norm.weight,
+        "lm_head.weight": model.output.weight,
+    }
+    for number, layer in enumerate(model.stack.layers):
+        place = f"model.layers.{number}"
+        for end, parameter in layer.attention.in_proj.named_parameters():
+            for part, own in zip("qkv", parameter.split(layer.attention.sizes), strict=True):
+                theirs[f"{place}.self_attn.{part}_proj.{end}"] = own
+        for ours, other in names.items():
+            for end, parameter in layer.get_submodule(ours).named_parameters():
+                theirs[f"{place}.{other}.{end}"] = parameter
+    return {name: value.detach() for name, value in theirs.items()}
+
+
+class Gated(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gate_proj, self.up_proj = nn.Linear(E, 10), nn.Linear(E, 10)
+        self.down_proj = nn.Linear(10, E)
+
+    def forward(self, x):
+        return self.down_proj(nn.functional.silu(self.gate_proj(x)) * self.up_proj(x)), None
+
+
+@torch.no_grad()
+def test_windows_full_layers_and_sinks_are_those_of_gpt_oss():
+    library = pytest.importorskip("transformers.models.gpt_oss")
+    config = library.GptOssConfig(
+        vocab_size=V, hidden_size=E, intermediate_size=10, num_hidden_layers=4, head_dim=6,
+        num_attention_heads=4, num_key_value_heads=2, rms_norm_eps=1e-3, sliding_window=3,
+        rope_parameters={"rope_type": "default", "rope_theta": 50.0}, num_local_experts=1,
+        num_experts_per_tok=1, attn_implementation="eager", pad_token_id=0,
+    )  # fmt: skip
+    assert config.layer_types == ["sliding_attention", "full_attention"] * 2
+    theirs = library.GptOssForCausalLM(config).eval()
+    own = {"qk_norm": False, "norm_after": False, "scale": None, "embedding_scale": 1.0}
+    own |= {"activation": "silu", "bias": True, "num_layers": 4, "rotary_base": 50.0}
+    ours = make(window=[3, None], sink=True, tie_embeddings=False, **own)
+    tensors = published(ours)
+    for number, layer in enumerate(theirs.model.layers):
+        layer.mlp = Gated()
+        tensors[f"model.layers.{number}.self_attn.sinks"] = ours.stack.layers[number].attention.sink
+    theirs.load_state_dict(tensors)
+    mask = torch.ones_like(TOKENS)
+    mask[1, 6:] = 0  # padding
+    wanted = theirs(TOKENS, attention_mask=mask, output_hidden_states=True)
+    found, real = ours.states(TOKENS), mask.bool()
+    for n in range(4):
+        assert (found.states[:, n] - wanted.hidden_states[n])[real].abs().max() < 1e-4
+    assert (ours(TOKENS) - wanted.logits)[real].abs().max() < 1e-4
+
+
+@torch.no_grad()
+def test_shared_keys_are_those_of_gemma_3n():
+    library = pytest.importorskip("transformers.models.gemma3n.modeling_gemma3n")
+    config = library.Gemma3nTextConfig(
+        vocab_size=V, hidden_size=E, num_hidden_layers=4, num_attention_heads=4, head_dim=6,
+        num_key_value_heads=2, rms_norm_eps=1e-3, num_kv_shared_layers=2, sliding_window=3,
+        layer_types=["sliding_attention", "full_attention"] * 2, intermediate_size=10,
+        activation_sparsity_pattern=None, attn_implementation="eager",
+    )  # fmt: skip
+    form = {"window": [3, None], "kv_from": [0, 1, 0, 1], "num_layers": 4, "scale": 1.0}
+    ours, shared, x = make(**form), {}, torch.randn(4, 2, 9, E)
+    angles = torch.arange(9)[:, None] * 50.0 ** (-torch.arange(3) / 3)
+    turns = [f(torch.cat((angles, angles), -1))[None] for f in (torch.cos, torch.sin)]
+    rotate = make(**form, rotary_base=50.0).positions.rotate
+    caches = ours.stack.one_per_layer("caches", None)
+    for n, (layer, cache) in enumerate(zip(ours.stack.layers, caches, strict=True)):
+        attention, theirs = layer.attention, library.Gemma3nTextAttention(config, n).eval()
+        parts = attention.in_proj.weight.split(attention.sizes)
+        tensors = {f"{p}_proj.weight": w for p, w in zip("qkv", parts, strict=True) if len(w)}
+        tensors["o_proj.weight"] = attention.out_proj.weight
+        tensors["q_norm.weight"] = attention.query_norm.weight
+        if n < 2:
+            tensors["k_norm.weight"] = attention.key_norm.weight
+            theirs.v_norm = nn.Identity()  # what ours has not
+        theirs.load_state_dict(tensors)
+        mask = masks.causal(9) if n % 2 else masks.sliding_window(9, window=3)
+        hidden = torch.zeros(9, 9).masked_fill(~mask, -math.inf)
+        wanted, _ = theirs(x[n], turns, hidden, shared_kv_states=shared)
+        found = attention(x[n], mask=mask, rotate=rotate, cache=cache).output
+        assert (found - wanted).abs().max() < 1e-5
