@@ -1,6 +1,6 @@
 """Positions beyond the lengths of training: the runs behind chapter 07.
 
-    python -m experiments.positions            243 runs, about 45 minutes on one CPU core
+    python -m experiments.positions            225 runs, about 45 minutes on one CPU core
     python -m experiments.positions --quick    two tasks, two seeds, a few updates, in seconds
 
 Small causal models, alike in everything but their positions, are trained on sequences of at most N
@@ -19,10 +19,7 @@ that rate are tried with 300 updates.
 
 How it was chosen: `back` and `marker` before any run, the sizes and the smaller number of updates
 so that most kinds learn the trained lengths. A first run showed ALiBi fail at both; `latest` and
-the clipped bias were added then.
-
-Rotary positions at `back` are also tested in fewer layers and heads, at both numbers of updates,
-since what carries over depends on the model, too.
+the clipped bias were added then. `positions_controls` asks which clocks the rotary models use.
 """
 
 import time
@@ -48,7 +45,6 @@ TESTED = (8, 16, 20, 24, 32, 64)
 SIZES = {"embed_dim": 64, "num_heads": 4, "hidden_dim": 128, "num_layers": 2}
 UPDATES = (300, 1200, 2400)
 RATES, TRIED_WITH = (0.001, 0.01), 300  # other rates, and the updates they are tried with
-SMALLER = ((1, 1), (1, 4))  # layers and heads of the rotary models at `back`
 BATCH, RATE, HELD_OUT = 32, 0.003, 256
 SEEDS = tuple(range(3))
 ROW = ("task", "positions", "layers", "heads", "updates", "rate")
@@ -96,12 +92,15 @@ class Reader(nn.Module):
         *,
         layers: int = SIZES["num_layers"],
         heads: int = SIZES["num_heads"],
+        base: float = 10_000.0,
     ):
         super().__init__()
         width, sizes = SIZES["embed_dim"], SIZES | {"num_layers": layers, "num_heads": heads}
         kind = "none" if positions == "clipped" else positions
         self.symbol = nn.Embedding(SYMBOLS + 1, width)
-        self.scheme = PositionScheme(kind, width, heads, max_len=longest, bidirectional=False)
+        self.scheme = PositionScheme(
+            kind, width, heads, max_len=longest, bidirectional=False, base=base
+        )
         self.clipped = ClippedRelativeBias(heads, CLIP) if positions == "clipped" else None
         self.encoder = Encoder(**sizes, dropout=0.0, norm_first=True)
         self.answer = nn.Linear(width, SYMBOLS)
@@ -123,11 +122,20 @@ class Reader(nn.Module):
 
 def measure(setting: dict, *, device: torch.device) -> dict:
     """Train one model; return its accuracy at each length tested, and the CPU seconds it took."""
+    model, seconds = trained(setting, device=device)
+    return {
+        "accuracy": accuracies(model, setting, device=device),
+        "parameters": parameters(model),
+        "cpu_seconds": seconds,
+    }
+
+
+def trained(setting: dict, *, device: torch.device) -> tuple[Reader, float]:
+    """One model, trained, and the CPU seconds it took."""
     task, updates, rate = setting["task"], setting["updates"], setting["rate"]
     torch.manual_seed(setting["seed"])
-    model = Reader(setting["positions"], layers=setting["layers"], heads=setting["heads"]).to(
-        device
-    )
+    sizes = {name: setting[name] for name in ("layers", "heads", "base") if name in setting}
+    model = Reader(setting["positions"], **sizes).to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.0, fused=True)
     generator = torch.Generator().manual_seed(1000 + setting["seed"])
     schedule = cosine(updates)
@@ -141,15 +149,15 @@ def measure(setting: dict, *, device: torch.device) -> dict:
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-    seconds = time.process_time() - start
+    return model.eval(), round(time.process_time() - start, 1)
+
+
+def accuracies(model: Reader, setting: dict, *, device: torch.device) -> dict[str, float]:
+    """The share right at each length tested, on texts that depend on the seed alone."""
     held_out = torch.Generator().manual_seed(2_000_000 + setting["seed"])
-    accuracy = {
-        str(length): _accuracy(model.eval(), task, length, held_out, device) for length in TESTED
-    }
     return {
-        "accuracy": accuracy,
-        "parameters": parameters(model),
-        "cpu_seconds": round(seconds, 1),
+        str(length): _accuracy(model, setting["task"], length, held_out, device)
+        for length in TESTED
     }
 
 
@@ -174,7 +182,6 @@ def settings(quick: bool) -> list[dict]:
         )
     else:
         cases = [(task, kind, size) for task in TASKS for kind in POSITIONS]
-        cases += [("back", "rotary", smaller) for smaller in SMALLER]
         updates, seeds = UPDATES, SEEDS
     runs = [(seed, count, RATE, *case) for seed in seeds for count in updates for case in cases]
     if not quick:

@@ -4,6 +4,7 @@ import matplotlib.pyplot as plt
 
 from attnbook import recorded
 from attnbook.figures.colours import BLACK, BLUE, GREEN, VERMILION
+from attnbook.tables import Table
 
 COLOURS = {
     "none": "#777777",
@@ -39,7 +40,7 @@ def budgets(run: dict) -> list[int]:
 
 def groups(run: dict) -> list[tuple[str, list[tuple[str, str, dict]]]]:
     """The rows of the figure by task: the name, the kind, and what is wanted of the results."""
-    shared = [
+    return [
         (
             title,
             [
@@ -49,13 +50,6 @@ def groups(run: dict) -> list[tuple[str, list[tuple[str, str, dict]]]]:
         )
         for task, title in TASKS.items()
     ]
-    same = {"task": "back", "positions": "rotary", "layers": 1, "rate": 0.003}
-    clocks = run["model"]["embed_dim"] // 2
-    sizes = [
-        (f"1 head, {clocks} clocks", "rotary", same | {"heads": 1}),
-        (f"4 heads, {clocks // 4} each", "rotary", same | {"heads": 4}),
-    ]
-    return [*shared, ("back, rotary of one layer", sizes)]
 
 
 def beyond() -> None:
@@ -64,7 +58,7 @@ def beyond() -> None:
     updates = budgets(run)[-1]
     near, far = str(run["trained"]), str(run["tested"][-1])
     with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(4.6, 5.1), layout="constrained")
+        figure, ax = plt.subplots(figsize=(4.6, 4.15), layout="constrained")
         for height, color, wanted in _rows(ax, run):
             found = accuracy(run, **wanted, updates=updates)
             ends = [found[length]["median"] for length in (near, far)]
@@ -83,32 +77,32 @@ def beyond() -> None:
         plt.show()
 
 
-def by_updates() -> None:
-    """Accuracy at four times the trained length after each number of updates."""
-    run = recorded.results("positions")
-    counts, far = budgets(run), str(run["tested"][-1])
-    with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(4.6, 5.1), layout="constrained")
-        for height, color, wanted in _rows(ax, run):
-            found = [accuracy(run, **wanted, updates=count)[far]["median"] for count in counts]
-            ax.plot(found, [height] * len(found), color=color, alpha=0.45)
-            ax.scatter(found, [height] * len(found), (14, 24, 44), color=color, zorder=3)
-        first = ", ".join(f"{count:,}" for count in counts[:-1])
-        figure.suptitle(
-            f"Does more training carry further? Length {far}\n"
-            f"after {first} and {counts[-1]:,} updates (largest dot)",
-            fontsize=11,
-        )
-        plt.show()
+def eight_clocks(run: dict, **wanted) -> list[dict]:
+    """The rows of the models with eight clocks a head that are as wanted."""
+    rows = (row for row in run["rows"] if row["heads"] > 1)
+    return [row for row in rows if all(row[name] == value for name, value in wanted.items())]
+
+
+def bases() -> Table:
+    """What `rope_theta` does to each task at four times the trained length."""
+    run = recorded.results("positions_controls")
+    rows = eight_clocks(run, updates=budgets(run)[-1])
+    shares = {(row["base"], row["task"]): row["accuracy"]["none"]["64"]["median"] for row in rows}
+    return Table(
+        ["rope_theta", *TASKS],
+        [
+            [f"{base:,.0f}", *(f"{shares[base, task]:.2f}" for task in TASKS)]
+            for base in sorted({row["base"] for row in rows})
+        ],
+    )
 
 
 def _rows(ax, run: dict) -> list[tuple[float, str, dict]]:
     """The rows of `groups` by height, with their names, grid and headings on the axes."""
     rows, names, height = [], {}, 0.0
     for title, group in groups(run):
-        head = ax.text(-0.32, height, title, fontweight="bold", va="center",
-                       transform=ax.get_yaxis_transform())  # fmt: skip
-        head.set_in_layout(False)
+        ax.text(-0.32, height, title, fontweight="bold", va="center",
+                transform=ax.get_yaxis_transform())  # fmt: skip
         height += 1
         for name, kind, wanted in group:
             rows.append((height, COLOURS[kind], wanted))
@@ -128,7 +122,7 @@ def _rows(ax, run: dict) -> list[tuple[float, str, dict]]:
 
 
 def beyond_table() -> None:
-    """Print the numbers of that figure, and those of the rotary models of other sizes."""
+    """Print the numbers of that figure."""
     run = recorded.results("positions")
     print(recorded.origin(run).replace(" (", "\n(", 1))
     print("right at length 16, 32 and 64: median (smallest-largest)")
@@ -138,13 +132,6 @@ def beyond_table() -> None:
             for kind in COLOURS:
                 found = accuracy(run, task=task, positions=kind, updates=count, **usual(run))
                 print(f"  {NAMES[kind]:11}{_line(found)}")
-    for layers, heads in _sizes(run):
-        same = {"task": "back", "positions": "rotary", "layers": layers, "heads": heads}
-        width = run["model"]["embed_dim"] // heads
-        for count in budgets(run):
-            found = accuracy(run, **same, updates=count, rate=0.003)
-            print(f"\nback, rotary, {_size(layers, heads)} of {width}, {count:,} updates")
-            print(f"  {'rotary':11}{_line(found)}")
     same = {"task": "back", **usual(run), "updates": budgets(run)[0]}
     print(f"\nback, {same['updates']} updates, right at length 64 by learning rate")
     for kind in ("rotary", "clipped"):
@@ -155,13 +142,25 @@ def beyond_table() -> None:
         print(f"  {kind:11}" + "  ".join(f"{rate}: {share:.2f}" for rate, share in found.items()))
 
 
-def _sizes(run: dict) -> list[tuple[int, int]]:
-    rows = (row for row in run["rows"] if (row["task"], row["positions"]) == ("back", "rotary"))
-    return sorted({(row["layers"], row["heads"]) for row in rows})
-
-
-def _size(layers: int, heads: int) -> str:
-    return f"{layers} layer{'s' * (layers > 1)}, {heads} head{'s' * (heads > 1)}"
+def controls_table() -> None:
+    """Print what `rope_theta` does, what is left without some clocks, and what is named instead."""
+    run = recorded.results("positions_controls")
+    print(recorded.origin(run).replace(" (", "\n(", 1))
+    print("rotary, right at length 16, 32 and 64: median (smallest-largest)")
+    for row in run["rows"]:
+        clocks = 32 // row["heads"]
+        title = f"{row['task']}, rope_theta {row['base']:,.0f}, {clocks} clocks a head"
+        print(f"\n{title}, {row['updates']:,} updates")
+        for name, found in row["accuracy"].items():
+            if name != "none" and row["updates"] < budgets(run)[-1]:
+                continue
+            label = f"{name[8:]} alone" if name.startswith("all but") else f"without {name}"
+            label = "all clocks" if name == "none" else label
+            print(f"  {label:16}{_line(found)}")
+        if row["task"] == "back":
+            far = sorted(range(64), key=row["named"].__getitem__)[:-6:-1]
+            told = ", ".join(f"{back}: {row['named'][back]:.2f}" for back in far)
+            print(f"  last answer of 64 is the symbol so far back: {told}")
 
 
 def _line(found: dict) -> str:

@@ -15,7 +15,7 @@ TRAINED = 16
 
 BASES, SQUEEZES = [100, 1000, 10_000, 100_000, 500_000], [1, 2, 4, 8]
 SLACK = 0.2
-"""An angle is new when it is so many radians away from all that training has shown."""
+"""An angle is new when it is so many radians outside the arc that training has swept."""
 
 
 class HandsMachine(Machine):
@@ -35,6 +35,7 @@ class HandsMachine(Machine):
         aim: the distance at which the trained head scores highest, from 0 to 7.
         base: one of 100, 1,000, 10,000, 100,000 and 500,000.
         squeeze: what positions are divided by: 1, 2, 4 or 8.
+        clocks: how many of the eight score, the fastest first; the others are silent.
         title, caption: plain text above and below.
 
     Raises:
@@ -57,6 +58,7 @@ class HandsMachine(Machine):
         "aim": lambda _: (0, FARTHEST_AIM),
         "base": lambda _: BASES,
         "squeeze": lambda _: SQUEEZES,
+        "clocks": lambda _: (1, CLOCKS),
     }
 
     distance = t.Int(3).tag(sync=True)
@@ -64,6 +66,7 @@ class HandsMachine(Machine):
     aim = t.Int(0).tag(sync=True)
     base = t.Int(10_000).tag(sync=True)
     squeeze = t.Int(1).tag(sync=True)
+    clocks = t.Int(CLOCKS).tag(sync=True)
 
     def __init__(
         self,
@@ -73,11 +76,11 @@ class HandsMachine(Machine):
         aim: int = 0,
         base: int = 10_000,
         squeeze: int = 1,
+        clocks: int = CLOCKS,
         **texts: str,
     ):
-        super().__init__(
-            distance=distance, shift=shift, aim=aim, base=base, squeeze=squeeze, **texts
-        )
+        values = {"distance": distance, "shift": shift, "aim": aim, "base": base}
+        super().__init__(**values, squeeze=squeeze, clocks=clocks, **texts)
 
     def compute(self) -> dict:
         learned = self.base ** (-np.arange(CLOCKS) / CLOCKS)
@@ -86,9 +89,10 @@ class HandsMachine(Machine):
         key, query = start + self.aim * learned, start + self.distance * speeds
         turned = self.distance * speeds % (2 * np.pi)
         new = (turned > met + SLACK) & (turned < 2 * np.pi - SLACK)
-        parts = np.cos(query - key)
+        new[self.clocks :] = False
+        parts = np.cos(query - key)[: self.clocks]
         far = np.outer(np.arange(FARTHEST + 1), speeds) - self.aim * learned  # (distances, clocks)
-        curve = np.cos(far).sum(-1)
+        curve = np.cos(far[:, : self.clocks]).sum(-1)
         return {
             "query_angles": query.tolist(),
             "key_angles": key.tolist(),
@@ -107,7 +111,9 @@ class HandsMachine(Machine):
         ax.axvspan(0, TRAINED - 1, color="#F0E442", alpha=0.25, linewidth=0)
         ax.plot(now["curve"], color="#1f4fc4")
         ax.plot(self.distance, now["score"], "o", color="#b34700")
-        ax.set(xlabel="so far back is the key", ylabel="score", ylim=(-CLOCKS, CLOCKS + 0.5))
+        ax.set(
+            xlabel="so far back is the key", ylabel="score", ylim=(-self.clocks, self.clocks + 0.5)
+        )
         return figure
 
     def _words(self) -> str:

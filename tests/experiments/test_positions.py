@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from experiments import positions
+from experiments import positions, positions_controls
 
 
 def draw(task, length=12, size=64):
@@ -66,3 +66,25 @@ def test_no_kind_lets_a_reader_see_what_comes(kind):
         first, second = model(symbols), model(changed)
     assert torch.allclose(first[:, :6], second[:, :6], atol=1e-5)
     assert not torch.allclose(first[:, 6:], second[:, 6:], atol=1e-2)
+
+
+def test_silenced_clocks_are_zero_and_the_others_as_before():
+    rotary = (model := positions.Reader("rotary")).scheme.rotary
+    given = torch.randn(1, 4, 10, 16)  # (B, H, L, D): eight clocks
+    before = rotary(given)
+    handle = positions_controls.silence(model, (1, 7, 20))
+    cut = rotary(given).unflatten(-1, (8, 2))
+    assert not cut[..., [1, 7], :].any()
+    kept = [0, *range(2, 7)]
+    assert torch.equal(cut[..., kept, :], before.unflatten(-1, (8, 2))[..., kept, :])
+    handle.remove()
+    assert torch.equal(rotary(given), before)
+
+
+def test_answers_are_counted_by_how_far_back_their_symbol_stands():
+    def copies(symbols):  # names the symbol five back
+        return torch.nn.functional.one_hot(symbols.roll(5, 1), positions.SYMBOLS).float()
+
+    shares = positions_controls.named(copies, 0, torch.device("cpu"))
+    assert shares[5] == 1
+    assert max(shares[:5] + shares[6:]) < 0.1

@@ -1,7 +1,5 @@
 """The figures of chapters 07 and 07b show what the results files hold."""
 
-from matplotlib.collections import PathCollection
-
 from attnbook import recorded
 from attnbook.figures import ch07, ch07b
 
@@ -14,22 +12,27 @@ def test_the_bars_are_the_recorded_shares(draw):
 
 
 def test_the_dots_are_the_recorded_shares(draw):
-    (left,), (right,) = draw(ch07b.beyond), draw(ch07b.by_updates)
+    (axes,) = draw(ch07b.beyond)
     run = recorded.results("positions")
     wanted = [one for _, rows in ch07b.groups(run) for _, _, one in rows]
-    asked = {(one["task"], one["positions"], one["layers"], one["heads"]) for one in wanted}
-    assert len(asked) == len(wanted) == 3 * len(ch07b.COLOURS) + 2
-    names = [label.get_text() for label in left.get_yticklabels()]
-    assert names[-2:] == ["1 head, 32 clocks", "4 heads, 8 each"]
-    dots = [drawn for drawn in right.collections if isinstance(drawn, PathCollection)]
-    for one, far, grown in zip(wanted, left.containers, dots, strict=True):
-        rows = [row for row in run["rows"] if all(row[key] == one[key] for key in one)]
-        rows.sort(key=lambda row: row["updates"])
-        shares = [row["accuracy"]["64"]["median"] for row in rows]
-        assert grown.get_offsets()[:, 0].tolist() == shares
-        assert far[0].get_xdata().tolist() == shares[-1:]
-    hollow = (line for line in left.lines if line.get_markerfacecolor() == "none")
+    asked = {(one["task"], one["positions"]) for one in wanted}
+    assert len(asked) == len(wanted) == 3 * len(ch07b.COLOURS)
+    hollow = (line for line in axes.lines if line.get_markerfacecolor() == "none")
     rings = [line for line in hollow if len(line.get_xdata())]
-    for one, ring in zip(wanted, rings, strict=True):
+    for one, far, ring in zip(wanted, axes.containers, rings, strict=True):
         found = ch07b.accuracy(run, **one, updates=2400)
+        assert list(far[0].get_xdata()) == [found["64"]["median"]]
         assert list(ring.get_xdata()) == [found["16"]["median"]]
+
+
+def test_the_table_of_bases_holds_the_recorded_shares():
+    rows = recorded.results("positions_controls")["rows"]
+    for (base,), *cells in ch07b.bases().rows:
+        for task, (cell,) in zip(ch07b.TASKS, cells, strict=True):
+            (row,) = (
+                row
+                for row in rows
+                if (row["task"], f"{row['base']:,.0f}", row["heads"], row["updates"])
+                == (task, base, 4, max(row["updates"] for row in rows))
+            )
+            assert cell == f"{row['accuracy']['none']['64']['median']:.2f}"

@@ -54,6 +54,13 @@ def test_a_head_scores_highest_where_it_aims_and_squeezed_so_many_times_farther(
         assert now["best"] == aim * squeeze
 
 
+def test_the_two_fastest_clocks_come_round_together_every_nineteen_steps():
+    curve = make(aim=3, clocks=2).compute()["curve"]
+    best = sorted(range(64), key=curve.__getitem__)[:-5:-1]
+    assert best == [3, 22, 41, 60]
+    assert make(aim=3, clocks=2, distance=22).compute()["score"] == pytest.approx(1.95, abs=0.01)
+
+
 def test_an_angle_is_new_where_no_distance_of_training_comes_near():
     for far in range(FARTHEST + 1):
         now = make(distance=far).compute()
