@@ -38,6 +38,12 @@ MASKS = {
 }
 """By the writer's name: (L, L), True where a word may attend."""
 
+CONTROLS = {
+    "one too far": torch.ones(LONGEST, LONGEST).tril(1).bool(),
+    "padding in view": MASKS["no mask"][None],
+}
+"""Those of `masked_writers_controls`. One of (1, L, L) is all that hides: the padding shows."""
+
 FILES = {name: f"masked_writer_{name.replace(' ', '_')}" for name in MASKS}
 """The names of the files in `models/`."""
 
@@ -90,9 +96,9 @@ def tensors(sentences: Sequence[Sequence[str]], vocab: list[str]) -> tuple[Tenso
 
 
 def logits(model: Writer, words: Tensor, mask: Tensor) -> Tensor:
-    """Logits (N, L, V) under a mask (L, L), with the padding hidden as well."""
-    n = words.shape[-1]
-    return model(words, mask[:n, :n] & (words != 0)[:, None])
+    """Logits (N, L, V) under a mask (L, L), with the padding hidden as well; of (1, L, L): not."""
+    mask = mask[..., : words.shape[-1], : words.shape[-1]]
+    return model(words, mask & (words != 0)[:, None] if mask.dim() == 2 else mask)
 
 
 def loss(found: Tensor, following: Tensor) -> Tensor:
@@ -131,7 +137,8 @@ def measure(setting: dict, *, device: torch.device, command: str, save: bool) ->
     """Train, round and test one writer of one seed at one rate."""
     name, steps, rate, seed = (setting[key] for key in ("writer", "steps", "rate", "seed"))
     vocab, known, held_out = corpus(setting["known"], setting["tested"])
-    start, mask = time.process_time(), MASKS[name].to(device)
+    masks_of = MASKS | CONTROLS
+    start, mask = time.process_time(), masks_of[name].to(device)
     torch.manual_seed(seed)
     model = Writer(len(vocab)).to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=rate, fused=True)
@@ -145,7 +152,7 @@ def measure(setting: dict, *, device: torch.device, command: str, save: bool) ->
         optimizer.step()
         schedule.step()
     seconds = round(time.process_time() - start, 1)
-    model, mask = model.eval().cpu().half().float(), MASKS[name]
+    model, mask = model.eval().cpu().half().float(), masks_of[name]
     generator = torch.Generator().manual_seed(seed)
     count = setting.get("texts", WRITTEN)
     lengths = [len(write(model, vocab, mask, generator)) for _ in range(count)]
@@ -162,6 +169,7 @@ def measure(setting: dict, *, device: torch.device, command: str, save: bool) ->
         "length": sum(map(len, held_out)) / len(held_out),
         **tested(model, held_out, vocab, mask),
         "written": sum(lengths) / count,
+        "silent": lengths.count(0) / count,
     }
 
 
@@ -197,6 +205,16 @@ def summarise(runs: Sequence[dict]) -> list[dict]:
     return rows
 
 
+def trained(runs: Sequence[dict]) -> list[dict]:
+    """What a reader must know of the training, by writer."""
+    return record.training(
+        runs,
+        ("writer",),
+        score=lambda run: torch.tensor(-run["usual"]).exp().item(),
+        of="chance of the right word in the usual test, geometric mean",
+    )
+
+
 def main(argv: list[str] | None = None) -> dict:
     """Run everything and write the results file; return what was written."""
     chosen = record.options("masked_writers", __doc__, argv)
@@ -208,12 +226,7 @@ def main(argv: list[str] | None = None) -> dict:
             "words": runs[0]["words"],
             "held_out": runs[0]["held_out"],
             "length": runs[0]["length"],
-            "training": record.training(
-                runs,
-                ("writer",),
-                score=lambda run: torch.tensor(-run["usual"]).exp().item(),
-                of="chance of the right word in the usual test, geometric mean",
-            ),
+            "training": trained(runs),
             "rows": summarise(runs),
         },
     )

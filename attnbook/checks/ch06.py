@@ -65,7 +65,7 @@ def check_softmax(answer):
             may[0, 1], may[1, 2] = False, True  # an empty row, a full one
             may[1, 3] = torch.tensor([False, True, False, False])
             scores[1, 3, 0], scores[1, 3, 2] = math.nan, math.inf
-            scores[1, 3, 1] = -size  # far below 0, and yet the only one
+            scores[1, 3, 1] = torch.finfo(dtype).min  # and yet the only one
             asked = scores.clone().requires_grad_()
             with unaided():
                 got = ask(answer, asked, may, copy=False)
@@ -89,6 +89,10 @@ def check_softmax(answer):
                 return f"{what}: the gradient holds NaN or Inf."
             if not torch.equal(asked.detach().nan_to_num(7), scores.nan_to_num(7)):
                 return "It changes the caller's scores."
+    with unaided():
+        got = ask(answer, torch.tensor([[math.nan, 1.0]]), torch.ones(1, 2).bool())
+    if not got.isnan().any():
+        return "It covers up the NaN of a key that is visible."
 
 
 @checker(3)

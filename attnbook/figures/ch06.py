@@ -66,7 +66,7 @@ def two_scores() -> None:
     run, rows = _rows()
     budgets = _budgets(run)
     with plt.style.context("attnbook.style"):
-        figure, axes = plt.subplots(1, 2, figsize=(6.1, 2.6), sharey=True, layout="constrained")
+        figure, axes = plt.subplots(1, 2, figsize=(6.1, 2.5), layout="constrained")
         for ax, score in zip(axes, ("usual", "honest"), strict=True):
             for (name, colour), marker in zip(NAMES.items(), "so^", strict=True):
                 found = [rows[name, steps][score] for steps in budgets]
@@ -74,17 +74,21 @@ def two_scores() -> None:
                         label=MASKS[name])  # fmt: skip
                 edges = [[one[edge] for one in found] for edge in ("low", "high")]
                 ax.fill_between(budgets, *edges, color=colour, alpha=0.2)
-            ax.axhline(np.log(run["words"]), color="grey", linestyle="--", linewidth=1,
-                       label="a guess among all words")  # fmt: skip
+            ax.axhline(np.log(run["words"]), color="grey", linestyle="--", linewidth=1)
             ax.set(xscale="log", yscale="log", xlabel="updates")
             ax.set_xticks(budgets, [f"{steps:,}" for steps in budgets])
+        for ax, ticks in zip(axes, ([0.001, 0.01, 0.1, 1, 10], [1, 3, 10, 30]), strict=True):
+            ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
             ax.minorticks_off()
-        ticks = [0.001, 0.01, 0.1, 1, 10, 100]
-        axes[0].set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+        axes[1].set_ylim(1.5, 60)
+        for name, height, side in zip(
+            NAMES, (2.7, 8.3, 22), ("top", "bottom", "bottom"), strict=True
+        ):
+            axes[1].text(100, height, MASKS[name], color=NAMES[name], va=side, fontsize=9)
+        axes[1].text(1600, 5.3, "a guess", ha="right", va="top", color="dimgrey", fontsize=9)
         axes[0].set_title("the usual test: a sentence at once", fontsize=10)
         axes[1].set_title("without peeking: word by word", fontsize=10)
         axes[0].set_ylabel("held-out loss, nats per word")
-        axes[1].legend(loc="lower center", fontsize=9)
         figure.get_layout_engine().set(wspace=0.06)
         figure.suptitle(
             "A leak wins the usual test;\nwithout peeking, a guess is as good or better"
@@ -116,14 +120,24 @@ def _interval(found: dict) -> str:
 
 
 def silence_numbers() -> None:
-    """Print the chance that a writer ends a sentence of which a word is still to come."""
+    """Print the chance that a writer ends a sentence of which a word is still to come, and how
+    often two more writers that see their answers fall silent."""
     run, rows = _rows()
     for steps in _budgets(run)[-1:]:
-        print(f"chance of <end> after {steps:,} updates, by the words read, <start> among them;")
+        print(
+            f"mean chance of <end> after {steps:,} updates, by the words read, <start> among them;"
+        )
         print("another word follows")
         for name in NAMES:
             shares = (f"{one['median']:.2f}" for one in rows[name, steps]["ends"].values())
             print(f"  {name:13}", *shares, sep="  ")
+    more = recorded.results("masked_writers_controls")
+    print(recorded.origin(more))
+    for row in more["rows"]:
+        print(f"  {row['writer']}: usual {_interval(row['usual'])}; of 100 sentences, silent in",
+              *(f"{100 * share:.0f}" for share in row["silent"]))  # fmt: skip
+    nats, answers = more["first_words"]["nats"], more["length"] + 1
+    print(f"the first word costs {nats:.2f} nats, {nats / answers:.2f} an answer")
 
 
 def negation() -> None:
@@ -174,7 +188,8 @@ def one_cell() -> None:
 
 
 def start_cells(count: int = 300) -> None:
-    """Print what hiding the start, or a first word from itself, does to the writer without a mask.
+    """Print what hiding the start, or a first word from itself, does to the writer without a mask;
+    where it ends cut sentences, and what an open mask costs the causal one.
 
     The sentences are those that it was tested on, as `experiments.masked_writers` draws them.
     """
@@ -197,6 +212,20 @@ def start_cells(count: int = 300) -> None:
     ends = sum(after["says"] == "<end>" for _, after in first)
     print(f"cut after the first word: repeats itself in {repeats}, {len(cases)} first words;")
     print(f"  that word hidden from itself: says <end> in {ends} of {len(first)}")
+    for shown.writer in ("none", "right"):
+        over = []
+        for sentence in said[:count]:
+            ids = [START, *map(words.index, sentence)]
+            over += look(shown.network(), ids, np.tri(len(ids)) > 0)[1][2:-1, END].tolist()
+        print(f"{shown.writer}, cut after two words or more: <end> above a half in", end=" ")
+        print(f"{sum(one > 0.5 for one in over)} of {len(over)}")
+    lost = {}
+    for shown.rule in ("causal", "none"):
+        lost[shown.rule] = []
+        for shown.sentence in range(count):
+            lost[shown.rule].append(shown.compute()["usual"])
+    worse = sum(after > before for before, after in zip(*lost.values(), strict=True))
+    print(f"right, its mask opened: worse in {worse} of {count}")
     shown = painter(writer="none")
     for name, row in (("sont", 3), ("venus", 5)):
         before, after = _hiding(shown, "causal", row, 0)

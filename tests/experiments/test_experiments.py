@@ -77,6 +77,7 @@ ROWS = {
     "looking_back": looking_back.GROUP,
     "machine_models": ("task", "steps"),
     "masked_writers": ("writer", "steps"),
+    "masked_writers_controls": ("writer",),
     "negation": ("model",),
     "one_head": one_head.ROW,
     "norms": ("norm", "warm_up", "rate"),

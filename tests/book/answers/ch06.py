@@ -15,7 +15,8 @@ WRONG = {
     (2, "-inf on an empty row"): ("s.masked_fill(~m, -math.inf).softmax(-1)", "weights hold NaN"),
     (2, "adds a bias"): ("torch.nan_to_num((s + bias(m)).softmax(-1))", "weights of visible keys"),
     (2, "a fill not low enough"):
-        ("s.masked_fill(~m, -1e4).softmax(-1).masked_fill(~m, 0)", "weights of visible keys are"),
+        ("s.masked_fill(~m, torch.finfo(s.dtype).min).softmax(-1) * m", "weights of visible keys"),
+    (2, "covers up a NaN"): ("my_masked_softmax(s, m).nan_to_num(0)", "covers up the NaN"),
     (2, "stays in float32"): ("my_masked_softmax(s.float(), m)", "shape or dtype"),
     (2, "guards the division when it is too late"): ("too_late", "the gradient holds NaN"),
     (2, "fills the caller's scores"):
