@@ -51,6 +51,12 @@ MODELS = {
     "dot, input feeding": {"attention": "dot", "input_feeding": True},
     "transformer": {"num_heads": 4, "num_layers": 2, "dropout": 0.0, "norm_first": True},
 }
+# Those of `look_controls`: with all else that "additive" has, no look, or one blind to its query.
+CONTROLS = {
+    "fixed GRU, every step": {"attention": "none", "context": "every"},
+    "additive, no tanh": {"attention": "additive"},
+}
+OPTIONS = MODELS | CONTROLS
 # Models of seed 0 whose weights are kept in `models/`, for the chapters to open.
 KEPT = {
     "reverse": ("additive",),
@@ -69,7 +75,7 @@ def plan(name: str, task: str, sizes: tuple[int, int]) -> tuple[str, dict]:
 @cache  # every seed and rate asks again
 def _plan(name: str, task: str, sizes: tuple[int, int]) -> tuple[str, dict]:
     kind = "transformer" if name == "transformer" else "seq2seq"
-    options = {key: value for key, value in MODELS[name].items() if key not in REVERSED}
+    options = {key: value for key, value in OPTIONS[name].items() if key not in REVERSED}
 
     def arguments(hidden_dim: int) -> dict:
         return {"source_vocab": sizes[0], "target_vocab": sizes[1], "embed_dim": EMBED_DIM,
@@ -125,12 +131,14 @@ def measure(setting: dict, *, device: torch.device, command: str, save: bool) ->
     """Train and test one model of one seed, at the rate of `RATES` unless the setting has one."""
     name, task, seed, steps = (setting[key] for key in ("model", "task", "seed", "steps"))
     known, new = examples(setting)
-    if "reversed source" in MODELS[name]:
+    if "reversed source" in OPTIONS[name]:
         known, new = tasks.reverse_source(known), tasks.reverse_source(new)
     vocabs = tasks.vocabs([*known, *new])
     kind, arguments = plan(name, task, (len(vocabs[0]), len(vocabs[1])))
     torch.manual_seed(seed)
     model = recorded.build(kind, arguments)
+    if name == "additive, no tanh":
+        model.decoder.attention.scores = partial(_added, model.decoder.attention.v)
     batches = Batches(known, *vocabs, batch_size=BATCH, seed=seed)
     rate = setting.get("rate", RATES.get(name, RATE))
     seconds = fit(model, batches, steps=steps, lr=rate, seed=seed, device=device)
@@ -141,7 +149,7 @@ def measure(setting: dict, *, device: torch.device, command: str, save: bool) ->
         **_scores(model, Batches(new, *vocabs, batch_size=100)),
     }
     near = [pair for pair in new if len(pair.source) <= setting["longest"]]
-    if MODELS[name].get("attention") != "none":
+    if OPTIONS[name].get("attention") != "none":
         links = align(model, Batches(near, *vocabs, batch_size=100))
         found["error_rate"] = error_rate(links, near)
     if save and seed == 0 and name in KEPT.get(task, ()):
@@ -149,6 +157,10 @@ def measure(setting: dict, *, device: torch.device, command: str, save: bool) ->
         file = recorded.model_file(f"{task}_{name}".replace(" ", "_").lower())
         recorded.save_model(file, model, kind, arguments, vocabs, about)
     return found
+
+
+def _added(v: torch.Tensor, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
+    return (query @ v)[..., :, None] + (key @ v)[..., None, :]  # (B, L, S)
 
 
 def _scores(model: SequenceModel, batches: Batches) -> dict:

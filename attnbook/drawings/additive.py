@@ -10,7 +10,7 @@ from attnbook.drawings.sheet import NARROW, WIDE, Sheet, number, vector
 ENGLISH = ("the", "black", "cat")
 STATE, STATES = (0.5, 0.5), ((1, 0), (0, 1), (1, 1))
 """The decoder's state before "chat", and those of the English words."""
-W, U, V = ((4, 0), (0, 2)), ((1, -2), (-1, 2)), (4, 4)
+W, U, V = ((1, -1), (0, 2)), ((2, 0), (-1, 1)), (4, 4)
 
 
 def _times(matrix: Sequence[Sequence[float]], x: Sequence[float]) -> tuple[float, ...]:
@@ -19,7 +19,7 @@ def _times(matrix: Sequence[Sequence[float]], x: Sequence[float]) -> tuple[float
 
 QUERY, KEYS = _times(W, STATE), tuple(_times(U, state) for state in STATES)
 """The same, projected."""
-LOOKS = ((QUERY, "chat"), ((3, -1), "noir"))
+LOOKS = ((QUERY, "chat"), ((2, 0), "noir"))
 """Two projected queries, of this look and of the next, with the words that they are made for."""
 
 
@@ -196,7 +196,7 @@ def _sums(sheet: Sheet, left: float, top: float, title: str, bars: float, digits
         for word, features, score in zip(ENGLISH, rows, scores, strict=True):
             top += 28
             _sum(sheet, left, top + 26, word, features, bars, digits)
-            wins = "d-bold" if digits and score == max(scores) else ""
+            wins = "d-bold" if score == max(scores) else ""
             sheet.text(at, top + 26, f"{score:.{2 if digits else 0}f}", style=wins)
         top += 30
 
@@ -246,15 +246,15 @@ def _curve(sheet: Sheet, left: float, top: float, wide: float, tall: float) -> N
 
 SCORE = Drawing(
     name="additive-score",
-    title="Added up, the words tie, whatever is asked. Squashed first, each query has its winner.",
+    title="Added up, cat always wins, by 4. Squashed first, each query has its own winner.",
     description=(
-        "Two queries with the same three keys. Left, without the tanh: the sums of the query 2, 1 "
-        "and the keys are 3 + 0 for the, 0 + 3 for black and 1 + 2 for cat, and each score is 12; "
-        "those of the query 3, −1 are 4 − 2, 1 + 1 and 2 + 0, and each score is 8. In the middle "
-        "the curve of the tanh, 0.762 at 1, 0.964 at 2, 0.995 at 3. Right, with the tanh: for the "
-        "first query 0.995 + 0, 0 + 0.995 and 0.762 + 0.964, with the scores 3.98, 3.98 and 6.90, "
-        "so that cat wins; for the second 0.999 − 0.964, 0.762 + 0.762 and 0.964 + 0, with the "
-        "scores 0.14, 6.09 and 3.86, so that black wins."
+        "Two queries with the same three keys. Left, without the tanh: the sums of the query 0, 1 "
+        "and the keys are 2 + 0 for the, 0 + 2 for black and 2 + 1 for cat, with the scores 8, 8 "
+        "and 12; those of the query 2, 0 are 4 − 1, 2 + 1 and 4 + 0, with the scores 12, 12 and "
+        "16: cat wins both. In the middle the curve of the tanh, 0.762 at 1, 0.964 at 2, 0.995 at "
+        "3. Right, with the tanh: for the first query 0.964 + 0, 0 + 0.964 and 0.964 + 0.762, with "
+        "the scores 3.86, 3.86 and 6.90, so that cat wins; for the second 0.999 − 0.762, 0.964 + "
+        "0.762 and 0.999 + 0, with the scores 0.95, 6.90 and 4.00, so that black wins."
     ),
     draw=draw_score,
     two_layouts=True,
@@ -265,10 +265,10 @@ WHOLE = Drawing(
     title="One look: about to write “chat”, the decoder scores every word, and “cat” wins.",
     description=(
         "A row for each of the words the, black and cat. Each begins with a key, the word's state: "
-        "1, 0 and 0, 1 and 1, 1. U makes 1, −1 and −2, 2 and −1, 1 of them. Below stands the "
-        "query, the decoder's state before chat: 0.5, 0.5. W makes 2, 1 of it, which is added in "
-        "every row. The tanh and v make the scores 3.98, 3.98 and 6.90, and these the weights "
-        "0.05, 0.05 and 0.90. The context, the keys averaged with these weights, is 0.95, 0.95. "
+        "1, 0 and 0, 1 and 1, 1. U makes 2, −1 and 0, 1 and 2, 0 of them. Below stands the "
+        "query, the decoder's state before chat: 0.5, 0.5. W makes 0, 1 of it, which is added in "
+        "every row. The tanh and v make the scores 3.86, 3.86 and 6.90, and these the weights "
+        "0.04, 0.04 and 0.91. The context, the keys averaged with these weights, is 0.96, 0.96. "
         "Context, old state and the last word, le, go into a step; out of it come a new state and "
         "the word chat."
     ),

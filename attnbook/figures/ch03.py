@@ -1,24 +1,31 @@
 """The figures of chapter 03: accuracy by length, and what a forgotten mask costs."""
 
-from functools import cache
+from functools import cache, partial
 
 import matplotlib.pyplot as plt
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from attnbook import recorded
-from attnbook.figures.colours import RUST, SEA
+from attnbook.figures.colours import GREY, RUST, SEA
 from attnlab import metrics, tasks
-from attnlab.decoding.predictions import align
-from attnlab.tasks import Batches
+from attnlab.rnn.encoder import Encoded
+from attnlab.tasks import Batches, french_lexicon
 
 STYLE = {
-    "fixed GRU": {"color": SEA, "marker": "o", "label": "one fixed vector"},
-    "additive": {"color": RUST, "marker": "s", "label": "additive attention"},
+    "fixed GRU": {"color": SEA, "marker": "o"},
+    "additive": {"color": RUST, "marker": "s"},
 }
+# Of French only: each has what attention has, but for one thing.
+CONTROLS = {
+    "fixed GRU, every step": {"color": SEA, "marker": "o", "markerfacecolor": "none"},
+    "additive, no tanh": {"color": GREY, "marker": "v", "linestyle": ":"},
+}
+# Of words backwards, in the table alone.
+OTHERS = ("fixed LSTM", "dot, input feeding")
 PANELS = {
     "reverse": ("words backwards, 1,200 updates", "letters of the source", (5, 10, 12, 14, 16)),
-    "toy_french": ("English to French, 1,000 updates", "words of the source", (3, 5, 8, 10, 16)),
+    "toy_french": ("English to French, 1,000 updates", "words of the source", (3, 4, 5, 7, 8, 10)),
 }
 
 
@@ -27,15 +34,18 @@ def _row(run: dict, model: str) -> dict:
 
 
 def accuracy_by_length() -> None:
-    """Exact answers by length of the source, with attention and with one fixed vector."""
+    """Exact answers by length of the source: attention, one fixed vector, and two controls."""
     with plt.style.context("attnbook.style"):
         figure, axes = plt.subplots(1, 2, figsize=(6.1, 2.7), layout="constrained", sharey=True)
         for ax, (task, (title, across, _)) in zip(axes, PANELS.items(), strict=True):
             run = recorded.results(f"by_length_{task}")
-            for model, style in STYLE.items():
-                lengths = _row(run, model)["by_length"]
-                n = [int(length) for length in lengths]
-                found = [lengths[length]["exact"] for length in lengths]
+            lines = [(_row(run, model), style) for model, style in STYLE.items()]
+            if task == "toy_french":
+                controls = recorded.results("look_controls")
+                lines += [(_row(controls, model), style) for model, style in CONTROLS.items()]
+            for row, style in lines:
+                n = [int(length) for length in row["by_length"]]
+                found = [one["exact"] for one in row["by_length"].values()]
                 m, low, high = (
                     [100 * one[part] for one in found] for part in ("median", "low", "high")
                 )
@@ -45,32 +55,37 @@ def accuracy_by_length() -> None:
             ax.set(ylim=(-3, 108), yticks=(0, 50, 100), xlabel=across)
             ax.set_title(title, loc="left", fontsize=10)
         axes[0].set_ylabel("exact answers, %")
-        axes[1].text(8.4, 82, "dashed: the longest\nit learned from", color="dimgrey", fontsize=9)
+        axes[1].text(8.4, 88, "dashed: the longest\nit learned from", color="dimgrey", fontsize=9)
+        axes[1].text(11.2, 44, "○ vector at every step\n▼ no tanh", color="dimgrey", fontsize=9)
         axes[0].text(0.6, 22, "one fixed\nvector", color=SEA)
         axes[0].text(14.2, 76, "additive\nattention", color=RUST)
         figure.suptitle("Attention reaches further,\nand falls beyond what it has learned from")
         plt.show()
 
 
+def _print_lengths(rows: list[dict], lengths: tuple[int, ...]) -> None:
+    print("  length  " + "".join(f"{row['model']:23}" for row in rows).rstrip())
+    for n in lengths:
+        found = [row["by_length"][str(n)]["exact"] for row in rows]
+        cells = [f"{one['median']:.2f} ({one['low']:.2f} to {one['high']:.2f})" for one in found]
+        print(f"  {n:6}  " + "".join(f"{cell:23}" for cell in cells).rstrip())
+
+
 def accuracy_table() -> None:
     """Print where the figure's numbers come from, and some of them."""
     for task, (_, _, lengths) in PANELS.items():
-        run = recorded.results(f"by_length_{task}")
-        print(recorded.origin(run).replace(" (", "\n  (", 1))
-        rows = [_row(run, model) for model in STYLE]
-        counts = " and ".join(f"{row['parameters']['median'] / 1000:.0f}" for row in rows)
-        print(f"{task}: trained to {run['trained_to']}; thousands of parameters: {counts}")
-        seconds = max(one["cpu_seconds"] for row in rows for one in row["runs"])
-        print(f"  {rows[0]['steps']:,} updates, at most {seconds:.0f} CPU seconds each")
-        print("  length  fixed GRU             additive")
-        for n in lengths:
-            cells = []
-            for row in rows:
-                m, low, high = (
-                    row["by_length"][str(n)]["exact"][k] for k in ("median", "low", "high")
-                )
-                cells.append(f"{m:.2f} ({low:.2f} to {high:.2f})")
-            print(f"  {n:6}  {cells[0]:20}  {cells[1]}")
+        files = [(f"by_length_{task}", (*STYLE, *(OTHERS if task == "reverse" else ())))]
+        if task == "toy_french":
+            files.append(("look_controls", CONTROLS))
+        for file, models in files:
+            run = recorded.results(file)
+            print(recorded.origin(run).replace(" (", "\n  (", 1))
+            rows = [_row(run, model) for model in models]
+            counts = " and ".join(f"{row['parameters']['median'] / 1000:.0f}" for row in rows)
+            print(f"{task}: trained to {run['trained_to']}; thousands of parameters: {counts}")
+            seconds = max(one["cpu_seconds"] for row in rows for one in row["runs"])
+            print(f"  {rows[0]['steps']:,} updates, at most {seconds:.0f} CPU seconds each")
+            _print_lengths(rows, lengths)
 
 
 def machines_table() -> None:
@@ -81,44 +96,47 @@ def machines_table() -> None:
         print(f"{row['tested']:,} unseen sources right, alignment error {rate:.2f}")
 
 
-def _forget_mask(module: nn.Module, inputs: tuple, encoded):
+def _forget_mask(encoder: nn.Module, inputs: tuple, encoded: Encoded) -> Encoded:
     return encoded._replace(mask=torch.ones_like(encoded.mask))
 
 
+def _forget_packing(encoder: nn.Module, inputs: tuple, encoded: Encoded) -> Encoded:
+    """What a plain `nn.GRU` gives: it reads the padding as well, backwards before the words."""
+    outputs, last = encoder.rnn(encoder.embedding(inputs[0]))  # (B, S, F), (2, B, F / 2)
+    return encoded._replace(outputs=outputs, state=torch.cat((*last,), -1)[:, None])
+
+
+def _hide(at: Tensor, encoder: nn.Module, inputs: tuple, encoded: Encoded) -> Encoded:
+    return encoded._replace(mask=encoded.mask.scatter(-1, at[:, None, None], False))
+
+
 @cache
-def _all_unseen() -> list[tasks.Pair]:
-    """Sentences of up to 18 words that `toy_french_additive` has not learned from."""
-    drawn = tasks.toy_french(30_000, max_words=18, seed=3000)
-    pool, rest = tasks.split(drawn, 18_000, 12_000, seed=0)
-    known = {pair.source for pair in pool if len(pair.source) <= 8}
-    return [pair for pair in rest if pair.source not in known]
-
-
-def _unseen(length: int) -> list[tasks.Pair]:
-    """Those of so many words."""
-    return [pair for pair in _all_unseen() if len(pair.source) == length]
+def _unseen() -> list[tasks.Pair]:
+    """Sentences that the machine's model, by `machine_models`, has not learned from."""
+    drawn = tasks.toy_french(32_000, max_words=8, seed=6000)
+    return tasks.split(drawn, 30_000, 2_000)[1]
 
 
 @torch.no_grad()
-def padding_table(widths: tuple[int, ...] = (3, 6, 12, 18), count: int = 100) -> None:
-    """Print how often a translator is right when short sentences are padded, masked and not."""
-    model, *vocabs, _ = recorded.model("toy_french_additive")
-    short = _unseen(3)[:count]
-    (batch,) = Batches(short, *vocabs, batch_size=count, shuffle=False)
-    print(f"{count} unseen sentences      right answers          weight on padding,")
-    print("of 3 words, padded to     masked      no mask    no mask")
+def padding_table(widths: tuple[int, ...] = (3, 6, 18)) -> None:
+    """Print how often the machine is right on short sentences, padded, by what is forgotten."""
+    model, *vocabs, _ = recorded.model("machine_french")
+    short = [pair for pair in _unseen() if len(pair.source) == 3]
+    (batch,) = Batches(short, *vocabs, batch_size=len(short), shuffle=False)
+    print(f"{len(short)} unseen sentences    packed,   packed,   not packed,")
+    print("of 3 words, padded to    masked    no mask   masked")
     for width in widths:
         source = nn.functional.pad(batch.source, (0, width - 3))  # (B, width)
-        rights = []
-        for forget in (False, True):
-            hook = model.encoder.register_forward_hook(_forget_mask) if forget else None
-            decoded = model.greedy(source, batch.source_lengths, 12, need_weights=True)
+        cells = []
+        for forget in (None, _forget_mask, _forget_packing):
+            hook = model.encoder.register_forward_hook(forget) if forget else None
+            decoded = model.greedy(source, batch.source_lengths, 12)
             said = [vocabs[1].decode(row) for row in decoded.tokens]
             wanted = [list(short[index].target) for index in batch.index]
-            rights.append(sum(map(list.__eq__, said, wanted)) / count)
-        hook.remove()
-        share = decoded.weights[:, 0, 3:].sum(-1).mean().item()
-        print(f"{width:<26}{rights[0]:<12.0%}{rights[1]:<11.0%}{share:.2f}")
+            cells.append(f"{sum(map(list.__eq__, said, wanted)) / len(short):.0%}")
+            if hook:
+                hook.remove()
+        print(f"{width:<25}{cells[0]:<10}{cells[1]:<10}{cells[2]}")
 
 
 def alignment_table() -> None:
@@ -126,24 +144,33 @@ def alignment_table() -> None:
     run = recorded.results("by_length_toy_french")
     found = _row(run, "additive")["error_rate"]
     print(f"alignment error rate, toy_french, five seeds: {recorded.interval(found):.2f}")
-    model, *vocabs, _ = recorded.model("toy_french_additive")
-    near = [pair for n in range(2, 9) for pair in _unseen(n)[:100]]
-    batches = Batches(near, *vocabs, batch_size=200, shuffle=False)
+    near = _unseen()
     right = {"sure": [p.sure for p in near], "possible": [p.possible for p in near]}
-    rate = metrics.alignment_error_rate(align(model, batches), **right)
-    print(f"seed 0, {len(near)} unseen French sentences: {rate:.3f}")
     in_order = [{(t, min(t, len(p.source) - 1)) for t in range(len(p.target))} for p in near]
     rate = metrics.alignment_error_rate(in_order, **right)
-    print(f"word by word in order, for comparison: {rate:.3f}")
-    print(f"the machine, sentences with “the” first: it looks past it in {past_the(100)} of 100")
+    print(f"word by word in order, for comparison: {rate:.2f}")
 
 
 @torch.no_grad()
-def past_the(count: int) -> int:
-    """In how many sentences the machine's first look, for *le*, *la* or *l'*, is not on *the*."""
+def hidden_noun_table() -> None:
+    """Print where the machine looks first, and whether it needs the noun, for *the* and for *a*."""
     model, *vocabs, _ = recorded.model("machine_french")
-    drawn = dict.fromkeys(tasks.toy_french(40 * count, max_words=8, seed=3))
-    pairs = [p for p in drawn if p.source[0] == "the" and p.target[0] in ("le", "la", "l'")][:count]
-    batch = tasks.collate(pairs, *vocabs)
-    told = model.greedy(batch.source, batch.source_lengths, 1, need_weights=True)
-    return int(told.weights[:, 0].argmax(-1).count_nonzero())
+    nouns = {noun.english for noun in french_lexicon.NOUNS}
+    print("the first look, in unseen    past the   at the   right    right, the")
+    print("sentences that begin with    article    noun     first    noun hidden")
+    for article, french in {"the": ("le", "la", "l'"), "a": ("un", "une")}.items():
+        pairs = [p for p in _unseen() if p.source[0] == article and p.target[0] in french]
+        at = torch.tensor([next(j for j, w in enumerate(p.source) if w in nouns) for p in pairs])
+        batch, rights = tasks.collate(pairs, *vocabs), []
+
+        for hidden in (False, True):
+            hook = model.encoder.register_forward_hook(partial(_hide, at)) if hidden else None
+            told = model.greedy(batch.source, batch.source_lengths, 1, need_weights=True)
+            rights.append((told.tokens[:, 0] == batch.target_out[:, 0]).double().mean().item())
+            if hook:
+                hook.remove()
+            else:
+                look = told.weights[:, 0].argmax(-1)  # (B,)
+        past, noun = (look > 0).double().mean(), (look == at).double().mean()
+        print(f"{article} ({len(pairs)})".ljust(29), end="")
+        print(f"{past:<11.0%}{noun:<9.0%}{rights[0]:<9.0%}{rights[1]:.0%}")

@@ -74,6 +74,7 @@ ROWS = {
     "il_or_elle": ("model", "steps"),
     "learning": ("task", "model", "steps"),
     "live_translator": ("model", "steps"),
+    "look_controls": ("model", "steps"),
     "looking_back": looking_back.GROUP,
     "machine_models": ("task", "steps"),
     "masked_writers": ("writer", "steps"),
