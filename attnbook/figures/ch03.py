@@ -123,7 +123,7 @@ def padding_table(widths: tuple[int, ...] = (3, 6, 18)) -> None:
     model, *vocabs, _ = recorded.model("machine_french")
     short = [pair for pair in _unseen() if len(pair.source) == 3]
     (batch,) = Batches(short, *vocabs, batch_size=len(short), shuffle=False)
-    print(f"{len(short)} unseen sentences    packed,   packed,   not packed,")
+    print(f"{len(short)} unseen sentences     packed,   packed,   not packed,")
     print("of 3 words, padded to    masked    no mask   masked")
     for width in widths:
         source = nn.functional.pad(batch.source, (0, width - 3))  # (B, width)
