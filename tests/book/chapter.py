@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import pkgutil
 import re
@@ -74,6 +75,18 @@ class Chapter:
         text = self.cells[f"exercise-{number}-help"].source
         (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
         return code
+
+    def read(self, number: int) -> dict[str, Any]:
+        """What a reader has who ran the imports above the exercise, down to that of its check."""
+        names: dict[str, Any] = {"__name__": "__main__"}
+        (book,) = (one for one in notebooks()[self.name] if number in exercises(one))
+        ids = [cell.id for cell in book.cells]
+        for cell in book.cells[: ids.index("exercise-checkers") + 1]:
+            if cell.cell_type == "code":
+                body = ast.parse(cell.source).body
+                imports = [one for one in body if isinstance(one, ast.Import | ast.ImportFrom)]
+                exec(compile(ast.Module(imports, []), cell.id, "exec"), names)
+        return names
 
     def verdict(self, capsys, number: int, answer: Any) -> str:
         capsys.readouterr()
