@@ -4,12 +4,15 @@ const WIDE = 520, TALL = 240, LEFT = 44, RIGHT = 412, FROM = -2, TO = 17, LOW = 
 
 // ---- What is computed.
 
-function partsOf({ parameters, kept, work, tables }, { phase, tokens, bits, table }, readers) {
-  const whole = phase === "prefill", calls = readers * (whole ? tokens : 1), pairs = readers * (whole ? tokens * (tokens + 1) / 2 : tokens);
-  const weights = [2 * parameters * calls, parameters * bits / 8];
+function partsOf({ parameters, embedding, kept, work, tables }, { phase, tokens, bits, table }, readers) {
+  const whole = phase === "prefill", calls = readers * (whole ? tokens : 1), pairs = readers * tokens * (whole ? (table ? tokens : (tokens + 1) / 2) : 1);
+  const read = parameters - embedding, weights = [2 * ((read - embedding) * calls + embedding * readers), read * bits / 8];
   const attention = [work * pairs, readers * tokens * kept * bits / 8 + (table ? CROSSINGS * 2 * tables * pairs : 0)];
   return [weights, attention, weights.map((v, n) => v + attention[n])];
 }
+
+/** Bytes of the weights and of the caches of so many readers. */
+const heldBy = ({ parameters, kept }, { tokens, bits }, readers) => (parameters + readers * tokens * kept) * bits / 8;
 
 function compute({ model, chips, choices }, settings) {
   const chip = chips.find(({ id }) => id === settings.chip), peak = 1e12 * chip.compute, band = 1e12 * chip.bandwidth;
@@ -17,8 +20,7 @@ function compute({ model, chips, choices }, settings) {
     operations: done, bytes: moved, intensity: done / moved, speed: Math.min(peak, band * done / moved),
     seconds: Math.max(done / peak, moved / band), bound: moved / band >= done / peak ? "bandwidth" : "compute" }]));
   const trail = choices.readers.map((readers) => partsOf(model, settings, readers)[2]).map(([done, moved]) => done / moved);
-  const held = (model.parameters + settings.readers * settings.tokens * model.kept) * settings.bits / 8;
-  return { ...found, ridge: peak / band, trail, apart: found.weights.seconds + found.attention.seconds, held };
+  return { ...found, ridge: peak / band, trail, apart: found.weights.seconds + found.attention.seconds, held: heldBy(model, settings, settings.readers) };
 }
 
 // ---- The page.
@@ -70,36 +72,35 @@ function place(words, boxes, font) {
   });
 }
 
-function show(now, { page, data: { model, chips, marks, choices } }) {
-  const { phase, readers, tokens, ridge, trail, step } = now, chip = chips.find(({ id }) => id === now.chip), level = 1e12 * chip.compute;
-  const under = (x) => Math.min(level, 1e12 * chip.bandwidth * x), dot = (name, r) => svg("circle", { class: `roof-${name}`, cx: X(now[name].intensity), cy: Y(now[name].speed), r });
+function show(now, { page, data: { model, chips, choices } }) {
+  const { phase, readers, tokens, ridge, trail, step } = now, chip = chips.find(({ id }) => id === now.chip), level = 1e12 * chip.compute, memory = 1e9 * chip.memory;
+  const under = (x) => Math.min(level, 1e12 * chip.bandwidth * x);
+  const dot = (name, r, { intensity, speed } = now[name]) => svg("circle", { class: `roof-${name}`, cx: X(intensity), cy: Y(speed), r });
   const used = 100 * step.speed / level, mixed = now.weights.bound !== now.attention.bound, font = isNarrow(page.picture) ? 17 : 12.5;
-  const spot = ({ intensity, speed }) => [X(intensity), Y(speed)], crosses = marks.filter((mark) => mark.chip === now.chip);
-  const beside = ([x, y], off, name, said = name) => [name, said, x + off, y + off + 4], box = ([x, y], r) => [x - r, x + r, y - r, y + r];
-  const [wx, wy] = spot(now.weights);
+  const dots = trail.map((intensity, n) => ({ intensity, speed: under(intensity), n: choices.readers[n] })).filter(({ intensity }) => intensity <= 2 ** TO);
+  // A dot beyond the edge stands at it, and its words say where it belongs.
+  const beside = (name, words, x, y, left, { intensity, speed } = now[name]) => [name, intensity > 2 ** TO ? `${words} ${perByte(intensity)} →` : words, X(intensity) + x, Y(speed) + y, left];
   say(page.big, `${perByte(step.intensity)} FLOP a byte: bound by ${step.bound}`);
   say(page.say, `${model.name}, ${phase === "decode" ? `one token ${readers > 1 ? `for each of ${whole(readers)} readers` : "for one reader"} of ${whole(tokens)} tokens` : `${plural(readers, "text")} of ${whole(tokens)} tokens at once`}: ` +
     `at least ${significant(1e3 * step.seconds, 3)} ms on an ${chip.name}, ${mixed ? `if weights and attention overlap; one after the other, ${significant(1e3 * now.apart, 3)} ms.`
       : `with ${used > 99.5 ? "all" : `${significant(used, 2)}%`} of its arithmetic in use.`}`.replace(/on an (?=[BT])/, "on a "));
   page.picture.replaceChildren(...axes(), ...chips.filter((one) => one !== chip).map((one) => roof(one, "roof-other")), roof(chip, "roof-line"),
     rule("roof-ridge", X(ridge), Y(level), X(ridge), TALL), text("roof-bold", X(ridge) + 4, TALL - 6, significant(ridge, 3)),
-    ...trail.map((x) => svg("circle", { class: "roof-trail", cx: X(x), cy: Y(under(x)), r: 2.5 })),
-    ...crosses.map(spot).map(([x, y]) => svg("path", { class: "roof-mark", d: `M${x - 4} ${y - 4}l8 8m-8 0l8 -8` })),
+    ...dots.map((one) => dot(heldBy(model, now, one.n) > memory ? "full" : "trail", 2.5, one)),
     dot("weights", 6), dot("attention", 6), dot("step", 9), ...names(chips, chip, font),
-    ...place([["weights", "weights", wx - 9, wy - 9, true], ...crosses.map((mark) => beside(spot(mark), 5, "mark", mark.name)),
-      beside(spot(now.attention), 9, "attention"), beside(spot(step), 11, "step", "whole call"),
-      ...[0, trail.length - 1].map((n) => beside([X(trail[n]), Y(under(trail[n]))], 11, "trail", plural(choices.readers[n], "reader")))],
-    [...PARTS.map((name) => box(spot(now[name]), 9)), ...crosses.map((mark) => box(spot(mark), 5))], font));
+    ...place([beside("weights", "weights", -9, -9, true), beside("attention", "attention", 9, 13), beside("step", "whole call", 11, 15),
+      ...dots.filter((_, n) => !n || n === dots.length - 1).map((one) => beside("trail", plural(one.n, "reader"), 11, 15, false, one))],
+    PARTS.map((name) => [X(now[name].intensity), Y(now[name].speed)]).map(([x, y]) => [x - 9, x + 9, y - 9, y + 9]), font));
   page.table.tHead.rows[0].replaceChildren(...HEAD.map((name) => (name ? make("th", { scope: "col", textContent: name }) : make("td"))));
   page.table.tBodies[0].replaceChildren(...PARTS.map((name) => {
     const { operations, bytes, intensity, seconds, bound } = now[name];
     return make("tr", {}, make("th", { scope: "row" }, make("i", { className: `roof-key-${name}` }), name === "step" ? "both" : name),
       ...[significant(operations / 1e12, 3), significant(bytes / 1e9, 3), perByte(intensity), significant(1e3 * seconds, 3)].map((textContent) => make("td", { textContent })), make("td", { textContent: bound }));
   }));
-  const held = significant(now.held / 1e9, 3), over = now.held > 1e9 * chip.memory;
+  const held = significant(now.held / 1e9, 3), over = now.held > memory;
   page.held.classList.toggle("roof-over", over);
   say(page.held, over ? `It needs ${held} GB; the card has ${chip.memory}.` : `Weights and caches take ${held} of the card’s ${chip.memory} GB.`);
 }
 
-export default machine({ name: "roof", label: "A roofline", data: ["model", "chips", "marks", "choices"],
+export default machine({ name: "roof", label: "A roofline", data: ["model", "chips", "choices"],
   settings: ["chip", "phase", "readers", "tokens", "bits", "table"], stage, controls, compute, show });

@@ -16,6 +16,8 @@ BITS = [16, 8, 4]
 PHASES = {"decode": "write a token", "prefill": "read the prompt"}
 CROSSINGS = 4
 """How often a table of attention crosses to memory and back: scores and weights, both ways."""
+EMBEDDINGS = {"llama-3.1-8b": 128_256 * 4096}
+"""Parameters that a step only looks up, where the last matrix is another as large."""
 
 PARTS = ("weights", "attention", "step")
 
@@ -23,20 +25,19 @@ PARTS = ("weights", "attention", "step")
 class Roofline(Machine):
     r"""Operations a second against operations a byte, and the ceiling of a card over both.
 
-    A call moves each weight once, and each key and value once. For n tokens it takes two operations
-    for each weight and token, and four for each feature of each query head and pair of tokens that
-    see each other. With `table`, attention also moves its table of 16 bits, four times. With I
-    operations a byte, a card of peak P and bandwidth B does at most
+    A call moves each weight once, and each key and value once; embeddings are looked up. For n
+    tokens it takes two operations for each weight and token, those of the last matrix once for each
+    text, and four for each feature of each query head and pair of tokens that see each other. With
+    `table`, attention takes all pairs, and moves its table of 16 bits, four times. With I operations
+    a byte, a card of peak P and bandwidth B does at most
 
     .. math:: \min(P, I B)
 
     operations a second (Williams, Waterman and Patterson, 2009). The step is both parts together,
-    as if they overlapped; its time is that of `attnbook.releases.cost`.
+    as if they overlapped; its time is that of `attnbook.releases.cost` without the embeddings.
 
     Args:
         model: the id of a model in `releases.toml` whose layers all are full.
-        marks: measured elsewhere, dicts with "chip", "name", "intensity" and "speed" (operations a
-            second).
         chip: the id of a card. A trait, as are the next five.
         phase: "decode" or "prefill".
         readers: texts at once, a power of two from 1 to 1,024.
@@ -71,7 +72,6 @@ class Roofline(Machine):
 
     model = t.Dict().tag(sync=True)
     chips = t.List(t.Dict()).tag(sync=True)
-    marks = t.List(t.Dict()).tag(sync=True)
     choices = t.Dict().tag(sync=True)
     chip = t.Unicode("h100").tag(sync=True)
     phase = t.Unicode("decode").tag(sync=True)
@@ -84,7 +84,6 @@ class Roofline(Machine):
         self,
         *,
         model: str = "llama-3.1-8b",
-        marks: list[dict] | None = None,
         readers: int = 1,
         tokens: int = 2048,
         bits: int = 16,
@@ -98,12 +97,12 @@ class Roofline(Machine):
             model={
                 "name": found["name"],
                 "parameters": 1e9 * found["parameters"],
+                "embedding": EMBEDDINGS.get(model, 0),
                 "kept": sum(layer["numbers"] for layer in layers),
                 "work": sum(layer["work"] for layer in layers),
                 "tables": _heads(model),
             },
             chips=list(releases.CHIPS.values()),
-            marks=[dict(mark) for mark in marks or []],
             choices={"readers": READERS, "tokens": TOKENS, "bits": BITS, "phases": PHASES},
             readers=checks.integer("readers", readers),
             tokens=checks.integer("tokens", tokens),
@@ -115,8 +114,10 @@ class Roofline(Machine):
         """Operations and bytes of weights, attention and both, for so many readers."""
         model, whole = self.model, self.phase == "prefill"
         calls = readers * (self.tokens if whole else 1)  # tokens that go through the weights
-        pairs = readers * (self.tokens * (self.tokens + 1) / 2 if whole else self.tokens)
-        weights = 2 * model["parameters"] * calls, model["parameters"] * self.bits / 8
+        seen = (self.tokens if self.table else (self.tokens + 1) / 2) if whole else 1
+        pairs = readers * self.tokens * seen
+        read, last = model["parameters"] - model["embedding"], model["embedding"]
+        weights = 2 * ((read - last) * calls + last * readers), read * self.bits / 8
         moved = readers * self.tokens * model["kept"] * self.bits / 8
         if self.table:
             moved += CROSSINGS * 2 * model["tables"] * pairs

@@ -7,13 +7,13 @@ from torch.utils.flop_counter import FlopCounterMode
 from attnbook import releases
 from attnbook.machines import Roofline
 from attnbook.machines.roofline import BITS, PARTS, READERS
+from experiments import card
 
-MARKS = [{"chip": "a100", "name": "seen", "intensity": 1.65, "speed": 1.6e12}]
+EMBEDDING = card.LLAMA["vocab_size"] * card.LLAMA["embed_dim"]
 
 
-def make(*, text: str = "seen", **settings) -> Roofline:
-    marks = [MARKS[0] | {"name": text}, MARKS[0] | {"chip": "h100", "name": text}]
-    return Roofline(marks=marks, **{"title": "A title"} | settings)
+def make(**settings) -> Roofline:
+    return Roofline(**{"title": "A title"} | settings)
 
 
 SETTINGS = [
@@ -26,10 +26,12 @@ SETTINGS = [
 
 @pytest.mark.parametrize("chip", ["h100", "a100", "h200"])
 @pytest.mark.parametrize("bits", BITS)
-def test_a_decoding_step_is_that_of_the_calculator(chip, bits):
+def test_a_decoding_step_is_that_of_the_calculator_without_the_embeddings(chip, bits):
+    model = releases.MODELS["llama-3.1-8b"]
+    read = model["parameters"] - EMBEDDING / 1e9
     for readers, tokens in ((1, 8192), (4, 4096), (16, 1024)):
         expected = releases.cost(
-            releases.MODELS["llama-3.1-8b"], releases.CHIPS[chip], context=tokens,
+            model | {"parameters": read, "active": read}, releases.CHIPS[chip], context=tokens,
             readers=readers, weight_bits=bits, cache_bits=bits)  # fmt: skip
         assert expected["chips"] == 1
         now = make(chip=chip, bits=bits, readers=readers, tokens=tokens).compute()
@@ -38,18 +40,24 @@ def test_a_decoding_step_is_that_of_the_calculator(chip, bits):
 
 
 def test_operations_of_prefill_are_those_that_torch_counts():
-    """One layer of one head: its scores and its weighted sum, half of which is seen."""
+    """One layer: its scores and its weighted sum, half of which is seen without a table."""
     tokens, heads, width = 128, 32, 128
     q, k, v = torch.empty(3, heads, tokens, width, device="meta")
     with FlopCounterMode(display=False) as counter:
         _ = (q @ k.mT).softmax(-1) @ v
-    one = counter.get_total_flops() * (tokens + 1) / (2 * tokens)
-    assert make(phase="prefill", tokens=tokens).compute()["attention"]["operations"] == one * 32
+    for table, share in ((True, 1), (False, (tokens + 1) / (2 * tokens))):
+        now = make(phase="prefill", tokens=tokens, table=table).compute()
+        assert now["attention"]["operations"] == counter.get_total_flops() * share * 32
+
+
+def test_of_a_prompt_the_last_matrix_sees_one_token():
+    one, two = (make(phase="prefill", tokens=n).compute()["weights"] for n in (128, 256))
+    assert 2 * one["operations"] - two["operations"] == pytest.approx(2 * EMBEDDING, rel=1e-3)
 
 
 def test_a_table_crosses_four_times():
     q, k = torch.empty(2, 32, 128, 128, dtype=torch.float16, device="meta")
-    table = 32 * (q @ k.mT).nbytes * 129 / 256  # of all layers, what is seen
+    table = 32 * (q @ k.mT).nbytes
     sizes = [
         make(phase="prefill", tokens=128, table=table).compute()["attention"]["bytes"]
         for table in (False, True)
@@ -81,6 +89,6 @@ def test_parts_one_after_the_other_take_longer_where_they_are_bound_differently(
 
 def test_readers_move_the_weights_and_not_attention():
     one, many = (make(readers=n).compute() for n in (1, 64))
-    assert many["held"] == many["step"]["bytes"]
-    assert many["weights"]["intensity"] == 64 * one["weights"]["intensity"]
+    assert many["held"] == pytest.approx(many["step"]["bytes"] + 2 * EMBEDDING, rel=1e-4)
+    assert many["weights"]["intensity"] == pytest.approx(64 * one["weights"]["intensity"])
     assert many["attention"]["intensity"] == one["attention"]["intensity"]
