@@ -223,8 +223,13 @@ def check_step(answer):
                 expected = max(moved / band, done / peak), done / moved
                 got = ask(answer, *given, readers, tokens, peak, band)
                 what = f"{chip['name']}, {readers} readers of {tokens:,} tokens"
-                if not isinstance(got, tuple) or len(got) != 2:
+                if not isinstance(got, (tuple, list)) or len(got) != 2:
                     return f"{what}: expected two numbers, seconds and operations a byte."
+                parts = ((2 * weights, readers * 2 * weights),
+                         (readers * tokens * kept, readers * tokens * work))  # fmt: skip
+                apart = sum(max(moved / band, done / peak) for moved, done in parts)
+                if math.isclose(apart, got[0]) and not math.isclose(apart, expected[0]):
+                    return f"{what}: seconds: weights and attention overlap, too."
                 for name, a, b in zip(("seconds", "operations a byte"), got, expected, strict=True):
                     if not math.isclose(a, b, rel_tol=1e-6):
                         return f"{what}: {name}: got {a:.4g}, expected {b:.4g}."

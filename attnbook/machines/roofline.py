@@ -57,8 +57,8 @@ class Roofline(Machine):
     """
 
     _about = (
-        "Worked out, not measured, for one card that holds everything: activations are left out, "
-        "and every number else crosses once. Cards as their makers promise, 16 bits, of "
+        "Worked out, not measured, for one card that holds everything: embeddings and activations "
+        "are left out, every other number crosses once. Cards as their makers promise, 16 bits, of "
         f"{releases.STAMP}."
     )
     _limits: ClassVar = {

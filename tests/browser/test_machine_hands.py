@@ -20,6 +20,7 @@ from tests.attnbook.machines import test_online_tiles as online
 from tests.attnbook.machines import test_order_machine as tiles
 from tests.attnbook.machines import test_porter as porter
 from tests.attnbook.machines import test_query_plane as plane
+from tests.attnbook.machines import test_roofline as roofline
 from tests.browser.explorer_page import follow
 
 pytestmark = pytest.mark.browser
@@ -344,6 +345,20 @@ def test_a_pressed_dot_shows_its_form_and_what_was_written_with_it(show, width):
     assert len(seen) > len(cache_tiles.MEASURED) / 2  # lines change their order when one is pressed
     page.mouse.click(*(root.locator(".tiles-chart").bounding_box()[side] + 8 for side in "xy"))
     assert (root.snapshot()["form"], root.snapshot()["bits"]) == (now["form"], now["bits"])
+
+
+# ---- Dots under a roof.
+
+
+def test_readers_whom_no_memory_holds_are_hollow_and_no_dot_past_the_edge_hides(show):
+    _, root, _ = show(roofline.make())
+    fits = [roofline.make(readers=n).compute()["held"] <= 80e9 for n in roofline.READERS]
+    assert root.locator(".roof-trail").count() == fits.count(True)
+    assert root.locator(".roof-full").count() == fits.count(False)
+    _, root, _ = show(roofline.make(phase="prefill", readers=1024))
+    words = root.locator(".roof-of-weights").text_content()
+    assert words.replace(",", "").endswith(f"{1904 * 1024 + 135} →")
+    assert root.locator(".roof-of-step").text_content() == "whole call"
 
 
 # ---- The mask that is painted.

@@ -19,10 +19,3 @@ def test_costs_are_those_of_the_files(draw):
         x, y = line.get_data()
         assert list(x) == [n for n in three_forms.LENGTHS if form != "tiles" or n > SHORT]
         assert list(y) == pytest.approx([1e3 * rows[n]["seconds"][form]["median"] for n in x])
-
-
-def test_marks_stand_under_their_roof():
-    for mark in ch12.MARKS:
-        machine = ch12.roof(chip=mark["chip"])
-        chip = next(one for one in machine.chips if one["id"] == mark["chip"])
-        assert mark["speed"] < 1e12 * min(chip["compute"], chip["bandwidth"] * mark["intensity"])
