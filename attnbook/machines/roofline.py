@@ -28,8 +28,8 @@ class Roofline(Machine):
     A call moves each weight once, and each key and value once; embeddings are looked up. For n
     tokens it takes two operations for each weight and token, those of the last matrix once for each
     text, and four for each feature of each query head and pair of tokens that see each other. With
-    `table`, attention takes all pairs, and moves its table of 16 bits, four times. With I operations
-    a byte, a card of peak P and bandwidth B does at most
+    `table`, attention takes all pairs, and moves its table of 16 bits, four times. With I
+    operations a byte, a card of peak P and bandwidth B does at most
 
     .. math:: \min(P, I B)
 

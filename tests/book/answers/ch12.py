@@ -27,7 +27,7 @@ WRONG = {
     (4, "the whole table"): ("backward(q, k, v, o, l, g, len(k))", "a tensor of 2800 numbers"),
     (4, "a softmax for each block"): ("softmax_per_block", "40 queries, 70 keys, gradient"),
     (5, "weights and attention one after the other"):
-        ("(max(2 * w / b, r * 2 * w / p) + r * t * max(k / b, o / p), step(w, k, o, r, t, p, b)[1])",
+        ("(2 * w * max(1 / b, r / p) + r * t * max(k / b, o / p), step(w, k, o, r, t, p, b)[1])",
          "attention overlap, too"),
     (5, "both times, one after the other"):
         ("(step(w, k, o, r, t, p, b)[0] + r * (2 * w + t * o) / p, step(w, k, o, r, t, p, b)[1])",
