@@ -1,5 +1,7 @@
 """The figures of chapter 04: five models on one grid of learning rates, and what a score costs."""
 
+import statistics
+
 import matplotlib.pyplot as plt
 
 from attnbook import recorded
@@ -64,48 +66,38 @@ def rates() -> None:
         ax.set(xlabel="learning rate", ylabel="exact answers")
         ax.set_xticks(ticks, [f"{rate:g}" for rate in ticks])
         ax.minorticks_off()
-        figure.suptitle("The learning rate moves more than the score does")
+        figure.suptitle("Up to 0.008, a faster rate helps every score")
         plt.show()
 
 
-PRICES = {
-    "dot": BLUE,
-    "general": GREEN,
-    "concat": PINK,
-    "additive": VERMILION,
-    "additive, broadcast": VERMILION,
+SHAPES = {
+    "one step": ("1 word asks 30", -0.2, "white"),
+    "256 tokens": ("256 ask 256", 0.2, BLACK),
 }
-"""The layers whose times are drawn, in the colours of their lines."""
-
-
-def prices() -> dict[str, float]:
-    """The time of each layer forward, 256 words on 256, divided by that of dot.
-
-    Example:
-        >>> found = prices()
-        >>> list(found)[:2], found["dot"]
-        (['dot', 'general'], 1.0)
-    """
-    rows = recorded.results("score_cost")["rows"]
-    (row,) = (row for row in rows if row["shape"] == "256 tokens" and not row["backward"])
-    return {"dot": 1.0} | {name: found["ratio"] for name, found in row["ratios"].items()}
+"""The shapes whose times are drawn: their names, the place and the filling of their marks."""
 
 
 def price() -> None:
-    """A bar a layer: how many times as long as dot it takes."""
-    found = prices()
+    """A mark a layer and shape: how many times as long as dot it takes, with quartiles."""
+    rows = {row["shape"]: row["ratios"] for row in recorded.results("score_cost")["rows"]}
     with plt.style.context("attnbook.style"):
-        figure, ax = plt.subplots(figsize=(6.1, 1.6), layout="constrained")
-        bars = ax.barh(range(len(found)), list(found.values()), color=list(PRICES.values()))
-        labels = [f"{x:.0f}" if x > 9.5 else f"{x:.2g}" for x in found.values()]
-        ax.bar_label(bars, labels, padding=3)
-        names = ["additive, as in chapter 03" if "broadcast" in name else name for name in found]
-        ax.set_yticks(range(len(found)), names)
-        ax.invert_yaxis()
-        ax.set(xlim=(0, 142))
-        ax.xaxis.set_visible(False)  # the bars say it
-        ax.spines["bottom"].set_visible(False)
-        figure.suptitle("A network for every pair takes many times as long as dot")
+        figure, ax = plt.subplots(figsize=(6.1, 2.0), layout="constrained")
+        for shape, (label, aside, fill) in SHAPES.items():
+            ratios = rows[shape].values()  # of forward and backward, the last row of a shape
+            high = [place + aside for place in range(len(ratios))]
+            middle, *ends = ([one[key] for one in ratios] for key in ("ratio", "low", "high"))
+            ax.hlines(high, *ends, color=BLACK, linewidth=2)
+            ax.plot(middle, high, "o", color=BLACK, markerfacecolor=fill, label=label)
+            for x, end, y in zip(middle, ends[1], high, strict=True):
+                said = f"{x:.0f}" if x > 9.5 else f"{x:.1f}"
+                ax.annotate(said, (end, y), (5, 0), textcoords="offset points", va="center")
+        names = [name.replace("broadcast", "as in chapter 03") for name in rows["one step"]]
+        ax.set_yticks(range(len(names)), names)
+        ax.set(xscale="log", xlim=(0.65, 110), ylim=(3.5, -0.5))
+        ax.set_xticks([1, 10, 100], ["as long as dot", "10 times", "100 times"])
+        ax.minorticks_off()
+        ax.legend(loc="lower right", bbox_to_anchor=(1, 0.98), ncols=2, frameon=False)
+        figure.suptitle("How much a network costs depends on how many words ask")
         plt.show()
 
 
@@ -126,7 +118,10 @@ def rates_table() -> None:
         rate = max(rated, key=lambda rate, rated=rated: median_interval(rated[rate])[0])
         (row,) = (row for row in usual["rows"] if row["model"] == model)
         size = f"{row['runs'][0]['parameters']:,} numbers, states of {row['runs'][0]['hidden_dim']}"
-        print(f"{model:20}{f'{median_interval(rated[rate]):.2f}':20}rate {rate:g}, {size}")
+        alike = next(x for x in others["rows"] if (x["model"], x["rate"]) == (model, rate))
+        seconds = statistics.median(run["cpu_seconds"] for run in alike["runs"])
+        share = f"{median_interval(rated[rate]):.2f}"
+        print(f"{model:20}{share:20}rate {rate:g}, {seconds:.0f} s, {size}")
 
 
 def cost_table() -> None:

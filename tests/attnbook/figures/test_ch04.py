@@ -27,15 +27,16 @@ def test_the_lines_are_the_recorded_shares(draw):
         assert line.get_xdata() == pytest.approx(score_rates.RATES, rel=0.07)
 
 
-def test_the_bars_are_the_recorded_times(draw):
+def test_the_marks_are_the_recorded_times_forward_and_backward(draw):
     ax, *_ = draw(ch04.price)
-    (bars,) = ax.containers
-    row = recorded.results("score_cost")["rows"][4]
-    assert (row["queries"], row["keys"], row["backward"]) == (256, 256, False)
-    assert list(row["ratios"]) == list(ch04.PRICES)[1:]
-    lengths = [1.0, *(found["ratio"] for found in row["ratios"].values())]
-    assert [bar.get_width() for bar in bars] == pytest.approx(lengths)
-    assert [one.get_text() for one in ax.texts] == ["1", "1.5", "14", "15", "128"]
+    for line, ranges, row in zip(ax.lines, ax.collections, (1, 5), strict=True):
+        found = recorded.results("score_cost")["rows"][row]
+        assert found["backward"]
+        assert found["queries"] == (1, 256)[row > 1]
+        ratios = list(found["ratios"].values())
+        assert line.get_xdata() == pytest.approx([one["ratio"] for one in ratios])
+        spans = [path[:, 0] for path in ranges.get_segments()]
+        assert spans == [pytest.approx([one["low"], one["high"]]) for one in ratios]
 
 
 def test_each_order_is_drawn_at_its_best_rate_of_one_grid(draw):
