@@ -1,6 +1,6 @@
 // A layer to be found out: wiggle an input and see which outputs move; the kit and layers.js stand before it.
 
-const WIGGLE = 0.8, LEAST_FLOAT = -3.4028234663852886e38, STILL = 1e-9;
+const WIGGLE = 0.8, STILL = 1e-9;
 
 // ---- What is computed.
 
@@ -16,13 +16,12 @@ const ADDS = {
   sdpa: (v, given) => (booleans(given) ? hidden(v) : v),
   mha: (v, given) => (booleans(given) ? hidden(!v) : v),
   keras: hidden,
-  transformers: (v) => Math.fround((1 - v) * LEAST_FLOAT),
 };
 
 /** Weights over the keys for a row of scores; a row that sees nothing is what the library makes of it. */
 function weigh(scores, added, library) {
   if (added.every((v) => v === -Infinity)) return scores.map(() => (library === "keras" ? 1 / scores.length : 0));
-  return softmax(scores.map((v, j) => (Math.abs(added[j]) > 1e30 && added[j] !== -Infinity ? added[j] : v + added[j])));
+  return softmax(scores.map((v, j) => v + added[j]));
 }
 
 function attend(x, [query, key, value], added, library, after) {
@@ -76,12 +75,6 @@ function build({ page, on, take, data: { names } }) {
   drag(on, page.words, (x) => ({ word: Math.min(Math.floor(x * names.length), names.length - 1) }), take);
 }
 
-/** Whether a row gives the same weight to all that it sees, at least two. */
-const even = (row) => {
-  const seen = row.filter(Boolean);
-  return seen.length > 1 && Math.max(...seen) - Math.min(...seen) < 1e-12;
-};
-
 /** A number as short as a cell is wide. */
 const brief = (v) => (v < 0.095 ? String(significant(v, 1)) : v.toFixed(v < 0.995 ? 2 : 1)).replace(/^0\./, ".");
 const inCell = (v) => v.toFixed(2).replace(/^0/, "").replace("1.00", "1");
@@ -98,16 +91,13 @@ function show(now, { page, data: { names, x, choices } }) {
   const { refused, reach, weights, word, leaks, given, library } = now, n = names.length, pairs = n * (n - 1) / 2;
   const [, row, key] = now.layer === "after" && !refused ? shifted(now) : [];
   const early = names.filter((_, i) => i < word && reach[i]?.[word] > STILL);
-  const lost = !leaks && weights.some(even), dead = !reach.flat().some((v) => v > STILL);
   say(page.big, refused ? "TypeError: mask: expected a boolean tensor" : early.length ? `${plural(early.length, "output")} before it ${early.length > 1 ? "move" : "moves"}: a leak`
-    : leaks ? "This word does not leak, another does" : dead ? "Nothing moves at all" : lost ? "No leak, but the scores are lost"
-      : "Nothing before it moves, for any word");
+    : leaks ? "This word does not leak, another does" : "Nothing before it moves, for any word");
   say(page.say, refused ? "attnkit takes no numbers for a mask, so there is no output."
     : `You hand ${called(choices[0], library)} a causal mask (${called(choices[1], given)}) and wiggle ${quoted(names[word])}. ${
       early.length ? `It must not move ${early.map(quoted).join(", ")}, yet it does. ` : ""}${
       row === undefined || !early.length ? "" : `The weight of ${quoted(names[row])} on ${quoted(names[key])} goes from ${inCell(weights[row][key])} to ${inCell(now.now[row][key])}. `}${
-      `Of the ${pairs} pairs that the mask should hide, ${leaks || "none"} ${leaks > 1 ? "leak" : "leaks"}.`}${
-      lost && !dead ? " What is added is so large that no score survives: a word weighs all that it may see alike." : ""}`);
+      `Of the ${pairs} pairs that the mask should hide, ${leaks || "none"} ${leaks > 1 ? "leak" : "leaks"}.`}`);
   drawWords(page.words, now, names, x);
   drawMaps(page.maps, now, names, heat(page.root));
 }

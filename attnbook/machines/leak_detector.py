@@ -16,7 +16,6 @@ LIBRARIES = {
     "sdpa": "PyTorch’s function",
     "mha": "PyTorch’s module",
     "keras": "Keras 3",
-    "transformers": "transformers’ old helper",
 }
 GIVEN = {
     "look": "True: may look",
@@ -37,7 +36,6 @@ WIGGLE = 0.8 * np.array([1, -1, 1, -1])
 """What is added to the input that is wiggled."""
 
 NAMES = ("the", "cat", "sat", "on", "a", "mat")
-LEAST_FLOAT = float(np.finfo(np.float32).min)
 
 
 class LeakDetector(Machine):
@@ -46,15 +44,14 @@ class LeakDetector(Machine):
     Its inputs and projections are random and fixed. The mask is always the causal one; what a
     library takes it for decides who sees whom. PyTorch's function, Keras and `attnkit` look where a
     mask is true, PyTorch's modules hide there; PyTorch adds floats to the scores; Keras takes
-    whatever is not 0 for true; transformers added (1 - mask) times the least float. A row that sees
-    nothing is the average of all values in Keras and transformers, and zeros elsewhere: PyTorch's
-    module is called with `need_weights=False`. Of transformers it is the older helper
-    `get_extended_attention_mask`, which its version 5.24 has no more.
+    whatever is not 0 for true. A row that sees nothing is the average of all values in Keras, which
+    makes it zeros where its weights are asked for, and zeros elsewhere: PyTorch's module is called
+    with `need_weights=False`, as in training.
 
     Args:
         names: of the inputs.
-        library: "attnkit", "sdpa", "mha", "keras" or "transformers". A trait, as are the
-            next three: set them and the page follows.
+        library: "attnkit", "sdpa", "mha" or "keras". A trait, as are the next three: set them and
+            the page follows.
         given: the mask as booleans that say "look" or "hide", as "ones" and zeros, or "added".
         layer: "before" the softmax masked, "after" it, the "first" of two layers masked, or the
             inputs "normed" over the words first.
@@ -113,9 +110,6 @@ class LeakDetector(Machine):
     def added(self) -> np.ndarray:
         """What the library adds to the scores, (L, L)."""
         mask = self.handed()
-        if self.library == "transformers":
-            with np.errstate(over="ignore"):
-                return ((1 - mask.astype(float)) * LEAST_FLOAT).astype(np.float32).astype(float)
         if self.library in ("sdpa", "mha") and mask.dtype != bool:
             return mask
         seen = mask == 0 if self.library == "mha" else mask != 0
@@ -138,8 +132,7 @@ class LeakDetector(Machine):
             weights = softmax(scores) * (added > -1e4)
         else:
             empty = np.isneginf(added).all(1, keepdims=True)
-            huge = np.isfinite(added) & (np.abs(added) > 1e30)  # nothing is left of a score there
-            summed = np.where(huge, added, scores + np.where(empty, 0.0, added))
+            summed = scores + np.where(empty, 0.0, added)
             nothing = 1 / len(x) if self.library == "keras" else 0.0
             weights = np.where(empty, nothing, softmax(summed))
         return weights, weights @ value
