@@ -125,6 +125,9 @@ class Layer(nn.Module):
             x = x - x.mean(0)
         if self.bug == "takes a mean over the sentence":
             x = x - x.mean(1, keepdim=True)
+        if self.bug == "takes its rounding from the whole sentence":
+            step = x.detach().abs().amax((1, 2), keepdim=True) / 127
+            x = x + ((x / step).round() * step - x).detach()
         ahead = int(self.bug == "sees one word ahead")
         i, j = torch.arange(L)[:, None], torch.arange(L)
         may = (j <= i + ahead) & (j > i - self.window)  # (L, S)
@@ -155,6 +158,7 @@ BUGS = {
         "is causal in train mode only",
         "forgets the mask beyond eight words",
         "mixes the sentences of a batch",
+        "takes its rounding from the whole sentence",
     )
 }
 

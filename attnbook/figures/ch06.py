@@ -342,6 +342,7 @@ def empty_rows() -> Table:
     may = masks.causal(3) & (torch.arange(3)[:, None] > 0)  # row 0: nothing
     ways = {
         "fill with -1e9": lambda s: s.masked_fill(~may, -1e9).softmax(-1),
+        "add -1e4": lambda s: (s + torch.where(may, 0.0, -1e4)).softmax(-1),
         "fill with -inf": lambda s: s.masked_fill(~may, -torch.inf).softmax(-1),
         "fill with -inf, set NaN to 0 afterwards": lambda s: (
             s.masked_fill(~may, -torch.inf).softmax(-1).nan_to_num(0.0)
@@ -355,6 +356,8 @@ def empty_rows() -> Table:
         "PyTorch’s module, with weights": lambda s: nn.MultiheadAttention(3, 1, batch_first=True)(
             s, s, s, attn_mask=~may
         )[1][0],
+        "PyTorch’s module, without, in training": lambda s: _as_built(s, ~may, training=True),
+        "PyTorch’s module, in eval(), no_grad": lambda s: _as_built(s, ~may, training=False),
         "PyTorch’s function": lambda s: F.scaled_dot_product_attention(
             s, torch.eye(3)[None], torch.eye(3)[None], attn_mask=may, scale=1.0
         )[0],
@@ -366,11 +369,26 @@ def empty_rows() -> Table:
         values = torch.ones(3, 2, requires_grad=True)
         weights = way(scores).reshape(3, 3)
         (weights @ values)[1:].pow(2).sum().backward()  # the loss leaves row 0 out
-        finite = all(bool(x.grad.isfinite().all()) for x in (scores, values))
+        finite = all(x.grad is not None and bool(x.grad.isfinite().all()) for x in (scores, values))
         shown = [f"{w:.2f}".replace("nan", "NaN") for w in weights[0].tolist()]
         shown = f"{shown[0]} each" if len({*shown}) == 1 else " ".join(shown)
-        rows.append([name, shown, "finite" if finite else "NaN"])
+        gradients = ("finite" if finite else "NaN") if weights.requires_grad else "–"
+        rows.append([name, shown, gradients])
     return Table(["a row that sees nothing", "its weights", "gradients"], rows)
+
+
+def _as_built(scores: Tensor, hide: Tensor, *, training: bool) -> Tensor:
+    """The weights (3, 3) of PyTorch's module with its biases, which `eval()` sends elsewhere.
+
+    The scores are all 0, the values one for each key; `scores` is there for its gradient.
+    """
+    layer = nn.MultiheadAttention(4, 2, batch_first=True).train(training)
+    with torch.no_grad():
+        layer.in_proj_weight.copy_(torch.cat([torch.zeros(8, 4), torch.eye(4)]))
+        layer.out_proj.weight.copy_(torch.eye(4))
+    with torch.set_grad_enabled(training):
+        x = (torch.eye(4)[:3] + 0 * scores.sum())[None]
+        return layer(x, x, x, attn_mask=hide, need_weights=False)[0][0, :, :3]
 
 
 def leaking_layers() -> Table:

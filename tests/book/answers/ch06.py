@@ -31,6 +31,7 @@ WRONG = {
     (4, "only in train mode"): ("look(f, modes=(True,))", "train mode only"),
     (4, "only short sentences"): ("look(f, lengths=(4,))", "beyond eight words"),
     (4, "only one sentence"): ("look(f, batch=False)", "sentences of a batch"),
+    (4, "only by gradient"): ("look(f)", "rounding from the whole sentence"),
     (4, "sums the features, with a tolerance"): ("look(f, plain_sum=True)", "after the softmax"),
     (5, "counts from 0"): ("lambda: (2, 1)", "Prefix of 2: expected the smallest"),
     (5, "too long"): ("lambda: (4, 3)", "Prefix of 4: expected the smallest"),
