@@ -40,7 +40,7 @@ MODULE_LIMITS = {
     "HideAWord": 12_000,
     "MaskPainter": 10_000,
     "KeptMachine": 15_000,
-    "LeakDetector": 9_600,
+    "LeakDetector": 9_000,
     "LieMachine": 8_600,
     "OnlineTiles": 10_400,
     "Porter": 12_700,
