@@ -14,7 +14,7 @@ __all__ = ["Borrowed", "Unanswered", "Verdict", "ask", "checker", "compare", "un
 
 
 class Unanswered(Exception):
-    """The reader's function still returns `...` or `None`. Raised by :func:`ask`.
+    """The reader's function still returns `...`. Raised by :func:`ask`.
 
     >>> from attnbook.exercises import Unanswered, ask
     >>> try:
@@ -40,6 +40,10 @@ class Borrowed(Exception):
     ...         print(error)
     scaled_dot_product_attention
     """
+
+
+class Forgotten(Exception):
+    """The reader's function returned `None`. Raised by :func:`ask`."""
 
 
 class Verdict(NamedTuple):
@@ -109,14 +113,16 @@ def ask(answer: Callable, *inputs: Any, copy: bool = True) -> Any:
     Args:
         answer: the reader's function.
         inputs: what to call it with.
-        copy: pass copies of the tensors, so that an answer that modifies its inputs cannot spoil
-            the check. Pass `False` to test whether the answer modifies its inputs.
+        copy: pass copies of the tensors, also of those in tuples and lists, so that an answer that
+            modifies its inputs cannot spoil the check. Pass `False` to test whether the answer
+            modifies its inputs.
 
     Returns:
         What the function returns.
 
     Raises:
-        Unanswered: it returns `None` or `...`, or a tuple of nothing else.
+        Unanswered: it returns `...`, or a tuple of nothing else.
+        Forgotten: it returns `None`.
 
     >>> import torch
     >>> from attnbook.exercises import ask
@@ -124,11 +130,19 @@ def ask(answer: Callable, *inputs: Any, copy: bool = True) -> Any:
     >>> ask(lambda x: x.mul_(2), x), x
     (tensor([2., 4.]), tensor([1., 2.]))
     """
-    result = answer(*(x.clone() if copy and isinstance(x, Tensor) else x for x in inputs))
+    result = answer(*(_copied(x) if copy else x for x in inputs))
     parts = result if isinstance(result, tuple) and result else (result,)
-    if all(part is None or part is ... for part in parts):
+    if all(part is ... for part in parts):
         raise Unanswered
+    if result is None:
+        raise Forgotten
     return result
+
+
+def _copied(x: Any) -> Any:
+    if type(x) in (tuple, list):
+        return type(x)(map(_copied, x))
+    return x.clone() if isinstance(x, Tensor) else x
 
 
 def compare(got: Any, expected: Tensor, tolerance: float, what: str) -> str | None:
@@ -194,6 +208,8 @@ def checker(number: int) -> Callable[[Callable], Callable[[Callable], None]]:
                 problem = first_problem(answer)
             except Unanswered:
                 return Verdict(False, f"Exercise {number}: no answer yet.")
+            except Forgotten:
+                problem = "It returned None: is a `return` missing?"
             except Borrowed as error:
                 problem = f"It calls a ready-made function: {error}."
             except Exception as error:

@@ -98,7 +98,8 @@ def by_dot_product(query, key):
 
 
 def by_projection(query, key):
-    return average((query @ W_Q.T @ (key @ W_K.T).mT).softmax(-1), key)
+    scores = query @ W_Q.to(query).T @ (key @ W_K.to(key).T).mT
+    return average(scores.softmax(-1), key)
 
 
 def by_distance(query, key):
@@ -106,17 +107,18 @@ def by_distance(query, key):
 
 
 def from_the_query(query, key):
-    scores = (query @ PLACES)[..., : key.shape[1]]
+    scores = (query @ PLACES.to(query))[..., : key.shape[1]]
     return average(scores.softmax(-1), key)
 
 
 def partly_from_the_query(query, key):
-    scores = query @ key.mT / 8**0.5 + (query @ PLACES)[..., : key.shape[1]]
+    places = query @ PLACES.to(query)
+    scores = query @ key.mT / 8**0.5 + places[..., : key.shape[1]]
     return average(scores.softmax(-1), key)
 
 
 def from_the_keys(query, key):
-    scores = (key @ W_K[0])[:, None].expand(-1, query.shape[1], -1)
+    scores = (key @ W_K[0].to(key))[:, None].expand(-1, query.shape[1], -1)
     return average(scores.softmax(-1), key)
 
 

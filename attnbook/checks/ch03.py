@@ -79,7 +79,7 @@ def by_hand(query, key, lengths, change=None):
     "Additive attention, (B, L, 4), (B, S, 4) -> (B, L, 4), with a bug."
     B, S = key.shape[:2]
     generator = torch.Generator().manual_seed(4)
-    W, U = torch.randn(2, 4, 8, generator=generator)
+    W, U = torch.randn(2, 4, 8, generator=generator).to(query)
     if change == "centres the keys over all places":
         key = key - key.mean(1, keepdim=True)
     hidden = torch.tanh((query @ W)[:, :, None] + (key @ U)[:, None])

@@ -69,7 +69,7 @@ def check_tomorrow(answer):
             return f"Expected a tensor of shape {(size, size)}."
         if not W.isfinite().all():
             return "The matrix holds NaN or Inf."
-        weights = (days @ W @ days.T).softmax(-1)  # (7, 7)
+        weights = (days @ W.to(days) @ days.T).softmax(-1)  # (7, 7)
         for day in range(7):
             most = weights[day].argmax().item()
             if most != (day + 1) % 7:

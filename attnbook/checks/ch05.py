@@ -104,11 +104,15 @@ def writes_to_query(query, key, value):
 
 RIGHT = (F.scaled_dot_product_attention, plain, by_logarithms)
 BUGS = {
-    "takes the root of the value's size": (lambda q, k, v: plain(q, k, v, v.shape[-1])),
-    "rounds the root of d down": (lambda q, k, v: plain(q, k, v, math.isqrt(q.shape[-1]) ** 2)),
+    "takes the root of the value's size": lambda query, key, value: plain(
+        query, key, value, value.shape[-1]
+    ),
+    "rounds the root of d down": lambda query, key, value: plain(
+        query, key, value, math.isqrt(query.shape[-1]) ** 2
+    ),
     "overflows when scores are large": own_softmax,
     "changes the caller's query": writes_to_query,
-    "has no root": lambda q, k, v: plain(q, k, v, q.shape[-1] ** 2),
+    "has no root": lambda query, key, value: plain(query, key, value, query.shape[-1] ** 2),
 }
 
 
@@ -166,7 +170,7 @@ def check_projections(answer):
     for name, matrix in (("W_q", W_q), ("W_k", W_k)):
         if matrix.dim() != 2 or len(matrix) != 3:
             return f"{name}: expected shape (3, E), got {tuple(matrix.shape)}."
-    weights = (W_q @ W_k.T).softmax(-1)
+    weights = (W_q.double() @ W_k.double().T).softmax(-1)
     for row, word in ((0, "black"), (2, "sleeps")):
         if not weights[row, 1] >= 0.9:
             return f"{word} gives cat {weights[row, 1]:.2f} of its weight."

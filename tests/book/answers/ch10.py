@@ -15,8 +15,10 @@ WRONG = {
     (3, "clipped by the sum of the references"): ("summed", "the cat the cat"),
     (3, "the first reference only"): ("clipped(s, r[:1], n)", "expected (2, 3)"),
     (4, "greedy"): ("beam(follow, 1)", "a beam of 2"),
-    (4, "stops at the first end"): ("first_end", "a beam of"),
+    (4, "stops at the first end"): ("any_end(follow, size, 'first')", "a beam of"),
     (4, "everything"): ("beam(follow, 10_000)", "a beam of 1"),
+    (4, "the finished compete"): ("any_end(follow, size, 'compete')", "expected <eos>, got a y"),
+    (4, "a finished one frees its slot"): ("any_end(follow, size, 'free')", "expected <eos>, got"),
     (5, "one number"): ("lambda: 4 * head_of_no()[0] + head_of_no()[1]", "Expected a layer"),
     (5, "the one that puts least"): ("least", "another head puts more"),
     (5, "the row of the verb"): ("verb", "another head puts more"),
@@ -51,15 +53,16 @@ def summed(said, right, n):
     ours, theirs = runs(said, n), sum([runs(words, n) for words in right], [])
     return sum(min(ours.count(t), theirs.count(t)) for t in set(ours)), len(ours)
 
-def first_end(follow, size):
-    kept = [((), 0.0)]
-    while True:
-        longer = [((*words, word), total + math.log(chance))
-                  for words, total in kept for word, chance in follow(words).items()]
-        kept = sorted(longer, key=lambda path: -path[1])[:size]
-        for words, _ in kept:
-            if words[-1] == "<eos>":
-                return words
+def any_end(follow, size, how):
+    kept, done = [((), 0.0)], []
+    while kept and not (done and how == "first"):
+        longer = done * (how == "compete")
+        longer += [((*words, word), total + math.log(chance))
+                   for words, total in kept for word, chance in follow(words).items()]
+        longer = sorted(longer, key=lambda path: -path[1])[:size]
+        done = done * (how == "free") + [path for path in longer if path[0][-1] == "<eos>"]
+        kept = [path for path in longer if path[0][-1] != "<eos>"]
+    return max(done, key=lambda path: path[1])[0]
 
 def totals(rows):
     said, read, weights = heads_by_word("i have no children .")

@@ -12,13 +12,21 @@ WRONG = {
     (2, "words as sets"): ("2 * len({*t} & {*r}) / (len({*t}) + len({*r}))", "against"),
     (3, "the best, alike or not"): ("s.topk(k).indices.tolist()", "k = 2, balance = 0.5: expected"),
     (3, "the least like, good or not"): ("diverse(s, v, k, 0.0)", "k = 2, balance = 1.0: expected"),
-    (3, "one too many"): ("diverse(s, v, k + 1, b)", "expected [0, 1]"),
+    (3, "like the last chosen only"): ("like_the_last", "expected [0, 2, 3], got [0, 1, 3]"),
     (4, "whether an event or not does not count"): ("(n @ n.T).sum(-1)", "most, and scores 2.00"),
     (4, "whose event does not count"): ("e", "another sentence has 1.00"),
     (4, "an event adds too little"): ("(n @ n.T).sum(-1) * 0.1 + e - 0.9 * n[:, 0]", "an event"),
 }  # fmt: skip
 
 HELPERS = """
+def like_the_last(scores, vectors, k, balance):
+    chosen, worth = [], balance * scores
+    while len(chosen) < k:
+        chosen.append(worth.argmax().item())
+        worth = balance * scores - (1 - balance) * vectors @ vectors[chosen[-1]]
+        worth[chosen] = -torch.inf
+    return chosen
+
 from collections import Counter
 
 def common(text, reference):

@@ -15,13 +15,15 @@ WRONG = {
     (2, "starts at 0"): ("online(b, 'starts at 0')", "scores near -2000"),
     (2, "minus infinity less itself"): ("online(b, 'inf')", "block: output: the result holds NaN"),
     (2, "hides with -1e9"): ("online(b, '-1e9')", "a row that sees nothing: output: off"),
-    (2, "forgets to divide"): ("online(b, 'no division')", "output: off"),
     (2, "divides by nothing"): ("online(b, 'divides by 0')", "nothing: output: the result"),
     (2, "logarithm of the sum alone"): ("online(b, 'log d')", "logsumexp: off"),
     (2, "collects the blocks"): ("collects", "it keeps"),
     (2, "attnkit's"): ("with_attnkit", "a ready-made function"),
     (3, "the mean of the two"): ("((a[0] + b[0]) / 2, torch.logaddexp(a[1], b[1]))", "output: off"),
     (3, "nothing joined with nothing"): ("nothing_is_nan", "a row that sees nothing: output"),
+    (3, "of the rounded total"):
+        ("(sum(o * (l - join(a, b)[1]).exp()[:, None] for o, l in (a, b)), join(a, b)[1])",
+         "subtract the two from each other"),
     (3, "adds the logsumexps"): ("(join(a, b)[0], a[1] + b[1])", "logsumexp: off"),
     (4, "forgets what the softmax takes off"): ("backward(q, k, v, 0 * o, l, g, n)", "query: off"),
     (4, "the whole table"): ("backward(q, k, v, o, l, g, len(k))", "a tensor of 2800 numbers"),
@@ -33,7 +35,7 @@ WRONG = {
         ("(step(w, k, o, r, t, p, b)[0] + r * (2 * w + t * o) / p, step(w, k, o, r, t, p, b)[1])",
          "RTX 4090, 1 readers of 1,024 tokens: seconds"),
     (5, "one cache for all"): ("step(w, k / r, o, r, t, p, b)", "64 readers of 1,024"),
-    (5, "bytes for each operation"): ("lambda *a: (step(*a)[0], 1 / step(*a)[1])", "operations"),
+    (5, "bytes for each operation"): ("lambda *a: (step(*a)[0], 1 / step(*a)[1])", "FLOP"),
 }  # fmt: skip
 
 HELPERS = """
@@ -57,8 +59,7 @@ def online(blocks, bug=""):
     logsumexp = d.log() if bug == "log d" else m + d.log()
     if bug != "divides by 0":
         d = d.masked_fill(d == 0, 1.0)
-    output = o if bug == "no division" else o / d
-    return output, logsumexp[:, 0]
+    return o / d, logsumexp[:, 0]
 
 def collects(blocks):
     scores, value = zip(*blocks)
