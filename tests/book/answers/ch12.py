@@ -17,8 +17,9 @@ WRONG = {
     (2, "hides with -1e9"): ("online(b, '-1e9')", "a row that sees nothing: output: off"),
     (2, "divides by nothing"): ("online(b, 'divides by 0')", "nothing: output: the result"),
     (2, "logarithm of the sum alone"): ("online(b, 'log d')", "logsumexp: off"),
-    (2, "collects the blocks"): ("collects", "it keeps"),
-    (2, "attnkit's"): ("with_attnkit", "a ready-made function"),
+    (2, "collects the blocks"):
+        ("online([(torch.cat(s, -1), torch.cat(v)) for s, v in [zip(*b)]])", "it keeps"),
+    (2, "attnkit's"): ("attnkit.masked_softmax(*next(b))", "a ready-made function"),
     (3, "the mean of the two"): ("((a[0] + b[0]) / 2, torch.logaddexp(a[1], b[1]))", "output: off"),
     (3, "nothing joined with nothing"): ("nothing_is_nan", "a row that sees nothing: output"),
     (3, "of the rounded total"):
@@ -60,19 +61,6 @@ def online(blocks, bug=""):
     if bug != "divides by 0":
         d = d.masked_fill(d == 0, 1.0)
     return o / d, logsumexp[:, 0]
-
-def collects(blocks):
-    scores, value = zip(*blocks)
-    return online([(torch.cat(scores, -1), torch.cat(value))])
-
-def with_attnkit(blocks):
-    from attnkit.efficient import online_softmax
-
-    running = None
-    for scores, value in blocks:
-        running = online_softmax.start(scores, value) if running is None else running
-        running = online_softmax.update(running, scores, value)
-    return online_softmax.finish(running)
 
 def nothing_is_nan(a, b):
     left = torch.sigmoid(a[1] - b[1])[:, None]

@@ -5,8 +5,8 @@ PARAMETERS = {1: "q, k, v, mask=None", 2: "f"}
 WRONG = {
     (1, "divides by d"): ("careful(q / q.shape[-1] ** 0.5, k, v, mask)", "scores are"),
     (1, "still in place"): ("careful(q.mul_(1.0001), k, v, mask)", "assert_inputs_unchanged"),
-    (1, "still -1e9"): ("filled", "assert_half_precision"),
-    (1, "still over the queries"): ("down", "assert_rows_sum_to_one"),
+    (1, "still -1e9"): ("careful(q, k, v, mask, fill=-1e9)", "assert_half_precision"),
+    (1, "still over the queries"): ("careful(q, k, v, mask, dim=-2)", "assert_rows_sum_to_one"),
     (1, "NaN for an empty row"): ("careful", "assert_empty_rows_see_nothing"),
     (1, "no mask at all"): ("careful(q, k, v)", "assert_causal"),
     (2, "finds nothing"): ("lambda f: False", "misses an attention that ignores its mask"),
@@ -22,12 +22,6 @@ def careful(q, k, v, mask=None, fill=float("-inf"), dim=-1):
     if mask is not None:
         scores = scores.masked_fill(~mask, fill)
     return scores.float().softmax(dim).to(v.dtype) @ v
-
-def filled(q, k, v, mask=None):
-    return careful(q, k, v, mask, fill=-1e9)
-
-def down(q, k, v, mask=None):
-    return careful(q, k, v, mask, dim=-2)
 
 def moves(f, L, keys=True):
     mask = torch.ones(L, L, dtype=torch.bool).tril()
