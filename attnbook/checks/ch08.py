@@ -87,7 +87,7 @@ def check_grouped(answer):
             return problem
         size = 2 * B * H_kv * S * D * 4
         if isinstance(got[1], torch.Tensor) or got[1] != size:
-            return f"{what}: {got[1]} bytes; float32 has 4 bytes a number."
+            return f"{what}: {got[1]} bytes; k and v as given take {size} together."
 
 
 def readings(alpha, values, reads):
@@ -120,7 +120,7 @@ def check_misread(answer):
         good = readings(alpha, values, reads)
         got = ask(answer, alpha, values, *reads)
         what = f"{n} commands, {alpha:.0%} on the left"
-        if not isinstance(got, tuple) or len(got) != 2:
+        if not isinstance(got, (tuple, list)) or len(got) != 2:
             return f"{what}: expected two numbers, left and right."
         pair = int(got[0]), int(got[1])
         if pair not in good:

@@ -153,14 +153,14 @@ def check_head(answer):
     both = weights[:, :, [said.index("n'"), said.index("pas")], read.index("no")]
     total = both.sum(-1)  # (layers, H)
     if not (
-        isinstance(got, tuple)
+        isinstance(got, (tuple, list))
         and len(got) == 2
         and all(isinstance(part, int) for part in got)
         and 0 <= got[0] <= 2
         and 0 <= got[1] <= 3
     ):
         return "Expected a layer, 0 to 2, and a head, 0 to 3."
-    mine = total[got]
+    mine = total[tuple(got)]
     if mine < total.max():
         return (
             f"layer {got[0]}, head {got[1]} puts {mine:.2f} on it in both rows"

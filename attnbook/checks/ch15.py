@@ -41,15 +41,17 @@ def check_rollout(answer):
 
 @checker(3)
 def check_without_sink(answer):
-    weights = stack(2, 3, 4, 3)
-    weights[0, 0, 1] = torch.tensor([1.0, 0.0, 0.0, 0.0])
-    expected = weights.clone()
-    expected[..., 0] = 0
-    total = expected.sum(-1, keepdim=True)
-    expected = torch.where(total > 0, expected / total, 0.0)
-    got = ask(answer, weights)
-    if problem := compare(got, expected, 1e-5, "weights (2, 3, 4, 4)"):
-        return problem
+    generator = torch.Generator().manual_seed(3)
+    for shape in ((2, 3, 4, 4), (3, 5), (2, 4, 6)):
+        weights = torch.randn(shape, generator=generator).softmax(-1)
+        weights[..., 1, :] = torch.eye(shape[-1])[0]
+        expected = weights.clone()
+        expected[..., 0] = 0
+        total = expected.sum(-1, keepdim=True)
+        expected = torch.where(total > 0, expected / total, 0.0)
+        got = ask(answer, weights)
+        if problem := compare(got, expected, 1e-5, f"weights {shape}"):
+            return problem
 
 
 @checker(4)

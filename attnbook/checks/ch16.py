@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from attnbook.exercises import ask as answered
-from attnbook.exercises import checker
+from attnbook.exercises import checker, unaided
 from attnkit import masks, testing
 
 
@@ -80,14 +80,20 @@ LEAKS = {
 }
 
 
+ALLOWED = ("scaled_dot_product_attention", "attnkit.masks")  # the functions above use them
+
+
 @checker(2)
 def check_detector(answer):
     for name, function in GOOD.items():
-        verdict = answered(answer, function)
+        with unaided(ALLOWED):
+            verdict = answered(answer, function)
         if not isinstance(verdict, bool):
             return f"Expected True or False, got {type(verdict).__name__}."
         if verdict:
             return f"Your detector finds a leak in {name}, which has none."
     for name, function in LEAKS.items():
-        if not answered(answer, function):
+        with unaided(ALLOWED):
+            verdict = answered(answer, function)
+        if not verdict:
             return f"Your detector misses an attention that {name}."

@@ -14,6 +14,7 @@ WRONG = {
     (2, "two words alone"): ("moves(f, 2)", "leaks with more than four queries"),
     (2, "values alone"): ("moves(f, 8, keys=False)", "masks after the softmax"),
     (2, "compares with PyTorch's"): ("differs", "finds a leak in a sharper one"),
+    (2, "attnkit's"): ("attnkit.testing.assert_causal", "a ready-made function"),
 }  # fmt: skip
 
 HELPERS = """
