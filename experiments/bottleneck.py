@@ -37,8 +37,9 @@ SIDE = ("task", "model", "width")
 def build(model: str, width: int, size: int) -> Seq2Seq:
     """Make an untrained model with `width` numbers in each of its states."""
     attention = "additive" if model == "attention" else "none"
+    context = {"context": "every"} if model == "every step" else {}
     return seq2seq(size, size, attention=attention, embed_dim=EMBED_DIM, hidden_dim=width,
-                   bidirectional=False)  # fmt: skip
+                   bidirectional=False, **context)  # fmt: skip
 
 
 def batches(setting: dict, count: int, seed: int, shortest: int, longest: int) -> Batches:
@@ -160,6 +161,13 @@ def _at_longest(run: dict) -> float:
     return right / tested
 
 
+def trained(runs: Sequence[dict]) -> list[dict]:
+    """How every side was trained, for a results file."""
+    return record.training(
+        runs, SIDE, score=_at_longest, of="exact answers at the longest length in training"
+    )
+
+
 def main(argv: list[str] | None = None) -> dict:
     """Run the experiment and write its results file; return what was written."""
     return record.run(
@@ -168,9 +176,7 @@ def main(argv: list[str] | None = None) -> dict:
         measure=measure,
         results=lambda runs: {
             "trained_to": runs[0]["longest"],
-            "training": record.training(
-                runs, SIDE, score=_at_longest, of="exact answers at the longest length in training"
-            ),
+            "training": trained(runs),
             "rows": summarise(runs),
         },
     )

@@ -21,9 +21,10 @@ def row(task: str, model: str, steps: int) -> dict:
         >>> row("reverse", "fixed", 500)["rate"]
         0.008
     """
-    run = recorded.results("bottleneck")
+    run, control = recorded.results("bottleneck"), recorded.results("every_step")
+    rows = [*run["rows"], *control["rows"]]
     return max(
-        (r for r in run["rows"] if (r["task"], r["model"], r["steps"]) == (task, model, steps)),
+        (r for r in rows if (r["task"], r["model"], r["steps"]) == (task, model, steps)),
         key=lambda r: r["by_length"][str(run["trained_to"])]["exact"]["median"],
     )
 

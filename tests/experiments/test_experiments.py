@@ -68,6 +68,7 @@ ROWS = {
     "collapse": ("case", "rate"),
     "drawers": ("features", "updates"),
     "equal_updates": ("model", "steps", "rate"),
+    "every_step": bottleneck.GROUP,
     "full_alone": ("design", "updates", "rate"),
     "heads": ("variant", "updates", "rate"),
     "heads_off": ("order",),
