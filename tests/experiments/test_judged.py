@@ -1,9 +1,5 @@
 """A hundred translations judged blind: the file holds every verdict."""
 
-import json
-
-import pytest
-
 from attnbook import recorded
 from experiments import judged
 
@@ -28,11 +24,3 @@ def test_every_verdict_is_a_grade_of_each_question_by_two_judges():
     for found in judged.verdicts().values():
         assert len(found) == 2
         assert all(m in judged.MEANING and f in judged.FRENCH for m, f in found)
-
-
-@pytest.mark.slow
-def test_a_translation_without_a_verdict_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(judged, "VERDICTS", tmp_path / "french_verdicts.json")
-    judged.VERDICTS.write_text(json.dumps([]))
-    with pytest.raises(LookupError, match=r"a verdict in french_verdicts\.json of: \w.+ \| \w"):
-        judged.main(["--quick", "--device", "cpu", "--out", str(tmp_path / "out.json")])

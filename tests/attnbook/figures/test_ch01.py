@@ -12,8 +12,3 @@ def test_right_letters_and_a_longer_trained_reader_have_a_row_each(draw):
     rows = [ax.images[0].get_array().tolist() for ax in draw(ch01.thread_kept)]
     told = ("reverse", "given"), ("reverse", "later given"), ("both", "later given")
     assert rows == [[ch01.read(*row)] for row in (("reverse", "alone"), *told)]
-
-
-def test_each_side_is_drawn_at_its_best_rate():
-    assert ch01.row("reverse", "fixed", 500)["rate"] == 0.008
-    assert ch01.row("reverse", "attention", 500)["rate"] == 0.004

@@ -8,26 +8,14 @@ from attnlab import tasks
 from tests.refusals.wrong_calls import refused
 
 
-@pytest.mark.parametrize(
-    "text, sentences",
-    [
-        ("One. Two! Three?", ["One.", "Two!", "Three?"]),
-        ("Dr. Ax ran 3.5 km, i.e. far. He slept.", ["Dr. Ax ran 3.5 km, i.e. far.", "He slept."]),
-        ("A line\nthat is wrapped. \n\n  Another  one", ["A line that is wrapped.", "Another one"]),
-        ("", []),
-        (" \n ", []),
-    ],
-)  # fmt: skip
-def test_sentences_end_where_they_end(text, sentences):
-    assert tasks.split_sentences(text) == sentences
-
-
-def test_another_language():
-    text = "Er kam am 3. Mai. Dann ging er z. B. heim."
-    assert tasks.split_sentences(text, language="de") == [
-        "Er kam am 3. Mai.",
-        "Dann ging er z. B. heim.",
-    ]
+@pytest.mark.parametrize("text, language, sentences", [
+    ("Dr. Ax ran 3.5 km, i.e. far. He slept.", "en", ["Dr. Ax ran 3.5 km, i.e. far.", "He slept."]),
+    ("A line\nis wrapped. \n\n  Another  one", "en", ["A line is wrapped.", "Another one"]),
+    (" \n ", "en", []),
+    ("Er kam am 3. Mai. Er ging.", "de", ["Er kam am 3. Mai.", "Er ging."]),
+])  # fmt: skip
+def test_sentences_end_where_they_end(text, language, sentences):
+    assert tasks.split_sentences(text, language=language) == sentences
 
 
 def test_without_the_library_it_says_what_to_install(monkeypatch):
