@@ -107,7 +107,8 @@ def five(narrow: bool) -> Sheet:
 
 FIVE_MASKS = Drawing(
     name="five-masks",
-    title="Five masks and a combination: each is a rule about a query and a key.",
+    title="Five masks and a combination, as calls of attnkit.masks: each is a rule about a query "
+    "and a key.",
     description=(
         "Six tables of eight queries by eight keys, counted from 0. Padding leaves the first six "
         "columns; query 4 sees keys 0 to 5. Causal leaves the lower triangle; query 4 sees 0 to "

@@ -142,8 +142,9 @@ def test_a_recorded_head_is_open_in_the_explorer(still):
         *(("head before", 14, 8), ("layer before", 13, 8)),
     ):  # fmt: skip
         root.get_by_role("button", name=name).press("Enter")
+        expect(root.locator("> .machine-live")).to_contain_text(f"Layer {layer}, head {head}")
+        settle(root.page)
         alike(layer, head)
-        assert f"Layer {layer}, head {head}" in root.locator("> .machine-live").text_content()
     opened.move("Length", 8)  # without a later token none of these moves
     alike(13, 8, 9)
     root.locator(".heads-all").click(position={"x": 5, "y": 5})
