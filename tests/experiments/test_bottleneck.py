@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from attnlab import tasks
-from experiments import bottleneck
+from experiments import bottleneck, by_length
 from experiments._scoring import aligned
 
 CPU = torch.device("cpu")
@@ -41,3 +41,9 @@ def test_an_alignment_keeps_as_many_letters_as_it_can_in_their_order(target, wri
 def test_counts_are_of_examples_exact_answers_and_letters():
     wrote = [["a", "b", "c", "c"], ["a", "b", "c"]]
     assert bottleneck._counts(PAIRS["copy"], wrote) == [2, 1, 6, 6]
+
+
+def test_the_controls_of_both_comparisons_lack_what_they_say():
+    assert bottleneck.build("every step", 8, 9).decoder.context == "every"
+    weights = by_length._added(*torch.randn(2, 4)[:1], *torch.randn(2, 3, 4)).softmax(-1)
+    torch.testing.assert_close(weights, weights[:1].expand_as(weights))

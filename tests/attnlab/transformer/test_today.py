@@ -9,6 +9,7 @@ from torch.testing import assert_close
 
 from attnkit import masks
 from attnlab import training
+from attnlab.pretrained.llama import NAMES
 from attnlab.transformer import EncoderLayer, LanguageModel
 from tests.attnlab.transformer.test_forms import redrawn
 
@@ -146,14 +147,6 @@ def test_keys_of_another_layer_are_asked_for():
 
 def published(model):
     """Its parameters by the names that checkpoints have."""
-    names = {
-        "norm1": "input_layernorm",
-        "attention.out_proj": "self_attn.o_proj",
-        "norm2": "post_attention_layernorm",
-        "gate": "mlp.gate_proj",
-        "linear1": "mlp.up_proj",
-        "linear2": "mlp.down_proj",
-    }
     theirs = {
         "model.embed_tokens.weight": model.embedding.weight,
         "model.norm.weight": model.stack.norm.weight,
@@ -164,7 +157,7 @@ def published(model):
         for end, parameter in layer.attention.in_proj.named_parameters():
             for part, own in zip("qkv", parameter.split(layer.attention.sizes), strict=True):
                 theirs[f"{place}.self_attn.{part}_proj.{end}"] = own
-        for ours, other in names.items():
+        for ours, other in NAMES.items():
             for end, parameter in layer.get_submodule(ours).named_parameters():
                 theirs[f"{place}.{other}.{end}"] = parameter
     return {name: value.detach() for name, value in theirs.items()}
