@@ -90,7 +90,9 @@ def price() -> None:
             ax.plot(middle, high, "o", color=BLACK, markerfacecolor=fill, label=label)
             for x, end, y in zip(middle, ends[1], high, strict=True):
                 said = f"{x:.0f}" if x > 9.5 else f"{x:.1f}"
-                ax.annotate(said, (end, y), (5, 0), textcoords="offset points", va="center")
+                ax.annotate(
+                    said, (end, y), (5, -14 * aside), textcoords="offset points", va="center"
+                )
         names = [name.replace("broadcast", "as in chapter 03") for name in rows["one step"]]
         ax.set_yticks(range(len(names)), names)
         ax.set(xscale="log", xlim=(0.65, 110), ylim=(3.5, -0.5))
